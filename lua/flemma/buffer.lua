@@ -233,6 +233,7 @@ function M.attach(buf)
     end,
   })
   require("flemma.folds").attach(buf)
+  require("flemma.origin").follow()
   parse_on(native.call("attach", buf))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, tick, first, old_last, new_last)

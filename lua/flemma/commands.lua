@@ -286,6 +286,9 @@ function M.complete(lead, line)
     local before = vim.split(rest:sub(1, #rest - #lead), "%s+", { trimempty = true })
     return command.complete(before, lead)
   end
+  if not name and require("flemma.native").is_loaded() then
+    require("flemma.conversations.picker").prepare()
+  end
   local words = name and ((command or {}).words or {}) or names()
   return vim.tbl_filter(function(word)
     return vim.startswith(word, lead)

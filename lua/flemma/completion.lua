@@ -49,10 +49,17 @@ local KINDS = {
   model = 20, -- EnumMember
 }
 
---- Whether the user can type into the buffer. A conversation that is at work offers nothing.
+--- The conversation for which a message is written in a buffer: in the input window, or in the conversation itself. A conversation
+--- that is at work cannot be typed into, so it offers nothing.
 ---@param buf integer
-local function is_open(buf)
-  return vim.bo[buf].modifiable and require("flemma.buffer").is_attached(buf)
+---@return integer? conversation
+---@return boolean? is_draft
+local function conversation_of(buf)
+  if vim.bo[buf].filetype == "flemma_queue" then
+    local chat = require("flemma.queue.window").conversation_of(buf)
+    return chat and require("flemma.buffer").is_attached(chat) and chat or nil, true
+  end
+  return vim.bo[buf].modifiable and require("flemma.buffer").is_attached(buf) and buf or nil
 end
 
 --- Finds what can be put at a place.
@@ -62,10 +69,17 @@ end
 ---@param callback fun(found?: flemma.Completion) called once, now or later
 function M.find(buf, line, column, callback)
   buf = buf == 0 and api.nvim_get_current_buf() or buf
-  if not is_open(buf) then
+  local chat, is_draft = conversation_of(buf)
+  if not chat then
     return callback()
   end
-  if not require("flemma.native").call("complete", buf, line, column, callback) then
+  local native, asked = require("flemma.native"), nil
+  if is_draft then
+    asked = native.call("complete_draft", chat, api.nvim_buf_get_lines(buf, 0, -1, false), line, column, callback)
+  else
+    asked = native.call("complete", chat, line, column, callback)
+  end
+  if not asked then
     callback()
   end
 end
@@ -140,7 +154,7 @@ local function show_late(from, found)
   if not found or not vim.startswith(api.nvim_get_mode().mode, "i") or vim.fn.pumvisible() == 1 then
     return
   end
-  if vim.deep_equal(place(), from) and is_open(from.buf) then
+  if vim.deep_equal(place(), from) and conversation_of(from.buf) then
     vim.fn.complete(found.first + 1, popup_items(fitting(found.items, from.before:sub(found.first + 1))))
   end
 end

@@ -45,7 +45,7 @@ end
 ---@param buf integer
 ---@return boolean
 local function is_file(buf)
-  return buf > 0 and api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and not is_chat(buf)
+  return buf > 0 and api.nvim_buf_is_valid(buf) and api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and not is_chat(buf)
 end
 
 --- A window that shows a buffer: the one that was used last.
@@ -57,20 +57,56 @@ local function window_of(buf)
   return vim.list_contains(wins, previous) and previous or wins[1]
 end
 
---- The buffer that the user came from: that of the window in which they were last, or, where every window shows a conversation,
---- the one that was there before.
+--- When each buffer was entered last, as a number that grows: Neovim counts in seconds.
+---@type table<integer, integer>
+local entered = {}
+local moment = 0
+
+--- Notes from now on which buffers the user enters. A conversation was opened, so this may be asked for.
+function M.follow()
+  api.nvim_create_autocmd({ "BufEnter", "WinEnter" }, {
+    group = api.nvim_create_augroup("flemma.origin", { clear = true }),
+    desc = "Flemma: note the file that the user was in last",
+    callback = function()
+      local buf = api.nvim_get_current_buf()
+      if is_file(buf) then
+        moment = moment + 1
+        entered[buf] = moment
+      end
+    end,
+  })
+end
+
+--- The buffer of those that were entered, which is still there, in which the user was last.
+---@return integer?
+local function last_entered()
+  local best
+  for buf, at in pairs(entered) do
+    if not api.nvim_buf_is_valid(buf) then
+      entered[buf] = nil
+    elseif is_file(buf) and (not best or at > entered[best]) then
+      best = buf
+    end
+  end
+  return best
+end
+
+--- The buffer that the user came from: the one in which they were last that has a file or may get one. A terminal, a list and a
+--- conversation are passed over.
 ---@return integer? buf
 ---@return integer? win
 function M.buffer()
+  local last = last_entered()
+  if last then
+    return last, window_of(last)
+  end
   local win = M.window()
   if win and is_file(api.nvim_win_get_buf(win)) then
     return api.nvim_win_get_buf(win), win
   end
-  local alternate = vim.fn.bufnr("#")
-  if is_file(alternate) then
-    return alternate, window_of(alternate)
-  end
-  local best, used
+  local best, used = vim.fn.bufnr("#"), nil
+  best = is_file(best) and best or nil
+  used = best and vim.fn.getbufinfo(best)[1].lastused
   for _, info in ipairs(vim.fn.getbufinfo({ bufloaded = 1, buflisted = 1 })) do
     if is_file(info.bufnr) and (not used or info.lastused > used) then
       best, used = info.bufnr, info.lastused

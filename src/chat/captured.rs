@@ -23,6 +23,9 @@ const INFO: &str = "flemma:captured";
 /// The attribute that names the reference.
 const OF: &str = "of";
 
+/// The attribute that says how much of it is there.
+const CUT: &str = "cut";
+
 /// What a reference was when it was captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
@@ -32,14 +35,25 @@ pub struct Capture {
     pub written: String,
     /// What it says, as plain text.
     pub content: String,
+    /// How much of it is there, if something was left out for want of room: `512 of 3000 lines`.
+    pub cut: Option<String>,
 }
 
 /// The reference that an info string says was captured; `None` if it is no such info string.
 pub(super) fn reference_of(info: &str) -> Option<String> {
+    attribute(info, OF)
+}
+
+/// How much of it the info string says is there, if something was left out.
+pub(super) fn cut_of(info: &str) -> Option<String> {
+    attribute(info, CUT)
+}
+
+fn attribute(info: &str, key: &str) -> Option<String> {
     let rest = info.trim().strip_prefix(INFO)?;
     let attributes = attributes::read(rest.strip_prefix(char::is_whitespace)?);
-    let of = attributes.into_iter().find(|attribute| attribute.key == OF && attribute.sound)?;
-    of.value.map(std::borrow::Cow::into_owned)
+    let found = attributes.into_iter().find(|attribute| attribute.key == key && attribute.sound)?;
+    found.value.map(std::borrow::Cow::into_owned)
 }
 
 /// A blank line, and the fence.
@@ -50,6 +64,7 @@ pub(super) fn fence(capture: &Capture) -> Vec<String> {
     };
     let content: Vec<String> = capture.content.lines().map(|line| escape(&tidy(line)).into_owned()).collect();
     let marks = Fence::around(&content.join("\n")).marks();
-    let info = format!("{marks}{INFO} {OF}={}", attributes::quote(&capture.written));
+    let cut = capture.cut.as_ref().map_or_else(String::new, |cut| format!(" {CUT}={}", attributes::quote(cut)));
+    let info = format!("{marks}{INFO} {OF}={}{cut}", attributes::quote(&capture.written));
     [String::new(), info].into_iter().chain(content).chain([marks]).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, FoldKind, ParsedMessage, Speaker, Text};
+use super::{Block, BlockKind, Document, FoldKind, ParsedMessage, Speaker, Text, unescape};
 
 /// How many names of tools stand for a message without words.
 const NAMES: usize = 4;
@@ -37,8 +37,12 @@ pub enum Folded {
     Captured {
         /// The reference, as the user wrote it.
         reference: String,
+        /// The first line of what it meant, which says of which file or how much it is.
+        about: String,
         /// The number of lines between its fences.
         lines: usize,
+        /// How much of it is there, if something was left out: `512 of 3000 lines`.
+        cut: Option<String>,
     },
     /// A message that has nothing but results.
     Results,
@@ -87,8 +91,11 @@ impl Document {
             }
             BlockKind::CodeFence(code) if code.captured => {
                 let fences = if block.closed { 2 } else { 1 };
-                let reference = self.captured_at(message.lines_of(block).start, text)?;
-                Some(Folded::Captured { reference, lines: (block.lines as usize).saturating_sub(fences) })
+                let first = message.lines_of(block).start;
+                let (reference, cut) = self.captured_at(first, text)?;
+                let lines = (block.lines as usize).saturating_sub(fences);
+                let about = if lines > 0 { unescape(&text.line(first + 1)).to_owned() } else { String::new() };
+                Some(Folded::Captured { reference, about, lines, cut })
             }
             BlockKind::ToolUse(_) => Some(Folded::Call),
             BlockKind::ToolResult(_) => Some(Folded::Result),

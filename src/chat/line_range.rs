@@ -24,6 +24,50 @@ impl LineRange {
     }
 }
 
+impl LineRange {
+    /// What is wrong with the range itself, whatever the file is, as the end of a sentence; `None` if it can be right. `written` is how
+    /// the user wrote it.
+    #[must_use]
+    pub fn mistake(self, written: &str) -> Option<String> {
+        match self {
+            Self { first: 0, .. } | Self { last: 0, .. } => {
+                Some(format!("`{written}` names a line 0, and the first line is line 1"))
+            }
+            Self { first, last } if last < first => {
+                let right = Self { first: last, last: first };
+                Some(format!("`{written}` ends before it begins. Write `{right}`"))
+            }
+            Self { .. } => None,
+        }
+    }
+
+    /// What looks like lines at the end of a path, and is not written as they are: `#L10-`, `#l3`, `#10`, `#L1C3-L2C4`.
+    #[must_use]
+    pub fn misspelt(path: &str) -> Option<&str> {
+        let at = path.rfind('#').filter(|_| Self::split(path).is_none())?;
+        let (name, part) = path.split_at(at);
+        let marks = &part[1..];
+        let is_like = marks.starts_with(['L', 'l']) || marks.starts_with(|c: char| c.is_ascii_digit());
+        let is_only = marks.chars().all(|c| c.is_ascii_digit() || "LlCc-–:,.".contains(c));
+        let has_name = !name.is_empty() && !name.ends_with('/');
+        (has_name && is_like && is_only).then_some(part)
+    }
+
+    /// How lines are written that [`misspelt`](Self::misspelt) has found, as an example: with their own numbers, if these are clear.
+    #[must_use]
+    pub fn respelt(part: &str) -> String {
+        let lines = part.trim_start_matches('#').split(['-', '–']).map(|end| {
+            let line = end.split(['C', 'c', ':']).next().unwrap_or_default();
+            line.trim_start_matches(['L', 'l']).parse().ok().filter(|line: &usize| *line > 0)
+        });
+        match lines.collect::<Vec<_>>().as_slice() {
+            [Some(first)] | [Some(first), None] => Self { first: *first, last: *first }.to_string(),
+            [Some(first), Some(last)] if first <= last => Self { first: *first, last: *last }.to_string(),
+            _ => "#L10` or `#L10-L20".to_owned(),
+        }
+    }
+}
+
 /// A number of a line. One that is too large is a line that no file has.
 fn number(digits: &str) -> Option<usize> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -43,6 +43,8 @@ pub(super) struct Reference {
     pub media_type: Option<String>,
     /// Some lines of a file: its path, and the lines.
     pub lines: Option<(String, LineRange)>,
+    /// What looks like lines at the end of the path, and is not written as they are.
+    pub misspelt: Option<String>,
 }
 
 impl Reference {
@@ -63,6 +65,8 @@ pub struct NamedFile {
     pub columns: Option<Range<usize>>,
     /// The path, as the document writes it.
     pub path: PathBuf,
+    /// Whether only lines of it are meant, or it is the file that those may mean.
+    pub has_lines: bool,
 }
 
 /// The references in a line of prose, in order.
@@ -71,7 +75,8 @@ pub(super) fn references(line: &str) -> Vec<Reference> {
     read_at_signs(line, BEFORE, |text, start, before| {
         let Some((length, written, media_type)) = reference(text, before) else { return 0 };
         let lines = LineRange::split(written).map(|(path, lines)| (plain(path), lines));
-        found.push(Reference { columns: start - 1..start + length, path: plain(written), media_type, lines });
+        let misspelt = LineRange::misspelt(written).map(str::to_owned);
+        found.push(Reference { columns: start - 1..start + length, path: plain(written), media_type, lines, misspelt });
         length
     });
     found
@@ -261,10 +266,10 @@ impl ParsedMessage {
                         for Reference { columns, path, lines, .. } in references(prose) {
                             let columns = Some(columns.start + skipped..columns.end + skipped);
                             if let Some((of, _)) = lines {
-                                found.push(NamedFile { line, columns, path: of.into() });
-                                found.push(NamedFile { line, columns: None, path: path.into() });
+                                found.push(NamedFile { line, columns, path: of.into(), has_lines: true });
+                                found.push(NamedFile { line, columns: None, path: path.into(), has_lines: true });
                             } else {
-                                found.push(NamedFile { line, columns, path: path.into() });
+                                found.push(NamedFile { line, columns, path: path.into(), has_lines: false });
                             }
                         }
                     });
@@ -272,8 +277,10 @@ impl ParsedMessage {
                 BlockKind::ToolResult(tool) => {
                     if let ResultBody::Attached(fence, attachments) = &tool.body {
                         let line = lines.start + fence.line as usize;
-                        let named =
-                            |attachment: &Attachment| NamedFile { line, columns: None, path: attachment.path.clone() };
+                        let named = |attachment: &Attachment| {
+                            let path = attachment.path.clone();
+                            NamedFile { line, columns: None, path, has_lines: false }
+                        };
                         found.extend(attachments.iter().map(named).filter(|_| range.contains(&line)));
                     }
                 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
 use super::{
     BlockKind, Capture, Document, EditorReference, LineRange, ParsedMessage, Position, Speaker, Text, TextEdit,
-    captured::{fence, reference_of},
+    captured::{cut_of, fence, reference_of},
     editor_reference::editor_references,
     reference::references,
 };
@@ -33,6 +33,13 @@ pub enum CaptureTarget {
         /// The path with the lines in its name. If there is such a file, it is meant.
         literal: PathBuf,
     },
+    /// A file whose name ends like lines that are not written as they should be. It is attached if it is there.
+    Misspelt {
+        /// The path of the file.
+        literal: PathBuf,
+        /// The end of the name, with its `#`.
+        part: String,
+    },
     /// What the editor shows.
     Editor(EditorReference),
 }
@@ -51,15 +58,18 @@ impl Document {
         found
     }
 
-    /// The reference that a line, the first of a block, says was captured.
+    /// The reference that a line, the first of a block, says was captured, and how much of it is there if something was left out.
     #[must_use]
-    pub fn captured_at(&self, line: usize, text: &dyn Text) -> Option<String> {
+    pub fn captured_at(&self, line: usize, text: &dyn Text) -> Option<(String, Option<String>)> {
         let (message, block) = self.block_at(line)?;
         let message = &self.messages[message];
         let block = &message.blocks[block];
         let is_captured = matches!(block.kind, BlockKind::CodeFence(code) if code.captured);
-        (is_captured && message.lines_of(block).start == line)
-            .then(|| reference_of(Fence::open(&text.line(line))?.1))?
+        (is_captured && message.lines_of(block).start == line).then(|| {
+            let line = text.line(line);
+            let (_, info) = Fence::open(&line)?;
+            Some((reference_of(info)?, cut_of(info)))
+        })?
     }
 }
 
@@ -84,8 +94,12 @@ impl ParsedMessage {
     fn references_in(&self, lines: Range<usize>, text: &dyn Text, found: &mut Vec<Uncaptured>) {
         self.read_prose(lines, text, &mut |line, _, prose| {
             let of_files = references(prose).into_iter().filter_map(|reference| {
-                let (path, lines) = reference.lines?;
-                let target = CaptureTarget::Lines { path: path.into(), lines, literal: PathBuf::from(&reference.path) };
+                let literal = PathBuf::from(&reference.path);
+                let target = match (reference.lines, reference.misspelt) {
+                    (Some((path, lines)), _) => CaptureTarget::Lines { path: path.into(), lines, literal },
+                    (None, Some(part)) => CaptureTarget::Misspelt { literal, part },
+                    (None, None) => return None,
+                };
                 Some((reference.columns, target))
             });
             let of_editor = editor_references(prose).into_iter();

@@ -10,7 +10,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs::File,
     io::{self, BufReader, Cursor, Read},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
@@ -24,7 +24,10 @@ use crate::{
         attachment::{AttachmentLimits, fit},
     },
     text::truncate::format_size,
-    tools::paths,
+    tools::{
+        builtin::{Readable, Unread},
+        paths,
+    },
 };
 
 /// How much is kept of what was read, in bytes.
@@ -55,6 +58,8 @@ pub struct Findings {
     pub left_out: Vec<SkippedFile>,
     /// Of that, what was not yet mentioned to this conversation, in words for the user.
     pub news: Vec<String>,
+    /// What the user refers to although it may not be shown. With any of these, the request is not to be sent.
+    pub refused: Vec<SkippedFile>,
 }
 
 /// What a file is sent as.
@@ -92,22 +97,25 @@ struct Kept {
 struct FileVersion {
     modified: Option<SystemTime>,
     size: u64,
+    /// Its device and its number on it.
+    file: (u64, u64),
 }
 
 impl Attachments {
     /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. What is
-    /// marked already is not looked at. Relative paths start at `folder`. It blocks on the disk.
+    /// marked already is not looked at. `readable` judges and opens the files. It blocks on the disk.
     pub fn read(
         &self,
         conversation: ConversationId,
         request: &mut Request,
-        folder: &Path,
+        readable: &Readable,
         limits: &AttachmentLimits,
     ) -> Findings {
+        let mut refused = Vec::new();
         let mut attachments: Vec<(AttachedBy, &mut Attachment)> = request.attachments_mut().collect();
         let mut media = Vec::with_capacity(attachments.len());
         for (by, attachment) in &mut attachments {
-            media.push(self.fill(*by, attachment, folder, limits));
+            media.push(self.fill(*by, attachment, readable, limits, &mut refused));
         }
         let pairs =
             attachments.iter_mut().zip(media).filter_map(|((_, attachment), media)| Some((&mut **attachment, media?)));
@@ -137,7 +145,7 @@ impl Attachments {
             .iter()
             .map(|SkippedFile { path, why }| format!("{} is not shown to the model: {why}", path.display()));
         let news = self.news(conversation, told.collect());
-        Findings { left_out, news }
+        Findings { left_out, news, refused }
     }
 
     /// Reads one file. Gives what it is if it is an image or a PDF.
@@ -145,13 +153,26 @@ impl Attachments {
         &self,
         by: AttachedBy,
         attachment: &mut Attachment,
-        folder: &Path,
+        readable: &Readable,
         limits: &AttachmentLimits,
+        refused: &mut Vec<SkippedFile>,
     ) -> Option<Media> {
         if matches!(attachment.content, AttachmentContent::LeftOut(_)) {
             return None;
         }
-        let found = self.file(by, &paths::resolve(folder, &attachment.path), limits.largest());
+        let found = match readable.open(&attachment.path) {
+            Ok(file) => {
+                let path = paths::resolve(readable.folder(), &attachment.path);
+                self.content(by, file, &path, limits.largest())
+            }
+            Err(Unread::Failed(error)) => Err(reason(by, &error)),
+            Err(Unread::Refused(problem)) => {
+                if by == AttachedBy::User {
+                    refused.push(SkippedFile { path: attachment.path.clone(), why: problem.to_string() });
+                }
+                Err(problem.to_string())
+            }
+        };
         let judged = found.and_then(|(data, media)| judge(by, attachment, &data, media).map(|what| (data, what)));
         let (media_type, content, media) = match judged {
             Err(why) => (None, AttachmentContent::LeftOut(why), None),
@@ -175,9 +196,14 @@ impl Attachments {
         problems.into_iter().filter(|problem| state.told.insert((conversation, problem.clone()))).collect()
     }
 
-    /// What is in a file that a message shows. `Err` is why it cannot be shown.
-    fn file(&self, by: AttachedBy, path: &Path, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
-        let file = open(path).map_err(|error| reason(by, &error))?;
+    /// What is in a file that a message shows, which was opened at `path`. `Err` is why it cannot be shown.
+    fn content(
+        &self,
+        by: AttachedBy,
+        file: File,
+        path: &Path,
+        largest: usize,
+    ) -> Result<(Arc<[u8]>, Option<Media>), String> {
         let metadata = file.metadata().map_err(|error| reason(by, &error))?;
         if metadata.is_dir() {
             return Err("it is a folder; only files can be shown".to_owned());
@@ -185,7 +211,8 @@ impl Attachments {
         if !metadata.is_file() {
             return Err("it is not a regular file".to_owned());
         }
-        let stamp = FileVersion { modified: metadata.modified().ok(), size: metadata.len() };
+        let file_id = (metadata.dev(), metadata.ino());
+        let stamp = FileVersion { modified: metadata.modified().ok(), size: metadata.len(), file: file_id };
         if let Some(kept) = self.lock().find(path, stamp) {
             return Ok(kept);
         }
@@ -247,12 +274,6 @@ impl State {
             self.bytes -= old.data.len();
         }
     }
-}
-
-/// Opens a file without ever waiting for a pipe to be written to.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    File::options().read(true).custom_flags(flags).open(path)
 }
 
 /// What a file is sent as: as what its content says; of a user's own file a type that they gave it, or its name, says

@@ -11,19 +11,24 @@ fn gif(extra: usize) -> Vec<u8> {
     gif
 }
 
+/// What is read of a file at a path.
+fn read(attachments: &Attachments, path: &Path) -> (Arc<[u8]>, Option<Media>) {
+    attachments.content(AttachedBy::Tool, File::open(path).unwrap(), path, 1000).unwrap()
+}
+
 #[test]
 fn a_file_that_did_not_change_is_read_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.gif");
     fs::write(&path, gif(10)).unwrap();
     let attachments = Attachments::default();
-    let (first, media) = attachments.file(AttachedBy::Tool, &path, 1000).unwrap();
+    let (first, media) = read(&attachments, &path);
     let media = media.unwrap();
     assert_eq!((media.kind, media.size), (MediaKind::Gif, Some((1, 1))));
-    let (again, _) = attachments.file(AttachedBy::User, &path, 1000).unwrap();
+    let (again, _) = read(&attachments, &path);
     assert!(Arc::ptr_eq(&first, &again));
     fs::write(&path, gif(11)).unwrap();
-    assert_eq!(*attachments.file(AttachedBy::Tool, &path, 1000).unwrap().0, *gif(11));
+    assert_eq!(*read(&attachments, &path).0, *gif(11));
     assert_eq!(attachments.lock().bytes, gif(11).len(), "what was is forgotten");
 }
 
@@ -31,7 +36,7 @@ fn a_file_that_did_not_change_is_read_once() {
 fn what_is_kept_has_a_bound_and_the_oldest_goes_first() {
     let attachments = Attachments::default();
     let media = Some(Media { kind: MediaKind::Gif, size: Some((1, 1)) });
-    let stamp = FileVersion { modified: None, size: 1 };
+    let stamp = FileVersion { modified: None, size: 1, file: (1, 1) };
     let quarter: Arc<[u8]> = vec![0; MAX_KEPT / 4].into();
     let mut state = attachments.lock();
     for name in ["a", "b", "c", "d"] {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tools::paths::{real, resolve};
+use crate::tools::paths::{is_shared, real, resolve};
 
 /// A file outside the folder of the conversation that names it, or hidden in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,14 +23,8 @@ pub struct ExternalFile {
 pub fn external_paths(files: impl IntoIterator<Item = PathBuf>, folder: &Path) -> Vec<ExternalFile> {
     let home = real(folder);
     let look = |named: PathBuf| ExternalFile { real: real(&resolve(folder, &named)), named };
-    let is_open = |file: &ExternalFile| file.real.strip_prefix(&home).is_ok_and(|path| !is_hidden(path));
-    let mut files: Vec<_> = files.into_iter().map(look).filter(|file| !is_open(file)).collect();
+    let mut files: Vec<_> = files.into_iter().map(look).filter(|file| !is_shared(&file.real, &home)).collect();
     files.sort();
     files.dedup();
     files
-}
-
-/// Whether a name in a path begins with a dot.
-fn is_hidden(path: &Path) -> bool {
-    path.iter().any(|name| name.as_encoded_bytes().starts_with(b"."))
 }

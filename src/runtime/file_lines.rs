@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::attachments::open;
 use crate::{
     chat::LineRange,
     model::{Media, UserError},
     text::{escape_controls, truncate::format_size},
+    tools::builtin::{Readable, Unread},
     tools::paths,
 };
 
@@ -31,38 +31,49 @@ pub struct FileLines {
 
 impl FileLines {
     /// Reads `lines` of the file at `path`. If there is a file at `literal`, which has the lines in its name, that is read as a
-    /// whole. Relative paths start at `folder`. It blocks on the disk.
+    /// whole. `readable` judges and opens the file. It blocks on the disk.
     ///
     /// # Errors
-    /// When the file is not there, has no such lines, or is no text.
-    pub fn read(folder: &Path, path: &Path, lines: LineRange, literal: &Path) -> Result<Self, UserError> {
-        let is_literal = paths::resolve(folder, literal).symlink_metadata().is_ok();
+    /// When the file is not there, may not be shown, has no such lines, or is no text.
+    pub fn read(readable: &Readable, path: &Path, lines: LineRange, literal: &Path) -> Result<Self, UserError> {
+        let is_literal = is_there(readable, literal);
+        // As the user wrote them: a number may be longer than any that is counted.
+        let written = literal.to_string_lossy().strip_prefix(&*path.to_string_lossy()).map(str::to_owned);
+        let written = escape_controls(&written.unwrap_or_else(|| lines.to_string())).into_owned();
+        if !is_literal && let Some(problem) = lines.mistake(&written) {
+            return Err(UserError::new(problem));
+        }
         let path = if is_literal { literal } else { path };
         let name = path.to_string_lossy();
         let name = escape_controls(&name);
-        let text = text(&paths::resolve(folder, path), &name)?;
+        let without = if is_literal { "Write `%23` in place of its `#`" } else { "Name it without `#L`" };
+        let text = text(readable, path, &name, without)?;
         let all: Vec<&str> = text.lines().collect();
         let (first, last) = if is_literal { (1, all.len()) } else { (lines.first, lines.last) };
         let part =
             first.checked_sub(1).and_then(|from| all.get(from..last)).filter(|part| is_literal || !part.is_empty());
         let Some(part) = part else {
-            let wanted = if lines.first == lines.last {
-                format!("line {}", lines.first)
-            } else {
-                format!("lines {} to {}", lines.first, lines.last)
-            };
             let count = if all.len() == 1 { "1 line".to_owned() } else { format!("{} lines", all.len()) };
-            return Err(UserError::new(format!("{name} has {count}, and the reference means {wanted}")));
+            return Err(UserError::new(format!("{name} has {count}, and `{written}` goes beyond them")));
         };
         let lines = part.iter().map(|line| (*line).to_owned()).collect();
         Ok(Self { path: path.to_owned(), first, lines, total: all.len() })
     }
 }
 
-/// The text of a file.
-fn text(path: &Path, name: &str) -> Result<String, UserError> {
+/// Whether there is a file, or a link, at a path as the document names it. It blocks on the disk.
+#[must_use]
+pub fn is_there(readable: &Readable, named: &Path) -> bool {
+    paths::resolve(readable.folder(), named).symlink_metadata().is_ok()
+}
+
+/// The text of a file. `without` says how to send one that has no lines.
+fn text(readable: &Readable, path: &Path, name: &str, without: &str) -> Result<String, UserError> {
     let unreadable = |error| UserError::new(format!("{name} cannot be read: {error}"));
-    let file = open(path).map_err(unreadable)?;
+    let file = readable.open(path).map_err(|problem| match problem {
+        Unread::Refused(problem) => problem,
+        Unread::Failed(error) => unreadable(error),
+    })?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "a folder" } else { "not a regular file" };
@@ -77,7 +88,7 @@ fn text(path: &Path, name: &str) -> Result<String, UserError> {
     let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(unreadable)?;
     if let Some(media) = media {
         let kind = media.kind.name();
-        return Err(UserError::new(format!("{name} is a {kind}, which has no lines. Name it without `#L`")));
+        return Err(UserError::new(format!("{name} is a {kind}, which has no lines. {without}")));
     }
     let text = String::from_utf8(data).ok().filter(|text| !text.contains('\0'));
     let text = text.ok_or_else(|| UserError::new(format!("{name} is not text, so it has no lines")))?;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     model::UserError,
     process::{self, Captured, CommandEnd, CommandSpec, Finished, SavedOutput, StopCause, Streams},
-    text::{escape_controls, one_line, truncate::MAX_BYTES},
+    text::{escape_controls, one_line},
     tools::{command::environment, overflow},
 };
 
@@ -29,8 +29,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// The most files whose differences are asked for.
 const MAX_FILES: usize = 500;
 
-/// How much of the differences is read, in bytes: more than is shown.
-const MAX_READ: usize = 2 * MAX_BYTES;
+/// How much of the differences is read, in bytes. The room is shared by the files, so it is more than is shown.
+const MAX_READ: usize = 8 << 20;
 
 /// The longest error of git that is shown, in characters.
 const MAX_ERROR: usize = 200;
@@ -47,14 +47,21 @@ const DIFF: [&str; 7] =
 pub struct GitDiff {
     /// The top folder of the working tree.
     pub root: PathBuf,
-    /// The beginning of the diff.
-    pub text: Vec<u8>,
-    /// The number of lines of the whole diff.
-    pub lines: u64,
+    /// The files that differ and may be read, in the order of git.
+    pub files: Vec<ChangedFile>,
+    /// The differences, one text for each file, as far as they were read.
+    pub parts: Vec<Vec<u8>>,
     /// How many files are left out because they must not be read.
     pub denied: usize,
-    /// How many more differ.
-    pub more: usize,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path below the top folder.
+    pub path: PathBuf,
+    /// The number of lines that were added and deleted; `None` if it is not text.
+    pub lines: Option<(usize, usize)>,
 }
 
 /// Runs `git diff` in the working tree of `folder`, of all files or of what is at `path`, which is absolute. `may_read` says for an
@@ -62,7 +69,7 @@ pub struct GitDiff {
 /// `overflow_dir`, which is deleted.
 ///
 /// # Errors
-/// When git is missing, has an error, or takes too long.
+/// When git is missing, has an error, takes too long, or does not know the file at `path`.
 pub async fn git_diff(
     folder: PathBuf,
     path: Option<PathBuf>,
@@ -72,39 +79,80 @@ pub async fn git_diff(
     let git = |folder: &Path, arguments: Vec<OsString>| run(folder.to_owned(), arguments, overflow_dir.clone());
     let root = git(&folder, words(["rev-parse", "--show-toplevel"])).await?;
     let root = PathBuf::from(OsString::from_vec(root.text.trim_ascii_end().to_vec()));
-    let mut arguments = words(DIFF);
-    arguments.extend(words(["--name-only", "-z", "--"]));
-    arguments.extend(path.map(PathBuf::into_os_string));
-    let names = git(&root, arguments).await?;
-    let mut files = paths(&names);
-    let more = files.len().saturating_sub(MAX_FILES) + usize::from(names.is_cut);
-    files.truncate(MAX_FILES);
+    let of_path = |first: Vec<OsString>| -> Vec<OsString> {
+        first.into_iter().chain(words(["--"])).chain(path.clone().map(PathBuf::into_os_string)).collect()
+    };
+    let numbers = git(&root, of_path(words(DIFF).into_iter().chain(words(["--numstat", "-z"])).collect())).await?;
+    if numbers.is_cut {
+        return Err(UserError::new("too many files differ. Name a folder, as in `@diff:./src`"));
+    }
+    let found = changed_files(&numbers.text);
+    if let Some(path) = &path
+        && found.is_empty()
+        && !path.is_dir()
+    {
+        check_known(path, &git(&root, of_path(words(["ls-files", "-z"]))).await?)?;
+    }
     let top = root.clone();
     let judged = tokio::task::spawn_blocking(move || {
-        let count = files.len();
-        files.retain(|file| may_read(&top.join(file)));
+        let count = found.len();
+        let files: Vec<_> = found.into_iter().filter(|file| may_read(&top.join(&file.path))).collect();
         (count - files.len(), files)
     });
     let Ok((denied, files)) = judged.await else {
         return Err(UserError::new("it could not be found out which files may be read"));
     };
     if files.is_empty() {
-        return Ok(GitDiff { root, denied, more, ..GitDiff::default() });
+        return Ok(GitDiff { root, denied, ..GitDiff::default() });
     }
     let mut arguments = words(DIFF);
     arguments.push("--".into());
-    arguments.extend(files.into_iter().map(PathBuf::into_os_string));
+    arguments.extend(files.iter().take(MAX_FILES).map(|file| file.path.clone().into_os_string()));
     let diff = git(&root, arguments).await?;
-    Ok(GitDiff { root, text: diff.text, lines: diff.lines, denied, more })
+    Ok(GitDiff { root, files, parts: parts(&diff.text), denied })
 }
 
-/// The names in an output.
-fn paths(names: &Output) -> Vec<PathBuf> {
-    let mut files: Vec<&[u8]> = names.text.split(|byte| *byte == 0).collect();
-    // Behind the last NUL is nothing, or a name that is cut off.
-    files.pop();
-    files.dedup();
-    files.into_iter().map(|name| OsString::from_vec(name.to_vec()).into()).collect()
+/// Checks that git knows a file in which it sees no differences.
+fn check_known(path: &Path, known: &Output) -> Result<(), UserError> {
+    match path.symlink_metadata() {
+        Err(_) => Err(UserError::new("there is no such file or folder, and git knows none that was deleted")),
+        Ok(_) if known.text.is_empty() => Err(UserError::new(
+            "git does not know the file: it is new, or ignored. Refer to the file itself, as in `@./path`",
+        )),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The files in the output of `git diff --numstat -z`.
+fn changed_files(numbers: &[u8]) -> Vec<ChangedFile> {
+    let mut files: Vec<ChangedFile> = Vec::new();
+    for entry in numbers.split(|byte| *byte == 0) {
+        let mut fields = entry.splitn(3, |byte| *byte == b'\t');
+        let (Some(added), Some(deleted), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse().ok();
+        let file =
+            ChangedFile { path: OsString::from_vec(name.to_vec()).into(), lines: number(added).zip(number(deleted)) };
+        // A file with a conflict is there more than once.
+        if files.last().is_none_or(|last| last.path != file.path) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+/// The differences, file by file. In the text of a file, no line begins like this.
+fn parts(diff: &[u8]) -> Vec<Vec<u8>> {
+    let begins = |line: &[u8]| {
+        [&b"diff --git "[..], b"diff --cc ", b"* Unmerged path "].iter().any(|head| line.starts_with(head))
+    };
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    for line in diff.split_inclusive(|byte| *byte == b'\n') {
+        match parts.last_mut() {
+            Some(part) if !begins(line) => part.extend(line),
+            _ => parts.push(line.to_vec()),
+        }
+    }
+    parts
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
@@ -114,7 +162,6 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
 /// The beginning of an output.
 struct Output {
     text: Vec<u8>,
-    lines: u64,
     is_cut: bool,
 }
 
@@ -157,7 +204,6 @@ async fn run(folder: PathBuf, arguments: Vec<OsString>, overflow_dir: PathBuf) -
 
 /// The beginning of what was captured.
 fn beginning(output: Captured) -> Output {
-    let lines = output.lines;
     let text = match output.saved {
         SavedOutput::InMemory => output.tail,
         SavedOutput::Lost(_) => Vec::new(),
@@ -169,5 +215,5 @@ fn beginning(output: Captured) -> Output {
             text
         }
     };
-    Output { is_cut: (text.len() as u64) < output.bytes, text, lines }
+    Output { is_cut: (text.len() as u64) < output.bytes, text }
 }

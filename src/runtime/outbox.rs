@@ -1,6 +1,6 @@
 //! What the user has queued, on the disk: a file per conversation in the state folder, so that a kill loses nothing.
 //!
-//! The file is written whole and takes the old one's place in one step; an outbox without a message has no file. Only this
+//! The file is written whole and takes the old one's place in one step; an outbox without a message or a draft has no file. Only this
 //! user can read it, and a conversation that comes from somebody else brings none: it is found by the path of the
 //! conversation on this machine.
 //!
@@ -38,6 +38,24 @@ pub struct KeptMessage {
     pub found: usize,
 }
 
+/// What an outbox has on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxContent {
+    /// The messages that were queued.
+    pub messages: Vec<KeptMessage>,
+    /// What was being written and was not queued yet; empty if there is nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub draft: String,
+}
+
+impl OutboxContent {
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.draft.is_empty()
+    }
+}
+
 /// The outboxes below a folder. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct OutboxFiles(Arc<Shared>);
@@ -46,7 +64,7 @@ pub struct OutboxFiles(Arc<Shared>);
 struct Shared {
     folder: PathBuf,
     /// What is not on the disk yet, by conversation.
-    noted: Mutex<BTreeMap<PathBuf, Vec<KeptMessage>>>,
+    noted: Mutex<BTreeMap<PathBuf, OutboxContent>>,
     /// Held by who writes or reads.
     disk: Mutex<()>,
 }
@@ -55,7 +73,8 @@ struct Shared {
 struct Stored {
     v: u64,
     chat: String,
-    messages: Vec<KeptMessage>,
+    #[serde(flatten)]
+    content: OutboxContent,
 }
 
 impl OutboxFiles {
@@ -66,8 +85,8 @@ impl OutboxFiles {
     }
 
     /// Notes what the outbox of a conversation has now. It waits for nobody.
-    pub fn set(&self, conversation: &Path, messages: Vec<KeptMessage>) {
-        lock(&self.0.noted).insert(conversation.to_owned(), messages);
+    pub fn set(&self, conversation: &Path, content: OutboxContent) {
+        lock(&self.0.noted).insert(conversation.to_owned(), content);
     }
 
     /// Whether anything may not be on the disk yet.
@@ -85,9 +104,9 @@ impl OutboxFiles {
         let _disk = lock(&self.0.disk);
         loop {
             let next = lock(&self.0.noted).pop_first();
-            let Some((conversation, messages)) = next else { return Ok(()) };
-            if let Err(error) = self.write(&conversation, &messages) {
-                lock(&self.0.noted).entry(conversation).or_insert(messages);
+            let Some((conversation, content)) = next else { return Ok(()) };
+            if let Err(error) = self.write(&conversation, &content) {
+                lock(&self.0.noted).entry(conversation).or_insert(content);
                 return Err(error);
             }
         }
@@ -97,12 +116,12 @@ impl OutboxFiles {
     ///
     /// # Errors
     /// When the file is there and cannot be read, or what was noted cannot be written.
-    pub fn read(&self, conversation: &Path) -> io::Result<Vec<KeptMessage>> {
+    pub fn read(&self, conversation: &Path) -> io::Result<OutboxContent> {
         self.flush()?;
         let _disk = lock(&self.0.disk);
         let file = self.file(conversation);
         let bytes = match fs::read(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(OutboxContent::default()),
             bytes => bytes?,
         };
         let stored: Stored = serde_json::from_slice(&bytes)
@@ -111,7 +130,7 @@ impl OutboxFiles {
             let words = format!("{} was written by a newer version of Flemma; update Flemma", file.display());
             return Err(io::Error::other(words));
         }
-        Ok(stored.messages)
+        Ok(stored.content)
     }
 
     /// The file of a conversation. It blocks on the disk, to follow links.
@@ -120,16 +139,16 @@ impl OutboxFiles {
         state_file(&self.0.folder, conversation, "json")
     }
 
-    fn write(&self, conversation: &Path, messages: &[KeptMessage]) -> io::Result<()> {
+    fn write(&self, conversation: &Path, content: &OutboxContent) -> io::Result<()> {
         let file = self.file(conversation);
-        if messages.is_empty() {
+        if content.is_empty() {
             return match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             };
         }
         let chat = conversation.to_string_lossy().into_owned();
-        let bytes = serde_json::to_vec(&Stored { v: VERSION, chat, messages: messages.to_vec() })?;
+        let bytes = serde_json::to_vec(&Stored { v: VERSION, chat, content: content.clone() })?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0.folder)?;
         // Readable by this user alone.
         let mut new = tempfile::NamedTempFile::new_in(&self.0.folder)?;

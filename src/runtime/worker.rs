@@ -5,7 +5,6 @@ use std::{
     future::Future,
     io, mem,
     ops::ControlFlow,
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -31,6 +30,7 @@ use crate::{
         CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
         auth::Environment, credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
     },
+    tools::builtin::Readable,
 };
 
 /// How long a server has to say what a model can do.
@@ -84,6 +84,8 @@ impl std::fmt::Debug for Recipient {
 pub enum RequestUpdate {
     /// The files that it shows have been read; these were left out.
     LeftOut(Vec<SkippedFile>),
+    /// It is not sent, because the user's text refers to these files, which may not be shown. Nothing more comes of it.
+    Refused(Vec<SkippedFile>),
     /// A piece of the reply has arrived.
     Event(Event),
     /// It has failed. Nothing more comes of it.
@@ -127,8 +129,8 @@ impl Worker {
         Ok(self.runtime.get_or_try_init(start)?.handle().clone())
     }
 
-    /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows (relative paths
-    /// start at `folder`), and performs the exchange. `on_update` hears of its events and its end; aborting the handle
+    /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows, as
+    /// far as `readable` lets it, and performs the exchange. `on_update` hears of its events and its end; aborting the handle
     /// ends it without an update.
     ///
     /// # Errors
@@ -138,7 +140,7 @@ impl Worker {
         conversation: ConversationId,
         recipient: Recipient,
         request: Request,
-        folder: PathBuf,
+        readable: Readable,
         timeouts: Timeouts,
         on_update: OnUpdate,
     ) -> io::Result<AbortHandle> {
@@ -149,7 +151,7 @@ impl Worker {
             on_update,
             known: Arc::clone(&self.known),
             conversation,
-            folder,
+            readable,
             timeouts,
         };
         self.spawn(async move {
@@ -284,7 +286,7 @@ struct RequestTask {
     on_update: OnUpdate,
     known: Arc<Mutex<HashSet<String>>>,
     conversation: ConversationId,
-    folder: PathBuf,
+    readable: Readable,
     timeouts: Timeouts,
 }
 
@@ -299,7 +301,7 @@ impl RequestTask {
         let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
         let provider = if request.parameters.calls_in_xml { xml_tools::apply(provider) } else { provider };
-        let request = self.with_files(&*provider, request).await?;
+        let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
         let probe = provider.capability_probe(&request);
         match provider.prepare(&request)? {
             Exchange::Http { request, decoder } => {
@@ -403,21 +405,29 @@ impl RequestTask {
         });
     }
 
-    /// The request with the files that it shows, as far as the provider takes them.
-    async fn with_files(&self, provider: &dyn Provider, mut request: Request) -> Result<Request, ProviderError> {
+    /// The request with the files that it shows, as far as the provider takes them; `None` if it is not to be sent.
+    async fn with_files(
+        &self,
+        provider: &dyn Provider,
+        mut request: Request,
+    ) -> Result<Option<Request>, ProviderError> {
         let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
-            return Ok(request);
+            return Ok(Some(request));
         };
-        let (attachments, conversation, folder) =
-            (Arc::clone(&self.attachments), self.conversation, self.folder.clone());
+        let (attachments, conversation, readable) =
+            (Arc::clone(&self.attachments), self.conversation, self.readable.clone());
         let read = task::spawn_blocking(move || {
-            let findings = attachments.read(conversation, &mut request, &folder, &limits);
+            let findings = attachments.read(conversation, &mut request, &readable, &limits);
             (request, findings)
         });
         let (request, findings) =
             read.await.map_err(|_| ProviderError::bug("the files that the conversation shows could not be read"))?;
         (self.on_update)(RequestUpdate::LeftOut(findings.left_out));
+        if !findings.refused.is_empty() {
+            (self.on_update)(RequestUpdate::Refused(findings.refused));
+            return Ok(None);
+        }
         findings.news.into_iter().for_each(|problem| self.warn(problem));
-        Ok(request)
+        Ok(Some(request))
     }
 }

@@ -48,6 +48,13 @@ fn follow(path: &Path, links: usize) -> PathBuf {
     real
 }
 
+/// Whether a file is in a folder and not hidden in it. Links are resolved in both paths.
+///
+/// A hidden file (`.env`, `.git/config`) is not meant to be shared, and its name can be guessed.
+pub fn is_shared(file: &Path, folder: &Path) -> bool {
+    file.strip_prefix(folder).is_ok_and(|path| !path.iter().any(|name| name.as_encoded_bytes().starts_with(b".")))
+}
+
 /// The path in lexical form: `.` and `..` are resolved, links are not followed.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

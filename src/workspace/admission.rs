@@ -43,6 +43,7 @@ impl Workspace {
             Admission::AskFiles { files, references } => self.ask_about_files(conversation, &files, references),
             Admission::Vet { search, allowed, wish } => {
                 let path = self.place(conversation).file;
+                conversation.page().files().allow(allowed.iter().map(|file| file.real.clone()));
                 allowed.into_iter().for_each(|file| self.keep_trusted_file(&path, file.real));
                 conversation.page().files().vet(&search.files, &search.folder);
                 conversation.page().files().allow_references(&search.references);
@@ -81,6 +82,8 @@ impl Workspace {
     fn files_were_located(&self, conversation: &Conversation, search: &FileSearch, outside: Vec<ExternalFile>) {
         let path = self.place(conversation).file;
         let is_allowed = |file: &ExternalFile| self.trust_store().contains_file(&path, &file.real);
+        let known = outside.iter().filter(|file| is_allowed(file)).map(|file| file.real.clone());
+        conversation.page().files().allow(known);
         let next = conversation.gate().files_were_located(search, outside, is_allowed);
         self.pass(conversation, next);
     }

@@ -15,6 +15,7 @@ use crate::{
     model::AttachmentContent,
     provider::Request,
     runtime::SkippedFile,
+    tools::builtin::ForeignFiles,
 };
 
 /// What is known of a conversation's files.
@@ -25,6 +26,8 @@ pub(super) struct AttachedFiles {
     /// Of those, the ones that may be sent: as long as relative paths start in `folder`, for elsewhere they are other files.
     vetted: HashSet<PathBuf>,
     folder: PathBuf,
+    /// Where files outside the conversation's folder really are that the user has allowed to be sent.
+    allowed: HashSet<PathBuf>,
     /// Those that were named since.
     typed: HashSet<PathBuf>,
     /// Of those, what the user's latest step of undo has added.
@@ -41,6 +44,7 @@ impl AttachedFiles {
         self.found.clear();
         self.vetted.clear();
         self.typed.clear();
+        self.allowed.clear();
         self.allowed_references.clear();
     }
 
@@ -137,6 +141,17 @@ impl AttachedFiles {
         self.vetted.extend(self.found.extract_if(|file| files.contains(file)));
     }
 
+    /// These files outside the conversation's folder may be sent. Their links are resolved.
+    pub(super) fn allow(&mut self, files: impl IntoIterator<Item = PathBuf>) {
+        self.allowed.extend(files);
+    }
+
+    /// The files that the user has not named, and where those may lead.
+    pub(super) fn foreign(&self) -> ForeignFiles {
+        let vetted = self.vetted.iter().filter(|file| !self.typed.contains(*file));
+        ForeignFiles { named: self.found.iter().chain(vetted).cloned().collect(), allowed: self.allowed.clone() }
+    }
+
     /// The user allows these references to what the editor shows.
     pub(super) fn allow_references(&mut self, references: &[String]) {
         self.allowed_references.extend(references.iter().cloned());
@@ -202,6 +217,7 @@ impl AttachedFiles {
             let message = format!("{} is not shown to the model: {why}.", path.display());
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };
-        document.files(0..text.line_count(), text).into_iter().filter_map(tell).collect()
+        // Lines of a file are captured, and not read for each request.
+        document.files(0..text.line_count(), text).into_iter().filter(|file| !file.has_lines).filter_map(tell).collect()
     }
 }

@@ -1,49 +1,46 @@
 //! The text of captured references: what the user reads in the conversation, and what the model is sent.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, path::Path};
 
 use super::editor_view::{EditorItem, EditorView};
 use crate::{
     chat::EditorSubject,
     model::UserError,
-    runtime::{FileLines, GitDiff},
+    runtime::FileLines,
     text::{
         escape_controls,
         truncate::{Limits, format_size, truncate_head},
     },
-    tools::{Permitted, rules::DeniedPaths},
+    tools::builtin::Readable,
 };
 
-/// What a model may be told about.
-#[derive(Clone)]
-pub(super) struct Readable {
-    /// Where relative paths of the conversation start.
-    pub(super) folder: PathBuf,
-    /// What the user denies reading.
-    pub(super) denied: Arc<DeniedPaths>,
-    /// What the agents of the conversation permit.
-    pub(super) permitted: Arc<Permitted>,
+/// What a reference means, as it is written into the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CapturedText {
+    /// The text.
+    pub(super) content: String,
+    /// How much of it is there, if something was left out for want of room: `512 of 3000 lines`.
+    pub(super) cut: Option<String>,
+    /// What the user should know, each the end of a sentence that begins with the reference.
+    pub(super) warnings: Vec<String>,
 }
 
-impl Readable {
-    /// Whether a file or a buffer of this name may be told about. It may block on the disk.
-    pub(super) fn allows(&self, name: &Path) -> bool {
-        self.denied.allows(&self.folder, name) && self.permitted.allows_name(&self.folder, name)
+impl CapturedText {
+    /// The same, with more text at the end.
+    pub(super) fn and(mut self, more: &str) -> Self {
+        self.content.push_str(more);
+        self
     }
+}
 
-    /// A name as it is shown: relative to the conversation's folder if it is in it.
-    fn shown(&self, name: &Path) -> String {
-        let short = name.strip_prefix(&self.folder).unwrap_or(name).to_string_lossy();
-        if short.is_empty() { "a buffer without a name".to_owned() } else { escape_controls(&short).into_owned() }
-    }
+/// A name as it is shown: relative to the conversation's folder if it is in it.
+fn shown(readable: &Readable, name: &Path) -> String {
+    let short = name.strip_prefix(readable.folder()).unwrap_or(name).to_string_lossy();
+    if short.is_empty() { "a buffer without a name".to_owned() } else { escape_controls(&short).into_owned() }
 }
 
 /// Lines of a file.
-pub(super) fn of_lines(found: &FileLines) -> String {
+pub(super) fn of_lines(found: &FileLines) -> CapturedText {
     let name = found.path.to_string_lossy();
     let head = format!("{}, {}", escape_controls(&name), span(found.first, found.lines.len(), found.total));
     text(&head, &numbered(found.first, &found.lines), 0)
@@ -53,10 +50,19 @@ pub(super) fn of_lines(found: &FileLines) -> String {
 ///
 /// # Errors
 /// When the model may not be told about the file.
-pub(super) fn of_view(subject: EditorSubject, view: &EditorView, readable: &Readable) -> Result<String, UserError> {
-    let name = readable.shown(&view.name);
-    if subject != EditorSubject::Quickfix && !readable.allows(&view.name) {
-        return Err(UserError::new(format!("reading {name} is denied by your rules, or by the agent")));
+pub(super) fn of_view(
+    subject: EditorSubject,
+    view: &EditorView,
+    readable: &Readable,
+) -> Result<CapturedText, UserError> {
+    let name = shown(readable, &view.name);
+    if subject != EditorSubject::Quickfix
+        && let Some(problem) = readable.problem(&view.name)
+    {
+        return Err(UserError::new(format!("{name}: {problem}")));
+    }
+    if subject == EditorSubject::Buffer && view.total <= 1 && view.lines.iter().all(String::is_empty) {
+        return Err(UserError::new(format!("the buffer is empty ({name})")));
     }
     let unsaved = if view.is_modified { ", with changes that are not saved" } else { "" };
     let lines = || numbered(view.first, &view.lines);
@@ -70,50 +76,61 @@ pub(super) fn of_view(subject: EditorSubject, view: &EditorView, readable: &Read
             text(&head, &lines(), hidden)
         }
         EditorSubject::Diagnostics => {
-            let (items, left_out) = items(&view.items, readable);
+            let (items, denied) = items(&view.items, readable);
             let head = format!("{name}: {}{unsaved}", count(view.items.len() + view.more, "diagnostic"));
-            text(&head, &items, view.more) + &denied(left_out, "diagnostic")
+            text(&head, &items, view.more).and(&left_out(denied, "diagnostic"))
         }
         EditorSubject::Quickfix => {
-            let (items, left_out) = items(&view.items, readable);
+            let (items, denied) = items(&view.items, readable);
             // Its title is the command that made it, which may say what nobody may read.
             let head = format!("quickfix list: {}", count(view.items.len() + view.more, "entry"));
-            text(&head, &items, view.more) + &denied(left_out, "entry")
+            text(&head, &items, view.more).and(&left_out(denied, "entry"))
         }
         EditorSubject::Diff => return Err(UserError::new("the editor does not know the differences")),
     })
 }
 
-/// What `git diff` says.
-pub(super) fn of_diff(found: &GitDiff) -> String {
-    let root = found.root.to_string_lossy();
-    let head = format!("git diff in {}", escape_controls(&root));
-    let diff = String::from_utf8_lossy(&found.text);
-    let lines: Vec<String> = diff.lines().map(str::to_owned).collect();
-    let lines = if lines.is_empty() { vec!["no differences".to_owned()] } else { lines };
-    let hidden = usize::try_from(found.lines).unwrap_or(usize::MAX).saturating_sub(lines.len());
-    let more = match found.more {
-        0 => String::new(),
-        more => format!("\n[More files differ: at least {more}.]"),
-    };
-    text(&head, &lines, hidden) + &more + &denied(found.denied, "file")
-}
-
 /// A first line, and lines below it, as far as there is room. `hidden` more follow that are not among them.
-fn text(head: &str, lines: &[String], hidden: usize) -> String {
+pub(super) fn text(head: &str, lines: &[String], hidden: usize) -> CapturedText {
+    let limits = Limits::default();
     let all = lines.join("\n");
-    let cut = truncate_head(&all, Limits::default());
-    let left_out = lines.len() - cut.output_lines.min(lines.len()) + hidden;
-    let mut text = format!("{head}\n{}", cut.content);
-    if left_out > 0 {
-        let (total, shown) = (lines.len() + hidden, cut.output_lines);
-        let size = format_size(Limits::default().bytes as u64);
-        text.push_str(&format!("\n[{shown} of {total} lines are here. The rest is left out: up to {size} are sent.]"));
+    let cut = truncate_head(&all, limits);
+    let size = format_size(limits.bytes as u64);
+    let (total, shown) = (lines.len() + hidden, cut.output_lines);
+    if cut.first_line_exceeds_limit {
+        // Without the beginning of its line, a reference to one line would say nothing.
+        let first = &lines[0][..lines[0].floor_char_boundary(limits.bytes)];
+        let of = match total {
+            1 => "its line".to_owned(),
+            total => format!("the first of {total} lines"),
+        };
+        return CapturedText {
+            content: format!(
+                "{head}\n{first}\n[Only the beginning of {of} is here. The rest is left out: up to {size} are sent.]"
+            ),
+            cut: Some(format!("part of {}", count(total, "line"))),
+            warnings: vec![format!(
+                "only the beginning of {of} is sent, which is as much as there is room for ({size})"
+            )],
+        };
     }
-    text
+    if shown >= total {
+        return CapturedText { content: format!("{head}\n{}", cut.content), ..CapturedText::default() };
+    }
+    CapturedText {
+        content: format!(
+            "{head}\n{}\n[{shown} of {total} lines are here. The rest is left out: up to {size} are sent.]",
+            cut.content
+        ),
+        cut: Some(format!("{shown} of {total} lines")),
+        warnings: vec![format!(
+            "only the first {shown} of {total} lines are sent, which is as much as there is room for"
+        )],
+    }
 }
 
-fn denied(number: usize, thing: &str) -> String {
+/// What is said of things that may not be read.
+pub(super) fn left_out(number: usize, thing: &str) -> String {
     match number {
         0 => String::new(),
         number => format!("\n[{} left out, because reading there is denied.]", count(number, thing)),
@@ -125,7 +142,7 @@ fn items(items: &[EditorItem], readable: &Readable) -> (Vec<String>, usize) {
     let mut allowed: HashMap<&Path, bool> = HashMap::new();
     let (mut lines, mut left_out) = (Vec::new(), 0);
     for item in items {
-        let is_allowed = *allowed.entry(&item.name).or_insert_with(|| readable.allows(&item.name));
+        let is_allowed = *allowed.entry(&item.name).or_insert_with(|| readable.problem(&item.name).is_none());
         if is_allowed {
             lines.extend(entry(item, readable));
         } else {
@@ -145,7 +162,7 @@ fn entry(item: &EditorItem, readable: &Readable) -> Vec<String> {
     let mut words = item.text.lines();
     let kind = if item.kind.is_empty() { String::new() } else { format!(" {}:", item.kind) };
     let first = words.next().unwrap_or_default();
-    let name = if item.name.as_os_str().is_empty() { String::new() } else { readable.shown(&item.name) };
+    let name = if item.name.as_os_str().is_empty() { String::new() } else { shown(readable, &item.name) };
     let head = format!("{name}{place}{kind} {first}").trim().to_owned();
     std::iter::once(head).chain(words.map(|line| format!("    {line}"))).collect()
 }
@@ -164,7 +181,8 @@ fn span(first: usize, number: usize, total: usize) -> String {
     }
 }
 
-fn count(number: usize, thing: &str) -> String {
+/// A number of things, in words.
+pub(super) fn count(number: usize, thing: &str) -> String {
     match (number, thing.strip_suffix('y')) {
         (1, _) => format!("1 {thing}"),
         (number, Some(stem)) => format!("{number} {stem}ies"),

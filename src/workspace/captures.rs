@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use super::captured_text::CapturedText;
 use crate::{
     chat::{Capture, Uncaptured},
     model::UserError,
@@ -35,21 +36,23 @@ impl Captures {
         (number == self.number.get()).then(|| self.wanted.borrow().clone())
     }
 
-    /// It is known what each reference means. Gives the first that cannot be captured, with the reason. `None` at a time that is
-    /// over.
+    /// It is known what each reference means; `None` for a file that is attached instead. Gives what the user should know, each with
+    /// its line, or the first reference that cannot be captured, with the reason. `None` at a time that is over.
     pub(super) fn finish(
         &self,
         number: u64,
-        outcomes: Vec<Result<String, UserError>>,
-    ) -> Option<Result<(), Box<(Uncaptured, UserError)>>> {
+        outcomes: Vec<Result<Option<CapturedText>, UserError>>,
+    ) -> Option<Result<Vec<(usize, String)>, Box<(Uncaptured, UserError)>>> {
         let wanted = self.wanted(number)?;
         self.wanted.take();
-        let mut first = None;
+        let (mut first, mut warnings) = (None, Vec::new());
         for (wanted, outcome) in wanted.into_iter().zip(outcomes) {
             match outcome {
-                Ok(content) => {
+                Ok(None) => {}
+                Ok(Some(CapturedText { content, cut, warnings: found })) => {
                     let Uncaptured { line, written, .. } = wanted;
-                    self.ready.borrow_mut().push(Capture { line, written, content });
+                    warnings.extend(found.into_iter().map(|words| (line, format!("{written}: {words}"))));
+                    self.ready.borrow_mut().push(Capture { line, written, content, cut });
                 }
                 Err(problem) => {
                     self.problems.borrow_mut().push((wanted.written.clone(), problem.clone()));
@@ -57,7 +60,7 @@ impl Captures {
                 }
             }
         }
-        Some(first.map_or(Ok(()), |first| {
+        Some(first.map_or(Ok(warnings), |first| {
             self.ready.take();
             Err(Box::new(first))
         }))

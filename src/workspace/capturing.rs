@@ -8,19 +8,24 @@
 //! References that came with the file are asked about by the trust gate, as files are. What slips past it, because the
 //! conversation went on by itself, is not captured.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
-    Conversation, Workspace,
-    captured_text::{self, Readable},
+    Conversation, Workspace, captured_diff,
+    captured_text::{self, CapturedText},
     editor_view::{EditorView, LookedUp},
 };
 use crate::{
-    agent::Input,
-    chat::{CaptureTarget, Diagnostic, EditorReference, EditorSubject, Severity, Uncaptured},
+    agent::{Input, Level, RequestId},
+    chat::{CaptureTarget, Diagnostic, EditorReference, EditorSubject, LineRange, Severity, Uncaptured},
     model::UserError,
-    runtime::{FileLines, git_diff},
-    tools::paths,
+    provider::{ErrorKind, ProviderError},
+    runtime::{FileLines, SkippedFile, git_diff, is_there},
+    tools::{builtin::Readable, paths},
 };
 
 impl Workspace {
@@ -34,6 +39,14 @@ impl Workspace {
                 && !page.files().allows_reference(&reference.written)
         };
         page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
+    }
+
+    /// What the messages of a conversation may refer to.
+    pub(super) fn readable(&self, conversation: &Conversation) -> Readable {
+        let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
+        Readable::new(self.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
+            .with_foreign(conversation.page().files().foreign())
+            .with_own(self.outputs())
     }
 
     /// Finds out what the references in the user's message mean.
@@ -54,7 +67,7 @@ impl Workspace {
                 CaptureTarget::Editor(EditorReference { subject, path }) => {
                     Some((*subject, path.as_ref().map(|path| paths::plain(&paths::resolve(&folder, path)))))
                 }
-                CaptureTarget::Lines { .. } => None,
+                CaptureTarget::Lines { .. } | CaptureTarget::Misspelt { .. } => None,
             })
             .collect();
         let number = conversation.captures().begin(wanted);
@@ -75,11 +88,16 @@ impl Workspace {
 
     fn looked_at(&self, conversation: &Conversation, number: u64, views: Vec<Result<EditorView, UserError>>) {
         let Some(wanted) = conversation.captures().wanted(number) else { return };
-        let readable = Readable {
-            folder: self.place(conversation).folder(),
-            denied: Arc::new(self.denied(conversation)),
-            permitted: Arc::new(self.permitted(conversation)),
+        let readable = self.readable(conversation);
+        let is_diff = |reference: &Uncaptured| {
+            matches!(&reference.target, CaptureTarget::Editor(EditorReference { subject: EditorSubject::Diff, .. }))
         };
+        let mut unsaved = if wanted.iter().any(is_diff) { self.host().unsaved_files() } else { Vec::new() };
+        if !unsaved.is_empty() {
+            // Nobody's differences are about what they are asking.
+            let conversations = self.host().open_conversations();
+            unsaved.retain(|file| !conversations.contains(file));
+        }
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let outputs = self.outputs().to_owned();
         let task = async move {
@@ -88,9 +106,14 @@ impl Workspace {
             for Uncaptured { target, .. } in wanted {
                 let view = match &target {
                     CaptureTarget::Editor(_) => views.next(),
-                    CaptureTarget::Lines { .. } => None,
+                    CaptureTarget::Lines { .. } | CaptureTarget::Misspelt { .. } => None,
                 };
-                outcomes.push(outcome(target, view, &readable, outputs.clone()).await);
+                outcomes.push(match target {
+                    CaptureTarget::Editor(EditorReference { subject: EditorSubject::Diff, path }) => {
+                        diff(path, view, &readable, &unsaved, outputs.clone()).await.map(Some)
+                    }
+                    target => outcome(target, view, &readable).await,
+                });
             }
             mailbox.job_for(id, move |workspace: &Self, conversation| {
                 workspace.were_captured(conversation, number, outcomes);
@@ -102,13 +125,40 @@ impl Workspace {
         }
     }
 
-    fn were_captured(&self, conversation: &Conversation, number: u64, outcomes: Vec<Result<String, UserError>>) {
+    fn were_captured(
+        &self,
+        conversation: &Conversation,
+        number: u64,
+        outcomes: Vec<Result<Option<CapturedText>, UserError>>,
+    ) {
         let Some(finished) = conversation.captures().finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
-        self.captured(conversation, finished);
+        for (line, words) in finished.iter().flatten() {
+            let words = format!("line {}: {words}", line + 1);
+            self.host().notify(Level::Warn, &self.with_name(conversation, &words));
+        }
+        self.captured(conversation, finished.map(|_| ()));
+    }
+
+    /// A request was not sent, because the user's text refers to these files, which may not be shown.
+    pub(super) fn files_were_refused(&self, conversation: &Conversation, request: RequestId, files: &[SkippedFile]) {
+        let page = conversation.page();
+        let mut words = Vec::new();
+        for named in page.named_files().iter().filter(|named| !named.has_lines) {
+            let Some(refused) = files.iter().find(|file| file.path == named.path) else { continue };
+            let line = page.text().line(named.line);
+            let written = named.columns.clone().and_then(|columns| line.get(columns));
+            let written = written.map_or_else(|| named.path.to_string_lossy(), Cow::Borrowed);
+            words.push(format!("Not sent: line {}: {written}: {}", named.line + 1, refused.why));
+        }
+        let first = words.into_iter().next().unwrap_or_else(|| "Not sent: a file may not be shown".to_owned());
+        let error = ProviderError::new(ErrorKind::InvalidRequest, first);
+        self.post_for(conversation.id(), move |workspace, conversation| {
+            workspace.feed(conversation, [Input::Failed { request, error, jitter: 0.0 }]);
+        });
     }
 
     fn captured(&self, conversation: &Conversation, outcome: Result<(), UserError>) {
@@ -118,43 +168,73 @@ impl Workspace {
     }
 }
 
-/// What one reference means.
+/// What one reference means, other than to differences; `None` for a file that is attached.
 async fn outcome(
     target: CaptureTarget,
     view: Option<Result<EditorView, UserError>>,
     readable: &Readable,
-    outputs: PathBuf,
-) -> Result<String, UserError> {
-    let lost = |_| UserError::new("it could not be read");
-    match target {
+) -> Result<Option<CapturedText>, UserError> {
+    let readable = readable.clone();
+    let find = move || match target {
         CaptureTarget::Lines { path, lines, literal } => {
-            let folder = readable.folder.clone();
-            let read = move || FileLines::read(&folder, &path, lines, &literal);
-            let found = tokio::task::spawn_blocking(read).await.map_err(lost)??;
-            Ok(captured_text::of_lines(&found))
+            let found = FileLines::read(&readable, &path, lines, &literal)?;
+            Ok(Some(captured_text::of_lines(&found)))
         }
-        CaptureTarget::Editor(EditorReference { subject: EditorSubject::Diff, path }) => {
-            let view = view.unwrap_or_else(|| Ok(EditorView::default()))?;
-            let path = path.map(|path| paths::resolve(&readable.folder, &path));
-            let folder = match (&path, view.name) {
-                (Some(path), _) if path.is_dir() => path.clone(),
-                (Some(path), _) => path.parent().map_or_else(|| readable.folder.clone(), ToOwned::to_owned),
-                (None, name) => match name.parent() {
-                    Some(parent) if name.is_absolute() && parent.is_dir() => parent.to_owned(),
-                    _ => readable.folder.clone(),
-                },
-            };
-            let judge = readable.clone();
-            let found = git_diff(folder, path, move |file| judge.allows(file), outputs).await?;
-            Ok(captured_text::of_diff(&found))
+        CaptureTarget::Misspelt { literal, part } => {
+            if is_there(&readable, &literal) {
+                return Ok(None);
+            }
+            let right = LineRange::respelt(&part);
+            Err(UserError::new(format!("there is no such file, and `{part}` names no lines. Write `{right}`")))
         }
         CaptureTarget::Editor(EditorReference { subject, .. }) => {
             let view = view.unwrap_or_else(|| Err(UserError::new("the editor did not say what this means")))?;
-            let readable = readable.clone();
-            let write = move || captured_text::of_view(subject, &view, &readable);
-            tokio::task::spawn_blocking(write).await.map_err(lost)?
+            captured_text::of_view(subject, &view, &readable).map(Some)
         }
-    }
+    };
+    spawn(find).await?
+}
+
+/// What a reference to differences means: in the working tree of `path`, of the file that the user came from, or of the conversation.
+async fn diff(
+    path: Option<PathBuf>,
+    view: Option<Result<EditorView, UserError>>,
+    readable: &Readable,
+    unsaved: &[PathBuf],
+    outputs: PathBuf,
+) -> Result<CapturedText, UserError> {
+    let view = view.unwrap_or_else(|| Ok(EditorView::default()))?;
+    let (judge, home, named) = (readable.clone(), readable.folder().to_owned(), path);
+    let path = named.as_ref().map(|path| paths::resolve(&home, path));
+    let place = move || {
+        if let (Some(named), Some(path)) = (named, &path)
+            && !path.is_dir()
+            && let Some(problem) = judge.problem(&named)
+        {
+            return Err(problem);
+        }
+        let folder = match &path {
+            Some(path) => path.ancestors().find(|folder| folder.is_dir()).map(Path::to_owned),
+            None => view.name.parent().filter(|folder| folder.is_absolute() && folder.is_dir()).map(Path::to_owned),
+        };
+        Ok((folder.unwrap_or(home), path))
+    };
+    let (folder, path) = spawn(place).await??;
+    let judge = readable.clone();
+    let found = git_diff(folder, path.clone(), move |file| judge.problem(file).is_none(), outputs).await?;
+    let (judge, unsaved) = (readable.clone(), unsaved.to_vec());
+    spawn(move || {
+        let real = |path: &Path| paths::real(path);
+        let unsaved = unsaved.iter().filter(|file| judge.problem(file).is_none()).map(|file| real(file)).collect();
+        let unsaved = captured_diff::concerned(unsaved, &real(&found.root), path.as_deref().map(real).as_deref());
+        captured_diff::of_diff(&found, &unsaved)
+    })
+    .await
+}
+
+/// Does something that may wait for the disk.
+async fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, UserError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| UserError::new("it could not be read"))
 }
 
 impl Conversation {

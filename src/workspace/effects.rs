@@ -71,6 +71,9 @@ impl Effects<'_> {
                 mailbox.input(id, Input::Failed { request, error, jitter: fastrand::f64() });
             }
             RequestUpdate::Warning(words) => mailbox.job_for(id, move |workspace, _| workspace.warn(&words)),
+            RequestUpdate::Refused(files) => mailbox.job_for(id, move |workspace, conversation| {
+                workspace.files_were_refused(conversation, request, &files);
+            }),
             RequestUpdate::LeftOut(files) => mailbox.job_for(id, move |workspace, conversation| {
                 if conversation.page().leave_out(files) {
                     workspace.diagnose(conversation);
@@ -157,11 +160,12 @@ impl Shell for Effects<'_> {
         let folder = self.workspace.place(self.conversation).folder();
         page.files().withhold(&mut body, &folder);
         page.files().begin_request();
+        let readable = self.workspace.readable(self.conversation);
         let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
         let worker = self.workspace.background().worker();
         let on_update = self.on_update(request);
         let handle =
-            worker.send(self.conversation.id(), recipient, body, folder, timeouts, on_update).map_err(|error| {
+            worker.send(self.conversation.id(), recipient, body, readable, timeouts, on_update).map_err(|error| {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks().add_request(request, handle);

@@ -63,11 +63,15 @@ impl Workspace {
                 look.left = vec![mark("FlemmaThinking"), chunk("thinking", "FlemmaThinking")];
                 look.right.push(if count == 0 { chunk("hidden ", "FlemmaFoldSize") } else { line_count(count) });
             }
-            Folded::Captured { reference, lines: count } => {
+            Folded::Captured { reference, about, lines: count, cut } => {
                 look.left = vec![mark("FlemmaFoldSize")];
                 let room = style.width.saturating_sub(6);
                 look.left.push(chunk(preview::clip(&reference, room), "FlemmaReference"));
-                look.right.push(line_count(count));
+                look.right.push(match cut {
+                    Some(cut) => chunk(format!("{cut} "), "FlemmaAborted"),
+                    None => line_count(count),
+                });
+                add_words(&mut look, &about, "FlemmaFold", style);
             }
             Folded::Call | Folded::Result => {
                 return document.cards(lines.start..lines.start + 1).first().map(card);

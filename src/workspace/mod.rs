@@ -77,6 +77,7 @@ mod attached_files;
 mod background;
 mod buffer_view;
 mod calls_on_disk;
+mod captured_diff;
 mod captured_text;
 mod captures;
 mod capturing;

@@ -7,7 +7,7 @@
 
 use crate::{
     agent::{self, Departure},
-    runtime::KeptMessage,
+    runtime::{KeptMessage, OutboxContent},
 };
 
 /// The number of a message within its conversation.
@@ -56,6 +56,8 @@ pub struct Outbox {
     returned: Vec<QueuedMessage>,
     /// What the buffer has, and the file may not have yet.
     posted: Vec<QueuedMessage>,
+    /// What is being written and is not queued yet.
+    draft: String,
 }
 
 impl Outbox {
@@ -111,14 +113,31 @@ impl Outbox {
 
     /// What came back from the disk, unless the document has it since then. `found` says how often the document says a text
     /// from a message on.
-    pub fn take_kept(&mut self, kept: Vec<KeptMessage>, found: impl Fn(&str, usize) -> usize) {
-        for KeptMessage { text, steers, message, found: before } in kept {
+    pub fn take_kept(&mut self, kept: OutboxContent, found: impl Fn(&str, usize) -> usize) {
+        if self.draft.is_empty() {
+            self.draft = kept.draft;
+        }
+        for KeptMessage { text, steers, message, found: before } in kept.messages {
             let since = Since { message, found: before };
             if found(&text, message) <= before {
                 self.last_id += 1;
                 self.returned.push(QueuedMessage { id: self.last_id, text, steers, is_held: false, since });
             }
         }
+    }
+
+    /// What is being written and is not queued yet.
+    #[must_use]
+    pub fn draft(&self) -> &str {
+        &self.draft
+    }
+
+    /// The user has written this, and has not queued it. Says whether that is news.
+    pub fn set_draft(&mut self, text: &str) -> bool {
+        let text = if text.trim().is_empty() { "" } else { text };
+        let is_news = self.draft != text;
+        text.clone_into(&mut self.draft);
+        is_news
     }
 
     /// The messages that wait, in the order in which they go out.
@@ -186,13 +205,13 @@ impl Outbox {
 
     /// What has to be on the disk.
     #[must_use]
-    pub fn kept(&self) -> Vec<KeptMessage> {
+    pub fn kept(&self) -> OutboxContent {
         let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
         let keep = |message: &QueuedMessage| {
             let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone();
             KeptMessage { text, steers, message, found }
         };
-        all.map(keep).collect()
+        OutboxContent { messages: all.map(keep).collect(), draft: self.draft.clone() }
     }
 
     /// How many of the first messages leave together.

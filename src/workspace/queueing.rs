@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{Departure, Input, Level},
-    runtime::KeptMessage,
+    runtime::OutboxContent,
 };
 
 /// How long the editor waits for the disk when it exits.
@@ -171,14 +171,14 @@ impl Workspace {
         conversation: &Conversation,
         path: &PathBuf,
         before: Option<&PathBuf>,
-        read: io::Result<Vec<KeptMessage>>,
+        read: io::Result<OutboxContent>,
     ) {
         let outbox = conversation.outbox();
         if outbox.path().as_ref() != Some(path) {
             return;
         }
         if let Some(before) = before {
-            self.outboxes().set(before, Vec::new());
+            self.outboxes().set(before, OutboxContent::default());
         }
         let kept = match read {
             Ok(kept) => kept,
@@ -191,6 +191,7 @@ impl Workspace {
         };
         outbox.set_kept(Kept::Known);
         let had_any = !kept.is_empty();
+        let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
         conversation.page().with_document(|document, text| {
             outbox.change(|outbox| {
                 outbox.take_kept(kept, |words, from| document.count_words(words, from, text));
@@ -199,7 +200,26 @@ impl Workspace {
         if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {
             self.keep_outbox(conversation);
         }
+        if has_draft {
+            let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
+            self.host().notify(Level::Info, &self.with_name(conversation, message));
+        }
         self.put_down_later(conversation);
+    }
+
+    /// What the user was writing in the input window of a conversation and has not queued.
+    #[must_use]
+    pub fn draft(&self, buffer: i32) -> String {
+        let conversation = self.conversation(buffer);
+        conversation.map(|it| it.outbox().with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
+    }
+
+    /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
+    pub fn keep_draft(&self, buffer: i32, text: &str) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        if conversation.outbox().change(|outbox| outbox.set_draft(text)) {
+            self.keep_outbox(&conversation);
+        }
     }
 
     /// Notes what is queued for the disk. It is written on another thread.

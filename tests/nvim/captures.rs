@@ -94,6 +94,54 @@ fn the_file_before_is_meant_where_there_is_one_window() {
 }
 
 #[test]
+fn the_buffer_is_the_last_one_with_a_file() {
+    let mut chat = beside(2);
+    // Into the file, then into a terminal and a list, and back.
+    chat.nvim.command("wincmd p");
+    chat.nvim.command("belowright split b.txt");
+    chat.nvim.command("belowright new | call termopen(['cat'])");
+    chat.nvim.command("copen");
+    chat.nvim.command("1wincmd w");
+    send(&mut chat, "See @buffer");
+    let text = chat.nvim.text();
+    assert!(text.contains("of=\"@buffer\"\nb.txt, 2 lines\n1\talpha\n"), "{text}");
+    chat.nvim.command("normal! gg");
+    chat.nvim.wait_for("the fold", |nvim| {
+        nvim.screen().iter().any(|row| row.starts_with(" ▸ @buffer  b.txt, 2 lines") && row.ends_with("3 lines"))
+    });
+    // One that has nothing in it is not sent.
+    chat.nvim.command("belowright new");
+    chat.nvim.command("1wincmd w");
+    chat.nvim.input("GoSee @buffer again<Esc><C-]>");
+    chat.nvim
+        .wait_for("an error", |nvim| said(nvim).contains("@buffer: the buffer is empty (a buffer without a name)"));
+    chat.wait_until_idle();
+    assert_eq!(chat.server.requests().len(), 1);
+}
+
+#[test]
+fn a_denied_file_is_not_sent_and_the_line_says_so() {
+    let setup = Setup {
+        text: Some("@You:\n\n"),
+        files: FILES,
+        options: "tools = { auto_approve = { '!read(b.txt)' } }",
+        ..Setup::default()
+    };
+    let mut chat = Chat::start(&setup, [prose(&["ok"])]);
+    chat.wait_until_idle();
+    chat.nvim.input("GoSee @./b.txt<Esc><C-]>");
+    chat.nvim.wait_for("an error", |nvim| {
+        said(nvim)
+            .contains("Not sent: line 3: @./b.txt: the rule `!read(b.txt)` denies reading it. Remove the reference")
+    });
+    chat.wait_until_idle();
+    assert!(chat.server.requests().is_empty());
+    assert_eq!(chat.nvim.lua("return vim.diagnostic.get(0)[1].lnum", &[]), 2);
+    chat.nvim.input("Ccompare @./a.lua<Esc><C-]>");
+    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+}
+
+#[test]
 fn a_language_server_knows_symbols_too() {
     let mut chat = beside(1);
     chat.nvim.command("wincmd p");

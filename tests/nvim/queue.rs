@@ -163,6 +163,26 @@ fn the_turn_may_end_while_a_message_is_written() {
 }
 
 #[test]
+fn the_input_window_completes_references_and_tools() {
+    let files = &[("src/lib.rs", ""), ("plan.md", "")];
+    let (mut chat, gate) = writing(&Setup { files, ..Setup::default() });
+    chat.nvim.input("i");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input("@./pl<C-x><C-o>");
+    chat.nvim.wait_for("the file", |nvim| nvim.text() == "@./plan.md\n");
+    chat.nvim.input(" and @calculator_a<C-x><C-o>");
+    chat.nvim.wait_for("the tool", |nvim| nvim.text() == "@./plan.md and @calculator_async\n");
+    // At the beginning of a line there is no role to choose.
+    chat.nvim.input("<CR><C-x><C-o>x");
+    chat.nvim.wait_for("the letter", |nvim| nvim.text() == "@./plan.md and @calculator_async\nx\n");
+    chat.nvim.input("<Esc>ddZZ");
+    wait_for_queued(&mut chat.nvim, "@./plan.md and @calculator_async");
+    gate.open();
+    chat.nvim
+        .wait_for("the reply", |nvim| nvim.text().contains("@./plan.md and @calculator_async\n\n@Assistant:\nfine"));
+}
+
+#[test]
 fn mappings_of_the_user_are_left_alone() {
     let lua = "vim.keymap.set('n', 's', function() vim.g.jumped = true end)
         vim.api.nvim_create_autocmd('FileType', { pattern = 'chat', callback = function(args)

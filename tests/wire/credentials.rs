@@ -19,6 +19,7 @@ use flemma::{
         vertex::{self, Options, Vertex},
     },
     runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts},
+    tools::builtin::Readable,
 };
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -351,8 +352,7 @@ fn ask(worker: &Worker, recipient: Recipient) -> Vec<RequestUpdate> {
     let (sender, told) = mpsc::channel();
     let sender = Mutex::new(sender);
     let on_update = Arc::new(move |update| _ = sender.lock().unwrap().send(update));
-    let folder = std::path::PathBuf::new();
-    worker.send(ConversationId(1), recipient, request, folder, Timeouts::default(), on_update).unwrap();
+    worker.send(ConversationId(1), recipient, request, Readable::default(), Timeouts::default(), on_update).unwrap();
     let mut updates = Vec::new();
     loop {
         updates.push(told.recv_timeout(Duration::from_secs(30)).expect("the request ends"));

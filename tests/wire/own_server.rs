@@ -1,7 +1,6 @@
 //! A self-hosted server over real sockets: a small machine with a small model, at an address typed by hand.
 
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
@@ -16,6 +15,7 @@ use flemma::{
         ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
         http::{Http, Timeouts},
     },
+    tools::builtin::Readable,
 };
 use serde_json::{Value, json};
 
@@ -213,7 +213,7 @@ impl Harness {
         };
         let timeouts = Timeouts { connect: Duration::from_millis(200), ..LONG };
         let on_update = Arc::clone(&self.on_update);
-        self.worker.send(ConversationId(1), recipient, request, PathBuf::new(), timeouts, on_update).unwrap();
+        self.worker.send(ConversationId(1), recipient, request, Readable::default(), timeouts, on_update).unwrap();
         while !self.listen() {}
     }
 

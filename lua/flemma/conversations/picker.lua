@@ -3,9 +3,6 @@
 --- The library reads the folder in the background, so the picker opens a moment after the command.
 local M = {}
 
---- How long completion waits for the list, in milliseconds.
-local PATIENCE = 200
-
 ---@class flemma.ConversationRow
 ---@field path string the absolute path of the file
 ---@field name string the name of the file, without `.chat`
@@ -172,19 +169,33 @@ function M.open(root, words)
   end)
 end
 
---- Completes the titles of the project's conversations.
+---@type table<string, boolean> the projects whose conversations are being listed for completion
+local listing = {}
+
+--- Lists the conversations of a project in the background, for the completion that follows.
+---@param root string
+local function list_ahead(root)
+  if not listing[root] then
+    listing[root] = true
+    M.list(root, function()
+      listing[root] = nil
+    end)
+  end
+end
+
+--- The user may be about to name a conversation: the list is made ahead.
+function M.prepare()
+  list_ahead(require("flemma.conversations").root())
+end
+
+--- Completes the titles of the project's conversations: those that were listed last. The command line does not wait for the disk,
+--- so the first time there may be none yet.
 ---@param words string[] what was typed before the word
 ---@param lead string
 ---@return string[]
 function M.complete(words, lead)
-  local root, is_over = require("flemma.conversations").root(), false
-  M.list(root, function()
-    is_over = true
-  end)
-  -- What was listed before is good enough if the disk takes longer.
-  vim.wait(PATIENCE, function()
-    return is_over
-  end, 1)
+  local root = require("flemma.conversations").root()
+  list_ahead(root)
   local before = #words > 0 and table.concat(words, " ") .. " " or ""
   local typed = (before .. lead):lower()
   local found, seen = {}, {}

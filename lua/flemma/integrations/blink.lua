@@ -8,7 +8,7 @@ function Source.new()
 end
 
 function Source:enabled()
-  return vim.bo.filetype == "chat"
+  return vim.bo.filetype == "chat" or vim.bo.filetype == "flemma_queue"
 end
 
 function Source:get_trigger_characters()

@@ -1,7 +1,8 @@
 --- The input window: a float at the bottom of a conversation's window, in which the user writes a message for later.
 ---
 --- Its buffer is an ordinary one that is written to no file: `:write` queues the message. What was not queued stays in the
---- buffer, which is hidden with the window, and is there when the window is opened again.
+--- buffer, which is hidden with the window, and is there when the window is opened again. The library keeps it on the disk too,
+--- for the next session: it is told at every pause, and not with every key.
 local M = {}
 
 local api = vim.api
@@ -31,6 +32,16 @@ local function has_text(state)
   return state ~= nil and api.nvim_buf_is_valid(state.draft) and text_of(state.draft):find("%S") ~= nil
 end
 
+--- Keeps what is written, unless the conversation is closed.
+---@param state flemma.Draft
+local function keep_on_disk(state)
+  if api.nvim_buf_is_valid(state.draft) and require("flemma.buffer").is_attached(state.buf) then
+    local text = text_of(state.draft)
+    -- A queued message that was not changed is kept as such.
+    native("keep_draft", state.buf, text ~= state.original and text or "")
+  end
+end
+
 --- Replaces the text of the window without a step of undo: what was there before is not what the user would undo to.
 ---@param state flemma.Draft
 ---@param text string
@@ -41,6 +52,7 @@ local function set_text(state, text)
   api.nvim_buf_set_lines(state.draft, 0, -1, false, vim.split(text, "\n", { plain = true }))
   bo.undolevels = undolevels
   bo.modified = false
+  keep_on_disk(state)
 end
 
 --- The window that shows the conversation: the current one, or the first.
@@ -179,6 +191,9 @@ local function create(buf)
   local bo = vim.bo[draft]
   bo.buftype, bo.bufhidden, bo.swapfile = "acwrite", "hide", false
   bo.filetype = "flemma_queue"
+  if bo.omnifunc == "" then
+    bo.omnifunc = "v:lua.require'flemma.completion'.omnifunc"
+  end
   pcall(vim.treesitter.start, draft, "markdown")
   local group = api.nvim_create_augroup("flemma.queue." .. buf, { clear = true })
   api.nvim_create_autocmd("BufWriteCmd", {
@@ -195,6 +210,14 @@ local function create(buf)
     desc = "Flemma: fit the input window to its text",
     callback = function()
       fit(state)
+    end,
+  })
+  api.nvim_create_autocmd({ "InsertLeave", "TextChanged", "CursorHoldI", "BufLeave" }, {
+    group = group,
+    buffer = draft,
+    desc = "Flemma: keep what is written for the next session",
+    callback = function()
+      keep_on_disk(state)
     end,
   })
   -- `:wall` in another window must not queue a draft.
@@ -279,7 +302,12 @@ function M.open(buf, action, register)
     if not host then
       return
     end
-    if has_text(state) then
+    local kept = not has_text(state) and native("draft", buf) or ""
+    if kept ~= "" then
+      -- From an earlier session.
+      state.id, state.original = nil, nil
+      set_text(state, kept)
+    elseif has_text(state) then
       resume(state)
     else
       state.id, state.original = nil, nil
@@ -318,7 +346,19 @@ function M.keep(buf, text)
     state.id, state.original = nil, nil
     set_text(state, text)
   end
+  keep_on_disk(state)
   fit(state)
+end
+
+--- The conversation for which a message is written in a buffer.
+---@param draft integer
+---@return integer?
+function M.conversation_of(draft)
+  for buf, state in pairs(drafts) do
+    if state.draft == draft then
+      return buf
+    end
+  end
 end
 
 --- Whether there is text for a conversation that was not queued.

@@ -1,6 +1,6 @@
 //! Completion.
 
-use mlua::Function;
+use mlua::{Function, LuaString};
 use serde_json::{Value, json};
 
 use super::table::Exports;
@@ -22,6 +22,28 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.complete(&conversation, line, column, tell);
         Ok(true)
     })?;
+    // complete_draft(buffer, lines, line, column, callback): the same in a message for this conversation that is being written
+    exports.add(
+        "complete_draft",
+        |_, binding, (buffer, lines, line, column, callback): (i32, Vec<LuaString>, usize, usize, Function)| {
+            let callback = binding.functions.keep(callback);
+            let Some(conversation) = binding.workspace.conversation(buffer) else {
+                binding.workspace.give_answer(callback, Ok(Value::Null));
+                return Ok(true);
+            };
+            let lines = lines.iter().map(LuaString::to_string_lossy).collect();
+            binding.workspace.complete_draft(
+                &conversation,
+                lines,
+                line,
+                column,
+                move |workspace: &Workspace, found| {
+                    workspace.give_answer(callback, Ok(found.map_or(Value::Null, table)));
+                },
+            );
+            Ok(true)
+        },
+    )?;
     // undo_words(buffer) -> the ids of the calls that `:Flemma undo` may name, the latest first
     exports.add("undo_words", |_, binding, buffer: i32| {
         let conversation = binding.workspace.conversation(buffer);

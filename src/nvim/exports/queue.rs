@@ -37,6 +37,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.release_queued(buffer, id);
         Ok(())
     })?;
+    // draft(buffer) -> the text that was being written in the input window and was not queued; empty if there is none
+    exports.add("draft", |_, binding, buffer: i32| Ok(binding.workspace.draft(buffer)))?;
+    // keep_draft(buffer, text): this is being written in the input window; it is kept, and not sent
+    exports.add("keep_draft", |_, binding, (buffer, text): (i32, LuaString)| {
+        binding.workspace.keep_draft(buffer, &text.to_string_lossy());
+        Ok(())
+    })?;
     // outbox(buffer, width, hint) -> the lines below the text, each a list of { text, group }
     exports.add("outbox", |lua, binding, (buffer, width, hint): (i32, usize, String)| {
         let conversation = binding.workspace.conversation(buffer);

@@ -250,7 +250,7 @@ pub(super) fn content_at(path: &Path) -> io::Result<Option<Content>> {
 }
 
 /// Opens what a path leads to, and says at which path without links that was.
-fn by_own_path<T>(path: &Path, open: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+pub(super) fn by_own_path<T>(path: &Path, open: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
     let goes_up = path.components().any(|part| part == Component::ParentDir);
     let mut real = if goes_up { path.canonicalize()? } else { path.components().collect() };
     for _ in 0..MAX_LOOKS {

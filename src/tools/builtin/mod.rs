@@ -29,6 +29,7 @@ mod nearest;
 mod notes;
 mod pick;
 mod read;
+mod readable;
 mod replace;
 mod report;
 mod stored_write;
@@ -48,6 +49,7 @@ pub use attach::{ShownFile, shown_data, shown_file};
 pub use files::missing_file;
 pub use notes::{NOTES_TOOLS, PageRequest, answer_page_request, locate_section, page_file, patch_frontmatter};
 pub use pick::{FilesToPick, files_to_pick};
+pub use readable::{ForeignFiles, Readable, Unread};
 pub use replace::{Mode, WriteTarget};
 pub use stored_write::StoredWrite;
 

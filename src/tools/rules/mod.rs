@@ -43,6 +43,7 @@ mod filters;
 mod folders;
 mod git;
 mod guards;
+mod hard_links;
 mod indirect_runs;
 mod input;
 mod known_programs;
@@ -61,6 +62,7 @@ mod variables;
 mod word;
 mod wrappers;
 
+pub use hard_links::Names;
 pub use path_base::PathBase;
 pub(super) use read_rules::decide as decide_read;
 pub(super) use read_rules::is_url;

@@ -77,9 +77,21 @@ pub(in crate::tools) fn is_url(name: &Path) -> bool {
 /// The paths that must not be read, for tools that encounter them.
 #[derive(Clone, Debug, Default)]
 pub struct DeniedPaths {
-    all: bool,
-    /// Each pattern with its folder, as written and with links resolved.
-    patterns: Vec<(PathPattern, PathBuf, PathBuf)>,
+    /// The rule that denies everything.
+    all: Option<String>,
+    patterns: Vec<Denial>,
+}
+
+/// A rule with a pattern for paths.
+#[derive(Clone, Debug)]
+struct Denial {
+    /// The rule, as the user wrote it.
+    entry: String,
+    pattern: PathPattern,
+    /// The folder of the pattern as it is written.
+    plain: PathBuf,
+    /// The same with links resolved.
+    real: PathBuf,
 }
 
 impl DeniedPaths {
@@ -88,13 +100,14 @@ impl DeniedPaths {
         let mut denied = Self::default();
         for rule in rules.into_iter().flat_map(denials) {
             let Some(pattern) = &rule.pattern else {
-                denied.all = true;
+                denied.all.get_or_insert_with(|| rule.entry.clone());
                 continue;
             };
             if let Some(pattern) = &pattern.path
                 && let Some(base) = pattern.base(path_base)
             {
-                denied.patterns.push((pattern.clone(), plain(&base), real(&base)));
+                let (plain, real) = (plain(&base), real(&base));
+                denied.patterns.push(Denial { entry: rule.entry.clone(), pattern: pattern.clone(), plain, real });
             }
         }
         denied
@@ -103,21 +116,29 @@ impl DeniedPaths {
     /// Whether nothing is denied.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.all && self.patterns.is_empty()
+        self.all.is_none() && self.patterns.is_empty()
     }
 
     /// Whether a path is denied, as written or, for a link, by its target. `path` is absolute.
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
-        if self.is_empty() {
-            return false;
-        }
-        let means = |path: &Path| {
-            self.patterns.iter().any(|(pattern, plain, real)| {
-                [plain, real].iter().any(|base| pattern.compare(path, base) == Likeness::Yes)
-            })
+        !self.is_empty()
+            && (self.rule_about(path).is_some() || (path.is_symlink() && self.rule_about(&real(path)).is_some()))
+    }
+
+    /// The rule that denies a path as it is written. `path` is absolute.
+    #[must_use]
+    pub fn rule_about(&self, path: &Path) -> Option<&str> {
+        let path = plain(path);
+        let means = |denial: &Denial| {
+            [&denial.plain, &denial.real].iter().any(|base| denial.pattern.compare(&path, base) == Likeness::Yes)
         };
-        self.all || means(&plain(path)) || (path.is_symlink() && means(&real(path)))
+        self.all.as_deref().or_else(|| self.patterns.iter().find(|denial| means(denial)).map(|denial| &*denial.entry))
+    }
+
+    /// The rules with patterns, each with the folder of its pattern, or the file that it means.
+    pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.patterns.iter().map(|denial| (&*denial.entry, &*denial.real))
     }
 
     /// Whether there is something at a path, and it is denied, as written or by where its links lead. `path` is absolute. This reads

@@ -7,7 +7,7 @@ use super::{
     options::{Sources, Syntax, group_item, tool_item},
 };
 use crate::{
-    chat::{AtWord, BEGINNINGS, Completable, EditorSubject, Speaker, decoded_name, reference_name},
+    chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name},
     provider::ProviderName,
     runtime::{FolderEntries, FolderQuery},
     text::truncate::format_size,
@@ -39,7 +39,37 @@ impl Workspace {
         if conversation.is_busy() || !conversation.is_complete() {
             return then(self, None);
         }
-        let found = match conversation.page().completable(line, column) {
+        self.complete_at(conversation, conversation.page().completable(line, column), column, then);
+    }
+
+    /// The same in a message that is being written for later, of which these are the lines.
+    pub fn complete_draft(
+        &self,
+        conversation: &Conversation,
+        draft: Vec<String>,
+        line: usize,
+        column: usize,
+        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
+    ) {
+        // It becomes a message of the user's.
+        let text: Vec<String> = std::iter::once(Speaker::You.to_string()).chain(draft).collect();
+        let found = match Document::parse(&text).completable(line + 1, column, &text) {
+            Some(Completable::Word(word)) if word.has_sign => {
+                Some(Completable::Word(AtWord { may_be_role: false, ..word }))
+            }
+            Some(Completable::Word(_) | Completable::Code { .. }) | None => None,
+        };
+        self.complete_at(conversation, found, column, then);
+    }
+
+    fn complete_at(
+        &self,
+        conversation: &Conversation,
+        completable: Option<Completable>,
+        column: usize,
+        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
+    ) {
+        let found = match completable {
             None => None,
             Some(Completable::Code { language, before, after }) => {
                 self.complete_code(&language, &before, &after, column)

@@ -21,7 +21,8 @@ fn uncaptured(text: &str) -> Vec<String> {
 fn captured(text: &str, content: &str) -> Vec<String> {
     let mut lines = screen(text);
     let document = Document::parse(&lines);
-    let capture = |written: &str, line| Capture { line, written: written.to_owned(), content: content.to_owned() };
+    let capture =
+        |written: &str, line| Capture { line, written: written.to_owned(), content: content.to_owned(), cut: None };
     let captures: Vec<_> =
         document.uncaptured(&lines).iter().map(|found| capture(&found.written, found.line)).collect();
     for edit in write_captures(&document, &lines, &captures) {
@@ -43,7 +44,12 @@ fn words_that_are_references() {
         // None of them.
         ("me@diff @diffs @Diff @diff_x @diff-x @{diff} \\@diff `@diff`", vec![]),
         ("@diff:src/a.rs @diff/x @diagnostics:./", vec![]),
-        ("@./a.rs @./a.rs#L @./a.rs#10 @./a.rs#L1-L @./a.rs#L1-2-3 @./#L1 @./a%23L1", vec![]),
+        ("@./a.rs @./a.rs#x @./a#L10.rs @./C# @./#L1 @./#1 @./a%23L1 @./a%23l1", vec![]),
+        // Not written as lines are, which is an error unless there is such a file.
+        (
+            "@./a.rs#L @./a.rs#10. @./a.rs#L1-L @./a.rs#L1-2-3 @./a.rs#L1C3-L2C4",
+            vec!["@./a.rs#L", "@./a.rs#10", "@./a.rs#L1-L", "@./a.rs#L1-2-3", "@./a.rs#L1C3-L2C4"],
+        ),
     ];
     for (words, found) in table {
         assert_eq!(uncaptured(&format!("@You:\n{words}")), found, "{words}");
@@ -132,7 +138,10 @@ fn what_is_captured_stands_below_its_paragraph() {
         "the end of the fence"
     );
     let folded = document.folded(&captured[0].lines, &lines);
-    assert_eq!(folded, Some(Folded::Captured { reference: "@diff".to_owned(), lines: 1 }));
+    assert_eq!(
+        folded,
+        Some(Folded::Captured { reference: "@diff".to_owned(), about: "X".to_owned(), lines: 1, cut: None })
+    );
 }
 
 #[test]

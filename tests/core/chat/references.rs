@@ -86,7 +86,7 @@ fn files_are_found_with_their_places_and_only_where_one_looks() {
         (31, "../e.png"),
     ];
     assert_eq!(named, expected);
-    for NamedFile { line, columns, path } in &files {
+    for NamedFile { line, columns, path, .. } in &files {
         let Some(columns) = columns else { continue };
         let name = path.file_name().unwrap().to_str().unwrap().replace(' ', "%20");
         let there = &lines[*line][columns.clone()];

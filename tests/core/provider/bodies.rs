@@ -26,6 +26,7 @@ use flemma::{
         vertex::{Options, Vertex},
     },
     runtime::{Attachments, ConversationId},
+    tools::builtin::Readable,
 };
 use serde_json::{Value, json};
 
@@ -122,7 +123,7 @@ fn bodies() -> Vec<(String, &'static str, Value)> {
                         parameters: parameters.clone(),
                     };
                     if let Some(limits) = provider.attachment_limits() {
-                        let folder = folder("fixtures/conversations");
+                        let folder = Readable::new(folder("fixtures/conversations"), Arc::default(), Arc::default());
                         Attachments::default().read(ConversationId(1), &mut request, &folder, &limits);
                     }
                     let name = format!("{name}, {model}, {setting}, {} tools", tools.len());

@@ -22,6 +22,7 @@ use flemma::{
         vertex::{Options, Vertex},
     },
     runtime::{Attachments, ConversationId, Findings},
+    tools::builtin::Readable,
 };
 use serde_json::{Value, json};
 
@@ -55,10 +56,15 @@ fn asking(parts: Vec<Part>) -> Request {
 fn sent(parts: Vec<Part>, folder: &Path) -> (Value, Vec<String>) {
     let mut request = asking(parts);
     let limits = anthropic().attachment_limits().unwrap();
-    let told = Attachments::default().read(ID, &mut request, folder, &limits).news;
+    let told = Attachments::default().read(ID, &mut request, &readable(folder), &limits).news;
     let Ok(Exchange::Http { request, .. }) = anthropic().prepare(&request) else { panic!("no request") };
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     (body["messages"][0]["content"].clone(), told)
+}
+
+/// Everything may be shown.
+fn readable(folder: &Path) -> Readable {
+    Readable::new(folder, Arc::default(), Arc::default())
 }
 
 /// A result that shows one file.
@@ -123,7 +129,10 @@ fn each_vendor_gets_files_in_its_own_words() {
         ];
         let mut request = Request { model: model.to_owned(), messages, ..Request::default() };
         let limits = provider.attachment_limits().unwrap();
-        assert_eq!(Attachments::default().read(ID, &mut request, &shop.context.cwd, &limits), Findings::default());
+        assert_eq!(
+            Attachments::default().read(ID, &mut request, &readable(&shop.context.cwd), &limits),
+            Findings::default()
+        );
         let Ok(Exchange::Http { request, .. }) = provider.prepare(&request) else { panic!("no request") };
         serde_json::from_slice(&request.body).unwrap()
     };
@@ -207,8 +216,12 @@ fn what_one_vendor_does_not_take_is_a_note_for_it() {
     shop.put("a.gif", b"GIF89a\x01\0\x01\0\0\0\0");
     let vertex = Vertex::new(Options::default(), Environment::new(|_| None));
     let mut request = asking(vec![Part::Attachment(Attachment::unread("a.gif", ""))]);
-    let findings =
-        Attachments::default().read(ID, &mut request, &shop.context.cwd, &vertex.attachment_limits().unwrap());
+    let findings = Attachments::default().read(
+        ID,
+        &mut request,
+        &readable(&shop.context.cwd),
+        &vertex.attachment_limits().unwrap(),
+    );
     assert_eq!(findings.news, ["a.gif is not shown to the model: it is a GIF image, which Vertex AI does not accept"]);
     assert_eq!(findings.left_out[0].path, Path::new("a.gif"));
 }
@@ -289,7 +302,7 @@ fn a_missing_file_is_reported_once_until_it_returns() {
     let limits = anthropic().attachment_limits().unwrap();
     let attachments = Attachments::default();
     let told = |id: ConversationId| {
-        attachments.read(id, &mut asking(vec![showing("pic.png")]), &shop.context.cwd, &limits).news.len()
+        attachments.read(id, &mut asking(vec![showing("pic.png")]), &readable(&shop.context.cwd), &limits).news.len()
     };
     assert_eq!((told(ID), told(ID), told(ConversationId(2))), (1, 0, 1));
     shop.put("pic.png", png(1, 1, 50));

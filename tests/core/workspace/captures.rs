@@ -1,6 +1,7 @@
 //! References that are captured when the message is sent.
 
 use std::{
+    fs,
     path::Path,
     process::Command,
     sync::{Arc, Mutex},
@@ -9,7 +10,7 @@ use std::{
 use flemma::{
     chat::{EditorSubject, Severity},
     model::UserError,
-    workspace::{EditorItem, EditorView, ports::Question},
+    workspace::{EditorItem, EditorView, LookStyle, Signs, ports::Question},
 };
 use serde_json::{Value, json};
 
@@ -123,12 +124,18 @@ fn the_reply_and_what_was_captured_are_one_step_of_undo() {
 #[test]
 fn a_range_that_the_file_lacks_is_not_sent() {
     let table = [
-        ("@./a.rs#L3-L9", "./a.rs has 4 lines, and the reference means lines 3 to 9"),
-        ("@./a.rs#L5", "./a.rs has 4 lines, and the reference means line 5"),
-        ("@./a.rs#L0", "./a.rs has 4 lines, and the reference means line 0"),
-        ("@./a.rs#L3-L2", "./a.rs has 4 lines, and the reference means lines 3 to 2"),
-        ("@./a.rs#L99999999999999999999999", "./a.rs has 4 lines, and the reference means line"),
-        ("@./empty.rs#L1", "./empty.rs has 0 lines, and the reference means line 1"),
+        ("@./a.rs#L3-L9", "./a.rs has 4 lines, and `#L3-L9` goes beyond them"),
+        ("@./a.rs#L5", "./a.rs has 4 lines, and `#L5` goes beyond them"),
+        ("@./a.rs#L0", "`#L0` names a line 0, and the first line is line 1"),
+        ("@./a.rs#L3-L2", "`#L3-L2` ends before it begins. Write `#L2-L3`"),
+        ("@./a.rs#L1-", "there is no such file, and `#L1-` names no lines. Write `#L1`"),
+        ("@./a.rs#L1C3-L2C4", "there is no such file, and `#L1C3-L2C4` names no lines. Write `#L1-L2`"),
+        ("@./a.rs#l3", "there is no such file, and `#l3` names no lines. Write `#L3`"),
+        ("@./a.rs#2-3", "there is no such file, and `#2-3` names no lines. Write `#L2-L3`"),
+        ("@./a.rs#L", "there is no such file, and `#L` names no lines. Write `#L10` or `#L10-L20`"),
+        ("@./a.rs#L1-L2-L3", "there is no such file, and `#L1-L2-L3` names no lines"),
+        ("@./a.rs#L99999999999999999999999", "./a.rs has 4 lines, and `#L99999999999999999999999` goes beyond them"),
+        ("@./empty.rs#L1", "./empty.rs has 0 lines, and `#L1` goes beyond them"),
         ("@./sub#L1", "./sub is a folder, so it has no lines"),
         ("@./gone.rs#L1", "./gone.rs cannot be read: No such file"),
         ("@./pic.png#L1", "./pic.png is a PNG image, which has no lines. Name it without `#L`"),
@@ -156,6 +163,79 @@ fn a_range_that_the_file_lacks_is_not_sent() {
         chat.go();
         chat.wait_for("@Assistant:\nok");
     }
+}
+
+#[test]
+fn a_misspelt_end_may_be_the_name_of_a_file() {
+    for (name, reference) in [("odd#L2-", "@./odd#L2-"), ("odd#3", "@./odd#3"), ("odd#L2", "@./odd%23L2")] {
+        let chat = typing(&format!("See {reference}"), 1);
+        chat.put(name, "the whole of it\n");
+        chat.go();
+        chat.wait_for("@Assistant:\nok");
+        assert!(words(&chat, 0).contains("the whole of it"), "{reference}");
+        assert!(!chat.text().contains("flemma:captured"), "{reference}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_cut_and_says_so() {
+    let chat = typing("See @./long.js#L1-L2", 1);
+    chat.put("long.js", format!("{}\nend\n", "é".repeat(150_000)));
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    let sent = words(&chat, 0);
+    assert!(sent.contains("éééé") && sent.contains("[Only the beginning of the first of 2 lines is here."), "{sent}");
+    assert!(chat.text().contains("of=\"@./long.js#L1-L2\" cut=\"part of 2 lines\""), "{}", chat.text());
+    let told = chat.told().join("\n");
+    assert!(
+        told.contains("warn")
+            && told.contains("line 2: @./long.js#L1-L2: only the beginning of the first of 2 lines is sent"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_cut_reference_is_told_and_drawn() {
+    let chat = typing("See @./long.rs#L1-L3000", 1);
+    chat.put("long.rs", "x\n".repeat(3000));
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(chat.told().join("\n").contains("@./long.rs#L1-L3000: only the first 2000 of 3000 lines are sent"));
+    let first = chat.line_with("flemma:captured");
+    let last = chat.line_with("[2000 of 3000 lines are here.") + 1;
+    let style = LookStyle { width: 70, signs: Signs::default(), offset: jiff::SignedDuration::ZERO };
+    let chunks = chat.workspace.fold_text(&chat.conversation(), &(first..last + 1), style).expect("a fold");
+    let line: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+    assert!(
+        line.contains("@./long.rs#L1-L3000")
+            && line.contains("./long.rs, lines 1")
+            && line.ends_with("2000 of 3000 lines "),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_empty_buffer_is_not_sent() {
+    let chat = typing("See @buffer", 1);
+    *chat.host.view.borrow_mut() = Some(Box::new(|_, _| {
+        Ok(EditorView { first: 1, lines: vec![String::new()], total: 1, ..EditorView::default() })
+    }));
+    chat.go();
+    chat.wait_for_words("@buffer: the buffer is empty (a buffer without a name)");
+    assert_eq!(chat.sent(), 0);
+}
+
+#[test]
+fn an_old_reference_to_lines_gets_no_warning() {
+    let chat = typing("See @./a.rs#L1", 2);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    fs::remove_file(chat.work("a.rs")).unwrap();
+    chat.type_below("Now @./a.rs");
+    chat.go();
+    chat.wait_for("Now @./a.rs\n\n@Assistant:\nok");
+    let lines: Vec<_> = chat.buffer().diagnostics.borrow().iter().map(|found| found.line).collect();
+    assert_eq!(lines, [chat.line_with("Now @./a.rs")]);
 }
 
 #[test]
@@ -260,9 +340,9 @@ fn stopping_while_the_editor_looks_sends_and_writes_nothing() {
 #[test]
 fn what_must_not_be_read_is_not_captured() {
     let table = [
-        ("@buffer:./secret.env", Err("reading secret.env is denied by your rules, or by the agent")),
-        ("@symbol:./secret.env", Err("reading secret.env is denied")),
-        ("@diagnostics:./secret.env", Err("reading secret.env is denied")),
+        ("@buffer:./secret.env", Err("@buffer:./secret.env: secret.env: the ")),
+        ("@symbol:./secret.env", Err("@symbol:./secret.env: secret.env: the ")),
+        ("@diagnostics:./secret.env", Err("@diagnostics:./secret.env: secret.env: the ")),
         ("@quickfix", Ok("[1 entry left out, because reading there is denied.]")),
     ];
     for options in [
@@ -482,6 +562,74 @@ fn differences_of_denied_files_are_left_out() {
             "{sent}"
         );
     }
+}
+
+#[test]
+fn differences_begin_with_a_list_of_all_files() {
+    let chat = repository("Review @diff", 1);
+    chat.put("a.rs", "x\n".repeat(4000));
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    let sent = words(&chat, 0);
+    for words in [
+        ": 3 files with +4002 -6\na.rs | +4000 -4\nsecret.env | +1 -1\nsub/b.rs | +1 -1\ndiff --git a/a.rs",
+        "lines about this file are here.]\ndiff --git",
+        "+KEY=1234",
+        "+BETA",
+    ] {
+        assert!(sent.contains(words), "`{words}` is not in\n{sent}");
+    }
+    assert!(chat.text().contains("of=\"@diff\" cut=\"part of the differences\""));
+    assert!(chat.told().join("\n").contains("@diff: the differences are cut"));
+    assert!(chat.text().len() < 60 * 1024);
+}
+
+#[test]
+fn differences_of_what_is_not_there_are_an_error() {
+    let table = [
+        ("@diff:./nope", "there is no such file or folder"),
+        ("@diff:./nope/deeper", "there is no such file or folder"),
+        ("@diff:./new.rs", "git does not know the file: it is new, or ignored"),
+    ];
+    for (reference, problem) in table {
+        let chat = repository(&format!("Review {reference}"), 1);
+        chat.put("new.rs", "new\n");
+        chat.go();
+        chat.wait_for_words(&format!("{reference}: {problem}"));
+        assert_eq!(chat.sent(), 0, "{reference}");
+    }
+    for (name, words) in [("odd#L2", "no differences that are not staged"), ("sub/b.rs", "sub/b.rs | +0 -2")] {
+        let chat = repository(&format!("Review @diff:./{}", name.replace('#', "%23")), 1);
+        if name == "sub/b.rs" {
+            fs::remove_file(chat.work(name)).unwrap();
+        }
+        chat.go();
+        chat.wait_for("@Assistant:\nok");
+        assert!(self::words(&chat, 0).contains(words), "{}", self::words(&chat, 0));
+    }
+}
+
+#[test]
+fn differences_of_a_denied_file_alone_are_an_error() {
+    let chat = repository("Review @diff:./secret.env", 1);
+    chat.set_up(json!({ "tools": { "auto_approve": ["!read(**/secret.env)"] } }), None).unwrap();
+    chat.go();
+    chat.wait_for_words("@diff:./secret.env: the rule `!read(**/secret.env)` denies reading it");
+    assert_eq!(chat.sent(), 0);
+}
+
+#[test]
+fn differences_say_what_is_not_saved() {
+    let chat = repository("Review @diff", 1);
+    chat.set_up(json!({ "tools": { "auto_approve": ["!read(**/secret.env)"] } }), None).unwrap();
+    let unsaved = ["a.rs", "secret.env", "../outside.rs"].map(|name| chat.work(name));
+    chat.host.unsaved.borrow_mut().extend(unsaved);
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    let (sent, told) = (words(&chat, 0), chat.told().join("\n"));
+    assert!(sent.contains("[a.rs has changes in the editor that are not saved, which are not here.]"), "{sent}");
+    assert!(told.contains("@diff: a.rs has changes that are not saved"), "{told}");
+    assert!(!sent.contains("secret.env has") && !sent.contains("outside.rs has"), "{sent}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod holding;
 mod offered;
 mod outbox;
 mod recovery;
+mod references;
 mod rejection;
 mod reopening;
 mod rest;

@@ -46,6 +46,24 @@ impl Harness {
         texts.collect()
     }
 
+    /// Waits until the disk has this draft.
+    #[track_caller]
+    fn wait_for_draft(&self, expected: &str) {
+        use flemma::workspace::Host;
+        self.drain_until(&format!("the draft {expected:?} on the disk"), |chat| {
+            let drafts = fs::read_dir(chat.state("outbox")).into_iter().flatten().filter_map(|entry| {
+                let stored: Value = serde_json::from_slice(&fs::read(entry.ok()?.path()).ok()?).ok()?;
+                Some(stored["draft"].as_str()?.to_owned())
+            });
+            let is_there = drafts.last().unwrap_or_default() == expected;
+            if !is_there {
+                std::thread::yield_now();
+                chat.host.wake();
+            }
+            is_there
+        });
+    }
+
     /// Waits until the disk has exactly these.
     #[track_caller]
     fn wait_for_kept(&self, expected: &[&str]) {
@@ -318,4 +336,26 @@ fn a_change_from_outside_leaves_queued_messages_to_the_user() {
     chat.drain_until("the message", |chat| chat.text().contains("mine"));
     assert_eq!(chat.text(), "@You:\nHello, changed\n\nmine");
     assert!(!chat.conversation().is_busy());
+}
+
+#[test]
+fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
+    let gate = Gate::default();
+    let chat = Harness::new("@You:\nHello", [held("Hi", &gate, "."), prose("Fine.")]);
+    chat.go();
+    chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
+    chat.queue("mine");
+    chat.workspace.keep_draft(chat.current(), "half a thou");
+    chat.workspace.keep_draft(chat.current(), "half a thought\n");
+    chat.wait_for_draft("half a thought\n");
+    assert_eq!(chat.kept(), ["mine"]);
+    let chat = chat.kill("@You:\nHello\n", Value::Null, [prose("Hi.")]);
+    chat.edit("notes.chat");
+    chat.wait_for_words("a message that you were writing here was kept; `:Flemma queue` opens it");
+    assert_eq!(chat.workspace.draft(chat.current()), "half a thought\n");
+    assert!(!chat.text().contains("half a thought"), "{}", chat.text());
+    // It is queued, or thrown away: then nothing is left of it.
+    chat.workspace.keep_draft(chat.current(), " \n");
+    chat.wait_for_draft("");
+    assert_eq!(chat.workspace.draft(chat.current()), "");
 }

@@ -110,7 +110,12 @@ fn a_name_opens_a_conversation_and_completion_has_the_titles() {
     // Those in the state directory are still there.
     let own = state_folder(nvim, "code");
     put(&own, "earlier.chat", "@You:\nEarlier\n", 30);
-    assert_eq!(complete(nvim, "Flemma open "), ["Fix the parser", "Fix the lexer | 100% \"now\"", "Earlier"]);
+    // The command line never waits for the disk: the titles are there when they have been read.
+    nvim.lua("_G.waits = vim.wait; vim.wait = function() error('completion waits') end", &[]);
+    nvim.wait_for("the titles", |nvim| {
+        complete(nvim, "Flemma open ") == ["Fix the parser", "Fix the lexer | 100% \"now\"", "Earlier"]
+    });
+    nvim.lua("vim.wait = _G.waits", &[]);
     assert_eq!(complete(nvim, "Flemma open fix the l"), ["lexer | 100% \"now\""]);
     assert_eq!(complete(nvim, "Flemma open z"), [""; 0]);
     assert_eq!(complete(nvim, "Flemma tog"), ["toggle"]);
