@@ -65,13 +65,20 @@ impl Workspace {
             }
             Folded::Captured { reference, about, lines: count, cut } => {
                 look.left = vec![mark("FlemmaFoldSize")];
-                let room = style.width.saturating_sub(6);
+                let for_cut = cut.as_ref().map_or(0, |cut| cut.width() + 1);
+                let room = style.width.saturating_sub(6 + for_cut);
                 look.left.push(chunk(preview::clip(&reference, room), "FlemmaReference"));
-                look.right.push(match cut {
-                    Some(cut) => chunk(format!("{cut} "), "FlemmaAborted"),
-                    None => line_count(count),
-                });
-                add_words(&mut look, &about, "FlemmaFold", style);
+                if let Some(cut) = cut {
+                    // This is said before anything else.
+                    look.right.push(chunk(format!("{cut} "), "FlemmaAborted"));
+                    let beside = style.width.saturating_sub(cells(&look.left) + cells(&look.right) + 4);
+                    if beside > 0 {
+                        look.left.push(chunk(format!("  {}", preview::clip(&about, beside)), "FlemmaFold"));
+                    }
+                } else {
+                    look.right.push(line_count(count));
+                    add_words(&mut look, &about, "FlemmaFold", style);
+                }
             }
             Folded::Call | Folded::Result => {
                 return document.cards(lines.start..lines.start + 1).first().map(card);
@@ -100,9 +107,12 @@ impl Workspace {
     }
 }
 
+fn cells(chunks: &[Chunk]) -> usize {
+    chunks.iter().map(|chunk| chunk.text.width()).sum()
+}
+
 /// Adds words that are cut where they do not fit. A few of them say more than the number of lines, which is left out then.
 fn add_words(look: &mut Look, words: &str, group: &'static str, style: LookStyle) {
-    let cells = |chunks: &[Chunk]| chunks.iter().map(|chunk| chunk.text.width()).sum::<usize>();
     let room = style.width.saturating_sub(cells(&look.left) + 2);
     let beside = room.saturating_sub(cells(&look.right) + 2);
     if words.width() > beside && beside < FEW_WORDS {

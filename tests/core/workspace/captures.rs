@@ -203,9 +203,15 @@ fn a_cut_reference_is_told_and_drawn() {
     assert!(chat.told().join("\n").contains("@./long.rs#L1-L3000: only the first 2000 of 3000 lines are sent"));
     let first = chat.line_with("flemma:captured");
     let last = chat.line_with("[2000 of 3000 lines are here.") + 1;
-    let style = LookStyle { width: 70, signs: Signs::default(), offset: jiff::SignedDuration::ZERO };
-    let chunks = chat.workspace.fold_text(&chat.conversation(), &(first..last + 1), style).expect("a fold");
-    let line: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+    let line = |width| {
+        let style = LookStyle { width, signs: Signs::default(), offset: jiff::SignedDuration::ZERO };
+        let chunks = chat.workspace.fold_text(&chat.conversation(), &(first..last + 1), style).expect("a fold");
+        chunks.iter().map(|chunk| chunk.text.as_str()).collect::<String>()
+    };
+    for width in [30, 45, 50, 55, 60, 200] {
+        assert!(line(width).ends_with("2000 of 3000 lines "), "{width}: {}", line(width));
+    }
+    let line = line(75);
     assert!(
         line.contains("@./long.rs#L1-L3000")
             && line.contains("./long.rs, lines 1")

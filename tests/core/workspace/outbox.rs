@@ -52,7 +52,9 @@ impl Harness {
         use flemma::workspace::Host;
         self.drain_until(&format!("the draft {expected:?} on the disk"), |chat| {
             let drafts = fs::read_dir(chat.state("outbox")).into_iter().flatten().filter_map(|entry| {
-                let stored: Value = serde_json::from_slice(&fs::read(entry.ok()?.path()).ok()?).ok()?;
+                let path = entry.ok()?.path();
+                path.extension()?;
+                let stored: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
                 Some(stored["draft"].as_str()?.to_owned())
             });
             let is_there = drafts.last().unwrap_or_default() == expected;
