@@ -74,6 +74,10 @@ end
 function M.to_end(motion)
   local line = target(motion)
   if line then
+    local from = vim.fn.line(".")
+    local operator = require("flemma.operator")
+    operator.open_folds(from, from)
+    operator.open_folds(line, line)
     vim.fn.cursor(line, 1)
   else
     local what = vim.endswith(motion, "waiting") and "no call waits" or "there is no message"

@@ -16,6 +16,10 @@ local function find(object)
   local is_visual = mode:find("^[vV\22]") ~= nil
   if is_visual then
     first, last = math.min(fn.line("v"), first), math.max(fn.line("v"), last)
+    if fn.foldclosed(first) == first and fn.foldclosedend(first) == last then
+      -- Neovim has extended the selection to the closed fold with the cursor.
+      last = first
+    end
   end
   local kind = vim.endswith(object, "message") and "message" or "tool"
   local is_selected = is_visual and (first < last or mode:sub(1, 1) == "V")
@@ -50,6 +54,7 @@ function M.select(object)
   if api.nvim_get_mode().mode:find("^[vV\22]") then
     vim.cmd("normal! \27")
   end
+  require("flemma.operator").open_folds(first, last)
   fn.cursor(first, (column or 0) + 1)
   vim.cmd("normal! " .. (column and "v" or "V"))
   local width = #fn.getline(last)

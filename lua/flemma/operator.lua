@@ -1,6 +1,17 @@
 --- An operator that waits for a motion or a text object.
 local M = {}
 
+--- Opens the closed folds in lines that an operator or a selection is about to take: Neovim would take the folds as a whole. Lines
+--- that are only copied stay as they are on the screen.
+---@param first integer from 1
+---@param last integer
+function M.open_folds(first, last)
+  local is_pending = vim.startswith(vim.api.nvim_get_mode().mode, "no")
+  if not (is_pending and vim.v.operator == "y") then
+    require("flemma.folds.window").open_lines(first, last)
+  end
+end
+
 --- Cancels the operator for which this is called, in a command that its mapping has made. An error does that, and only an error: a
 --- command that moves nothing would let |c| begin to insert. So the user is told why.
 ---@param words string

@@ -445,6 +445,25 @@ function M.unfold(line)
   end)
 end
 
+--- Opens the closed folds that some lines are in. An operator takes a closed fold as a whole, and a selection spans it.
+---@param first integer from 1
+---@param last integer
+function M.open_lines(first, last)
+  if not vim.wo.foldenable then
+    return
+  end
+  for _, line in ipairs({ first, last }) do
+    -- One level at a time, so that what lies beside the line stays closed.
+    local left = fn.foldlevel(line)
+    while left > 0 and fn.foldclosed(line) ~= -1 do
+      vim.cmd(line .. "foldopen")
+      left = left - 1
+    end
+  end
+  -- A range is extended to the closed folds at its ends, and there are none now.
+  vim.cmd(("silent! %d,%dfoldopen!"):format(first, last))
+end
+
 --- Which folds are closed. Of those inside a closed one nothing is known.
 ---@param groups flemma.FoldGroup[]
 ---@return table<string, boolean>
