@@ -52,6 +52,7 @@ impl Workspace {
     /// Finds out what the references in the user's message mean.
     pub(super) fn capture(&self, conversation: &Conversation) {
         if let Some((line, written)) = self.unvetted_references(conversation).into_iter().next() {
+            self.host().unfold(conversation.buffer(), line);
             let problem = format!(
                 "Not sent: line {}: `{written}` was in the file before you opened it, and you have not allowed it to be sent.",
                 line + 1
@@ -134,6 +135,7 @@ impl Workspace {
         let Some(finished) = conversation.captures().finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
+            self.host().unfold(conversation.buffer(), reference.line);
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
         for (line, words) in finished.iter().flatten() {

@@ -13,7 +13,7 @@ use crate::{
         Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
         Settings, Shell, Stop, Verdict,
     },
-    chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Speaker, Text, TextEdit},
+    chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit},
     model::{CallId, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
@@ -250,6 +250,10 @@ impl Shell for Effects<'_> {
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.set_diagnosed(!diagnostics.is_empty());
         self.workspace.host().diagnose(self.buffer(), diagnostics);
+        for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
+            // The user is told about this line.
+            self.workspace.host().unfold(self.buffer(), error.line);
+        }
     }
 
     fn show(&self, activity: &Activity) {

@@ -532,3 +532,17 @@ fn status_shows_every_value_and_its_source() {
     let lines = status(&mut chat);
     assert!(lines[0].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
 }
+
+#[test]
+fn the_line_of_a_mistake_is_not_left_in_a_closed_fold() {
+    let mut chat = typed(&lua("-- one\nlocal a = 1\nerror('no')\n-- two"), &Setup::default(), []);
+    let is_closed = "return vim.fn.foldclosed(3) ~= -1";
+    chat.nvim.wait_for("the fold", |nvim| nvim.lua("return vim.fn.foldlevel(3)", &[]) != 0);
+    chat.nvim.input("ggzcG");
+    chat.nvim.wait_for("a closed fold", |nvim| nvim.lua(is_closed, &[]) == true);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("Not sent: line 4"));
+    chat.nvim.wait_for("the line", |nvim| nvim.lua(is_closed, &[]) == false);
+    chat.nvim.input("4G");
+    chat.nvim.wait_for("the cursor", |nvim| nvim.cursor().0 == 4);
+}

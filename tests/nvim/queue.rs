@@ -337,3 +337,21 @@ fn the_input_window_fits_the_windows_around_it() {
     wait_for_window(&mut chat.nvim);
     assert!(chat.nvim.text().starts_with("a line\n"), "the draft is kept");
 }
+
+#[test]
+fn what_is_queued_off_the_screen_is_said_to_be_queued() {
+    let text = format!("{}\n@You:\nHello\n", "@You:\nEarlier words.\n\n@Assistant:\nAn answer.\n\n".repeat(20));
+    let (mut chat, gate) = writing(&Setup { text: Some(&text), ..Setup::default() });
+    // At the end of the text, the screen shows it.
+    chat.nvim.command("Flemma queue one");
+    wait_for_queued(&mut chat.nvim, "one");
+    chat.nvim.wait_for_screen("Queued: sent when the turn ends");
+    assert!(!said(&mut chat.nvim).contains("queued; it is sent"), "{}", said(&mut chat.nvim));
+    chat.nvim.input("ggi");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input("!<Esc><CR>");
+    wait_for_queued(&mut chat.nvim, "one!");
+    chat.nvim.wait_for_screen("Flemma: queued; it is sent when the turn ends");
+    gate.open();
+    chat.wait_until_idle();
+}

@@ -33,7 +33,9 @@ local function queue(words, steers)
   local buf = require("flemma.buffer").resolve()
   if buf then
     require("flemma.following").watch(buf)
-    native("queue", buf, words, steers)
+    if native("queue", buf, words, steers) and not steers then
+      require("flemma.queue.view").confirm(buf)
+    end
   end
 end
 

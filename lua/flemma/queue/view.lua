@@ -57,6 +57,36 @@ function M.reveal(buf)
   end
 end
 
+--- Whether a window on this tab page shows the beginning of what is queued.
+---@param buf integer
+---@return boolean
+local function is_visible(buf)
+  local last = api.nvim_buf_line_count(buf)
+  local length = #api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == buf then
+      -- This brings up to date which lines the window shows.
+      vim.fn.line("w$", win)
+      local row = vim.fn.screenpos(win, last, math.max(length, 1)).row
+      if row > 0 and row < api.nvim_win_get_position(win)[1] + api.nvim_win_get_height(win) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+--- The user has queued something: says so where the screen does not show it.
+---@param buf integer
+function M.confirm(buf)
+  vim.schedule(function()
+    local is_queued = marks[buf] and api.nvim_buf_is_loaded(buf)
+    if is_queued and not is_visible(buf) then
+      require("flemma.notify").say(vim.log.levels.INFO, "queued; it is sent when the turn ends")
+    end
+  end)
+end
+
 --- Draws what is queued.
 ---@param buf integer
 function M.draw(buf)

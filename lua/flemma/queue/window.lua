@@ -177,6 +177,7 @@ local function submit(state)
   -- `:wq` closes the window itself.
   vim.schedule(function()
     close(state)
+    require("flemma.queue.view").confirm(state.buf)
   end)
 end
 

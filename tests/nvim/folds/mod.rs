@@ -2,6 +2,7 @@
 
 mod keys;
 mod looks;
+mod objects;
 mod opening;
 mod random;
 mod streaming;
