@@ -8,6 +8,9 @@ use crate::{
     model::UserError,
 };
 
+/// What the user should know, each with its line; or the first reference that cannot be captured, with the reason.
+pub(super) type Finished = Result<Vec<(usize, String)>, Box<(Uncaptured, UserError)>>;
+
 /// What is known of the references in the user's last message.
 #[derive(Debug, Default)]
 pub(super) struct Captures {
@@ -42,7 +45,7 @@ impl Captures {
         &self,
         number: u64,
         outcomes: Vec<Result<Option<CapturedText>, UserError>>,
-    ) -> Option<Result<Vec<(usize, String)>, Box<(Uncaptured, UserError)>>> {
+    ) -> Option<Finished> {
         let wanted = self.wanted(number)?;
         self.wanted.take();
         let (mut first, mut warnings) = (None, Vec::new());

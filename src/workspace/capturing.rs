@@ -25,7 +25,10 @@ use crate::{
     model::UserError,
     provider::{ErrorKind, ProviderError},
     runtime::{FileLines, SkippedFile, git_diff, is_there},
-    tools::{builtin::Readable, paths},
+    tools::{
+        builtin::{Readable, Unread},
+        paths,
+    },
 };
 
 impl Workspace {
@@ -47,6 +50,18 @@ impl Workspace {
         Readable::new(self.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
             .with_foreign(conversation.page().files().foreign())
             .with_own(self.outputs())
+    }
+
+    /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
+    /// are: a message is sent whole or not at all.
+    pub(super) fn judged_files(&self, conversation: &Conversation) -> Vec<PathBuf> {
+        let mut files = conversation.page().named_files();
+        files.retain(|file| file.columns.is_some() && !file.has_lines);
+        if !files.is_empty() {
+            let readable = self.readable(conversation);
+            files.retain(|file| readable.judges(&file.path));
+        }
+        files.into_iter().map(|file| file.path).collect()
     }
 
     /// Finds out what the references in the user's message mean.
@@ -101,7 +116,15 @@ impl Workspace {
         }
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let outputs = self.outputs().to_owned();
+        let judged = self.judged_files(conversation);
         let task = async move {
+            let judge = readable.clone();
+            let refused = spawn(move || refused(judged, &judge)).await.unwrap_or_default();
+            if !refused.is_empty() {
+                return mailbox.job_for(id, move |workspace: &Self, conversation| {
+                    workspace.were_refused(conversation, number, refused);
+                });
+            }
             let mut views = views.into_iter();
             let mut outcomes = Vec::new();
             for Uncaptured { target, .. } in wanted {
@@ -145,19 +168,18 @@ impl Workspace {
         self.captured(conversation, finished.map(|_| ()));
     }
 
-    /// A request was not sent, because the user's text refers to these files, which may not be shown.
-    pub(super) fn files_were_refused(&self, conversation: &Conversation, request: RequestId, files: &[SkippedFile]) {
-        let page = conversation.page();
-        let mut words = Vec::new();
-        for named in page.named_files().iter().filter(|named| !named.has_lines) {
-            let Some(refused) = files.iter().find(|file| file.path == named.path) else { continue };
-            let line = page.text().line(named.line);
-            let written = named.columns.clone().and_then(|columns| line.get(columns));
-            let written = written.map_or_else(|| named.path.to_string_lossy(), Cow::Borrowed);
-            words.push(format!("Not sent: line {}: {written}: {}", named.line + 1, refused.why));
+    /// Nothing is sent, because the user's text refers to these files, which may not be shown.
+    fn were_refused(&self, conversation: &Conversation, number: u64, files: Vec<SkippedFile>) {
+        if conversation.captures().wanted(number).is_some() {
+            let problem = UserError::new(refusal(conversation, &files));
+            conversation.page().leave_out(files);
+            self.captured(conversation, Err(problem));
         }
-        let first = words.into_iter().next().unwrap_or_else(|| "Not sent: a file may not be shown".to_owned());
-        let error = ProviderError::new(ErrorKind::InvalidRequest, first);
+    }
+
+    /// The same of a request that was on its way: something has changed since the files were judged.
+    pub(super) fn files_were_refused(&self, conversation: &Conversation, request: RequestId, files: &[SkippedFile]) {
+        let error = ProviderError::new(ErrorKind::InvalidRequest, refusal(conversation, files));
         self.post_for(conversation.id(), move |workspace, conversation| {
             workspace.feed(conversation, [Input::Failed { request, error, jitter: 0.0 }]);
         });
@@ -168,6 +190,29 @@ impl Workspace {
             workspace.feed(conversation, [Input::Captured(outcome)]);
         });
     }
+}
+
+/// The files of these that may not be shown. It blocks on the disk.
+fn refused(files: Vec<PathBuf>, readable: &Readable) -> Vec<SkippedFile> {
+    let why = |path: &Path| match readable.open(path) {
+        Err(Unread::Refused(problem)) => Some(problem.to_string()),
+        Ok(_) | Err(Unread::Failed(_)) => None,
+    };
+    files.into_iter().filter_map(|path| why(&path).map(|why| SkippedFile { path, why })).collect()
+}
+
+/// What the user is told when these files are refused: the first reference to one of them, and why.
+fn refusal(conversation: &Conversation, files: &[SkippedFile]) -> String {
+    let page = conversation.page();
+    let refused = |path: &Path| files.iter().find(|file| file.path == path);
+    let found = page.named_files().into_iter().filter(|named| !named.has_lines).find_map(|named| {
+        let why = &refused(&named.path)?.why;
+        let line = page.text().line(named.line);
+        let written = named.columns.clone().and_then(|columns| line.get(columns));
+        let written = written.map_or_else(|| named.path.to_string_lossy(), Cow::Borrowed);
+        Some(format!("Not sent: line {}: {written}: {why}", named.line + 1))
+    });
+    found.unwrap_or_else(|| "Not sent: a file may not be shown".to_owned())
 }
 
 /// What one reference means, other than to differences; `None` for a file that is attached.

@@ -128,7 +128,7 @@ impl Shell for Effects<'_> {
     }
 
     fn has_uncaptured(&self) -> bool {
-        !self.conversation.page().uncaptured().is_empty()
+        !self.conversation.page().uncaptured().is_empty() || !self.workspace.judged_files(self.conversation).is_empty()
     }
 
     fn capture(&self) {

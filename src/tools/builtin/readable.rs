@@ -90,6 +90,12 @@ impl Readable {
         &self.folder
     }
 
+    /// Whether a file could be refused.
+    #[must_use]
+    pub fn judges(&self, named: &Path) -> bool {
+        !self.judges_nothing() || self.foreign.named.contains(named)
+    }
+
     /// Opens a file for reading, without waiting if it is a pipe. `named` is as the document names it. This blocks on the disk.
     ///
     /// # Errors
@@ -97,7 +103,7 @@ impl Readable {
     pub fn open(&self, named: &Path) -> Result<File, Unread> {
         let path = paths::resolve(&self.folder, named);
         let is_foreign = self.foreign.named.contains(named);
-        if !is_foreign && self.judges_nothing() {
+        if !self.judges(named) {
             return Ok(files::open(&path)?);
         }
         // Also where there is nothing: an error must not tell what is there.

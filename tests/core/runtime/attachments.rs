@@ -22,7 +22,7 @@ use flemma::{
         vertex::{Options, Vertex},
     },
     runtime::{Attachments, ConversationId, Findings},
-    tools::builtin::Readable,
+    tools::{Policy, Presets, builtin::Readable, rules::PathBase},
 };
 use serde_json::{Value, json};
 
@@ -294,6 +294,29 @@ fn an_image_the_vendor_would_reject_is_left_out_with_a_reason() {
     assert_eq!(why("tall.png"), "the image has 100x8001 pixels; Anthropic accepts up to 8000 on a side.]");
     assert_eq!(why("long.pdf"), "the file has 22.0 MB; up to 21.0 MB can be sent.]");
     assert_eq!(why("fits.png"), "");
+}
+
+#[test]
+fn a_denied_file_is_refused_when_it_is_read() {
+    let shop = Workshop::new();
+    shop.put("secret.txt", "KEY=1234");
+    std::os::unix::fs::symlink("secret.txt", shop.path("link.txt")).unwrap();
+    let rules = ["!read(secret.*)".to_owned()];
+    let policy = Policy::new(&rules, &[], &Presets::builtin());
+    let base = PathBase { folder: shop.context.cwd.clone(), ..PathBase::default() };
+    let readable = Readable::new(&shop.context.cwd, Policy::denied([&policy], &base).into(), Arc::default());
+    let limits = anthropic().attachment_limits().unwrap();
+    for name in ["secret.txt", "./sub/../secret.txt", "link.txt"] {
+        let mut request = asking(vec![Part::Attachment(Attachment::unread(name, ""))]);
+        let found = Attachments::default().read(ID, &mut request, &readable, &limits);
+        let refused: Vec<_> = found.refused.iter().map(|file| file.path.to_str().unwrap()).collect();
+        assert_eq!(refused, [name]);
+        assert!(found.refused[0].why.starts_with("the rule `!read(secret.*)` denies reading it"), "{found:?}");
+        // A tool's own is left out, and the rest is sent.
+        let mut request = asking(vec![showing(name)]);
+        let found = Attachments::default().read(ID, &mut request, &readable, &limits);
+        assert_eq!((found.refused.len(), found.left_out.len()), (0, 1), "{name}");
+    }
 }
 
 #[test]

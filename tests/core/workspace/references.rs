@@ -68,7 +68,7 @@ fn refused(chat: &Harness, reference: &str, words: &str) -> String {
     chat.go();
     chat.wait_for_words(words);
     chat.drain_until("rest", |chat| !chat.conversation().is_busy());
-    assert_eq!(chat.server.requests().len(), 0, "{reference}");
+    assert_eq!((chat.sent(), chat.server.requests().len()), (0, 0), "{reference}");
     assert_eq!(chat.text(), before, "{reference}: nothing is written");
     let told = chat.told().join("\n");
     assert!(told.contains(&format!("error: Not sent: line 2: {reference}: ")), "{told}");
@@ -125,6 +125,17 @@ fn a_reference_of_an_earlier_message_is_denied_too() {
     chat.wait_for_words("Not sent: line 2: @./private/secret.env: the rule");
     chat.drain_until("rest", |chat| !chat.conversation().is_busy());
     assert_eq!(chat.server.requests().len(), 1);
+}
+
+#[test]
+fn nothing_is_captured_for_a_message_that_is_refused() {
+    let chat = typing("See @./private/secret.env and @./a.rs#L1", rules()[0].0.clone());
+    refused(&chat, "@./private/secret.env", "the rule `!read(private/**)` denies reading it");
+    chat.replace_line(1, "See @./a.rs#L1");
+    chat.put("a.rs", "changed\ntwo\n");
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(chat.text().contains("1\tchanged"), "{}", chat.text());
 }
 
 #[test]
