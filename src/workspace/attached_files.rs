@@ -181,6 +181,12 @@ impl AttachedFiles {
         self.typed.difference(&self.found).next().is_some()
     }
 
+    /// Whether a file is unvetted, so that a request leaves it out, where relative paths start in `folder`.
+    pub(super) fn is_withheld(&mut self, file: &Path, folder: &Path) -> bool {
+        self.start_in(folder);
+        self.found.contains(file)
+    }
+
     /// Takes unvetted files out of a request, whose relative paths start in `folder`. The user is asked before it comes to
     /// that; this is a second check.
     pub(super) fn withhold(&mut self, request: &mut Request, folder: &Path) {

@@ -58,6 +58,9 @@ impl Workspace {
         let mut files = conversation.page().named_files();
         files.retain(|file| file.columns.is_some() && !file.has_lines);
         if !files.is_empty() {
+            let (page, folder) = (conversation.page(), self.place(conversation).folder());
+            // These are left out of the request, and the rest is sent.
+            files.retain(|file| !page.files().is_withheld(&file.path, &folder));
             let readable = self.readable(conversation);
             files.retain(|file| readable.judges(&file.path));
         }

@@ -191,7 +191,9 @@ impl Harness {
     fn listen(&mut self) -> bool {
         match self.updates.recv_timeout(Duration::from_secs(30)).expect("something is reported") {
             RequestUpdate::Warning(words) => self.warnings.push(words),
-            RequestUpdate::Failed(_) | RequestUpdate::Event(Event::Finished(_)) => return true,
+            RequestUpdate::Failed(_) | RequestUpdate::Refused(_) | RequestUpdate::Event(Event::Finished(_)) => {
+                return true;
+            }
             RequestUpdate::Event(_) | RequestUpdate::LeftOut(_) => {}
         }
         false
