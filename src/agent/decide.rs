@@ -5,8 +5,9 @@
 
 use super::{
     Agent, Choice, Cursor, Effect, Level, Placement, UndoStep,
+    phase::ReviewCause,
     round::{addressable, is_at_fault},
-    turn::{ReviewCause, View},
+    view::View,
 };
 use crate::{
     chat::{AwaitKind, OpenCall, Status},

@@ -48,18 +48,22 @@
 //! ```
 
 mod decide;
+mod departures;
 mod effect;
 mod guard;
 mod input;
 mod outbox;
+mod phase;
 mod progress;
 mod rejection;
+mod request;
 mod round;
 mod session;
 mod shell;
 mod stop;
 mod suspend;
 mod turn;
+mod view;
 
 pub use effect::{Activity, Cursor, Effect, Level, Placement, RequestKind};
 pub use input::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep};
@@ -69,4 +73,5 @@ pub use rejection::{own_words, rejection};
 pub use session::Session;
 pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
 pub use stop::Stop;
-pub use turn::{Agent, Settings, Verdict, View};
+pub use turn::Agent;
+pub use view::{Settings, Verdict, View};

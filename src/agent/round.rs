@@ -11,8 +11,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Agent, CallResult, Cursor, Effect, Level, Placement,
+    phase::ReviewCause,
     rejection::own_words,
-    turn::{ReviewCause, Settings, Verdict, View},
+    view::{Settings, Verdict, View},
 };
 use crate::{
     chat::{AwaitKind, OpenCall, Status},

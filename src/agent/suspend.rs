@@ -5,8 +5,9 @@
 
 use super::{
     Agent, CallResult, Cursor, Effect, Level, ResolvedBy,
+    phase::ReviewCause,
     round::{addressable, restored},
-    turn::{ReviewCause, Verdict, View},
+    view::{Verdict, View},
 };
 use crate::{
     chat::{AwaitKind, OpenCall, Status},
