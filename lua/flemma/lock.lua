@@ -29,6 +29,7 @@ end
 function M.forget(buf)
   local state = locks[buf] or {}
   locks[buf] = nil
+  require("flemma.refusals").watch(buf, false)
   pcall(api.nvim_del_augroup_by_name, "flemma.lock." .. buf)
   return function()
     for option, value in pairs({ modifiable = state.unlocked_modifiable, readonly = state.unlocked_readonly }) do
@@ -176,6 +177,7 @@ function M.lock(buf, locked)
     state.is_busy = locked
     settle_lock(buf, state)
     require("flemma.queue.keys")[locked and "apply" or "remove"](buf)
+    require("flemma.refusals").watch(buf, locked)
     if not locked then
       require("flemma.folds").rest(buf)
     end

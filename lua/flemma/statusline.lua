@@ -20,12 +20,26 @@ local function component(buf)
   return escape(require("flemma.native").call("status_line", buf) or "")
 end
 
+--- The buffer of the window whose status line is drawn.
+---@return integer
+local function drawn_buffer()
+  local win = vim.g.statusline_winid
+  local valid = win and vim.api.nvim_win_is_valid(win)
+  return vim.api.nvim_win_get_buf(valid and win or 0)
+end
+
 --- The component for the window whose status line is drawn; empty if the buffer is not a conversation.
 ---@return string
 function M.component()
-  local win = vim.g.statusline_winid
-  local valid = win and vim.api.nvim_win_is_valid(win)
-  return component(vim.api.nvim_win_get_buf(valid and win or 0))
+  return component(drawn_buffer())
+end
+
+--- How many messages are queued in the conversation whose status line is drawn: `2 queued`. Empty if there are none.
+---@return string
+function M.queued()
+  local buf = drawn_buffer()
+  local count = require("flemma.buffer").is_attached(buf) and #(require("flemma.native").call("queued", buf) or {}) or 0
+  return count > 0 and ("%d queued"):format(count) or ""
 end
 
 --- How many conversations are at work and how many wait for you: `2 working, 1 waits`. Empty if there are none.

@@ -12,19 +12,21 @@ use crate::{
 };
 
 impl Workspace {
-    /// What a status line shows of a buffer's conversation: its model, what it is doing, how many calls wait for the user, and
-    /// what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
+    /// What a status line shows of a buffer's conversation: its model, what it is doing, how many calls wait for the user, how
+    /// many messages are queued, and what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
     #[must_use]
     pub fn status_line(&self, buffer: i32) -> Option<String> {
         let conversation = self.conversation(buffer)?;
         let config = conversation.evaluated().config().unwrap_or_else(|| self.config());
         let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
         let waiting = Some(conversation.waiting_count()).filter(|count| *count > 0).map(waits);
+        let queued = conversation.outbox().with(|outbox| outbox.waiting().len());
+        let queued = (queued > 0).then(|| format!("{queued} queued"));
         let used = self.totals(Some(buffer));
         let tokens = Some(total(&used.usage)).filter(|count| *count > 0);
         let tokens = tokens.map(|count| format!("{} tokens", figures::tokens(count)));
         let cost = (used.requests > used.unpriced).then(|| figures::cost(&used));
-        let parts = [model, self.doing(&conversation), waiting, tokens, cost];
+        let parts = [model, self.doing(&conversation), waiting, queued, tokens, cost];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 

@@ -88,6 +88,85 @@ fn commands_that_need_a_bang_are_refused_and_stop_nothing() {
     goes_on(&mut chat, &gate, "notes.chat");
 }
 
+/// Presses keys, and waits for the message that explains why they did nothing.
+fn refused(chat: &mut Chat, keys: &str, why: &str) {
+    chat.nvim.command("messages clear");
+    let text = chat.nvim.text();
+    chat.nvim.input(keys);
+    chat.nvim.wait_for(&format!("why {keys} is refused"), |nvim| said(nvim).contains(why));
+    chat.nvim.wait_for_screen(&why[..30]);
+    assert_eq!(chat.nvim.text(), text, "{keys}");
+    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{keys}");
+}
+
+#[test]
+fn a_refused_command_says_what_the_user_can_do() {
+    let gate = Gate::new();
+    let mut chat = replying("", &gate);
+    let locked = "the text is locked while it works: `i` queues a message, Ctrl-C stops it";
+    for keys in
+        ["dd", "dd", "ggJ", "gqG", ">>", "~", ":%s/H/x/<CR>", ":g/Hello/d<CR><CR>", ":normal! dd<CR>", ":sort<CR>"]
+    {
+        refused(&mut chat, keys, locked);
+    }
+    for keys in [":read notes.chat<CR>", ":put<CR>", ":%!cat<CR>", ":join<CR>", "u", "VGd<Esc>", "@='dd'<CR>"] {
+        refused(&mut chat, keys, locked);
+    }
+    let unwritten = "it is still at work: `:w` writes what has arrived, Ctrl-C or a `!` stops it";
+    for keys in [":edit<CR>", ":edit<CR>", ":bdelete<CR>", ":quit<CR>", ":qall<CR>"] {
+        refused(&mut chat, keys, unwritten);
+    }
+    // Nobody sees what is silent, and an error of something else has words of its own.
+    chat.nvim.command("messages clear");
+    chat.nvim.input(":silent! normal! dd<CR>:unknown<CR>");
+    chat.nvim.wait_for("another error", |nvim| said(nvim).contains("E492"));
+    assert!(!said(&mut chat.nvim).contains("locked"), "{}", said(&mut chat.nvim));
+    goes_on(&mut chat, &gate, "notes.chat");
+    // Afterwards it is Neovim's own again.
+    chat.nvim.command("messages clear");
+    chat.nvim.input(":set nomodifiable<CR>dd:unknown<CR>");
+    chat.nvim.wait_for("another error", |nvim| said(nvim).contains("E492"));
+    assert!(said(&mut chat.nvim).contains("E21") && !said(&mut chat.nvim).contains("works"));
+    // The key is named only if it is there.
+    let mut chat = replying("vim.keymap.set('n', 'i', 'i')", &Gate::new());
+    refused(&mut chat, "dd", "the text is locked while it works: `:Flemma queue` queues a message");
+}
+
+#[test]
+fn going_back_in_time_stops_a_reply_with_a_warning() {
+    for keys in ["g-", ":earlier 1f<CR>"] {
+        let mut chat = replying("", &Gate::new());
+        chat.nvim.input(keys);
+        chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("stopped"));
+        chat.wait_until_idle();
+        nothing_odd(&mut chat);
+        assert!(chat.nvim.text().starts_with(SENT), "{}", chat.nvim.text());
+    }
+}
+
+#[test]
+fn a_view_that_was_saved_during_a_reply_does_not_lock() {
+    let gate = Gate::new();
+    let mut first = replying("", &gate);
+    first.nvim.command("set viewoptions+=options,localoptions");
+    first.nvim.command("silent mkview 1");
+    let view = "vim.cmd('loadview 1')";
+    first.nvim.lua(view, &[]);
+    goes_on(&mut first, &gate, "notes.chat");
+    first.nvim.lua(view, &[]);
+    first.nvim.input("GAMore");
+    first.nvim.wait_for("typed text", |nvim| nvim.text().ends_with("More\n"));
+    first.nvim.input("<Esc>:wqall<CR>");
+    first.nvim.wait_for_exit();
+    let file = first.nvim.work().join("notes.chat");
+    let mut chat = next(&first, &[file.to_str().unwrap()], [prose(&["two"])]);
+    chat.nvim.lua(view, &[]);
+    chat.nvim.input("GA and more<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("More and more\n\n@Assistant:\ntwo"));
+    chat.wait_until_idle();
+    nothing_odd(&mut chat);
+}
+
 #[test]
 fn a_request_without_a_reply_ends_with_its_buffer() {
     for leave in ["bdelete", "bwipeout", "edit", "quit", "qall"] {

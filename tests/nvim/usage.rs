@@ -284,9 +284,19 @@ fn the_status_line_shows_model_work_and_cost() {
     // Nothing else happens meanwhile.
     chat.nvim.wait_for_screen("claude-sonnet-4-5 · waiting, 2 s|");
     assert_eq!(chat.nvim.lua("return require('flemma.statusline').overview()", &[]), "1 working");
+    assert_eq!(chat.nvim.lua("return require('flemma.statusline').queued()", &[]), "");
+    chat.nvim.command("Flemma queue one");
+    chat.nvim.command("Flemma queue two");
+    chat.nvim.wait_for_screen(" s · 2 queued|");
+    assert_eq!(chat.nvim.lua("return require('flemma.statusline').queued()", &[]), "2 queued");
+    chat.nvim.command("Flemma unqueue");
+    chat.nvim.wait_for_screen(" s · 1 queued|");
+    chat.nvim.command("Flemma unqueue");
     gate.open();
     chat.nvim.wait_for_screen(" tokens · $0.0006|");
     assert_eq!(chat.nvim.lua("return require('flemma.statusline').overview()", &[]), "");
     chat.nvim.command("enew!");
-    assert_eq!(chat.nvim.lua("return require('flemma.statusline').component()", &[]), "");
+    for part in ["component", "queued"] {
+        assert_eq!(chat.nvim.lua("return require('flemma.statusline')[...]()", &[part.into()]), "");
+    }
 }

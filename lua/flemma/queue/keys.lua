@@ -89,6 +89,13 @@ function M.remove(buf)
   end
 end
 
+--- Whether `i` opens the input window now.
+---@param buf integer
+---@return boolean
+function M.opens_with_i(buf)
+  return set[buf] ~= nil and set[buf].i ~= nil
+end
+
 --- How the user changes what is queued, for the note above it.
 ---@param buf integer
 ---@return string

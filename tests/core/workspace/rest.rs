@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use flemma::workspace::{Rest, WaitingList, WaitingPlace};
+use flemma::workspace::{Rest, Urgency, WaitingList, WaitingPlace};
 use serde_json::json;
 
 use super::harness::{Harness, NOTES, Setup, bash, calls, commands, held, prose};
@@ -81,6 +81,9 @@ fn a_status_line_says_what_works_and_what_waits() {
     chat.drain_until("the beginning", |chat| chat.text().contains("half"));
     assert!(line(&chat).starts_with("qwen3 · writing, "), "{}", line(&chat));
     assert_eq!(chat.workspace.overview(), "1 working");
+    assert!(chat.workspace.queue(NOTES, "And then?", Urgency::NextTurn));
+    assert!(line(&chat).ends_with(" · 1 queued"), "{}", line(&chat));
+    chat.workspace.unqueue(NOTES, None);
     gate.open();
     chat.wait_for("a reply");
     chat.host.edit(NOTES, [(chat.buffer().lines().len()..chat.buffer().lines().len(), vec!["More".to_owned()])]);
