@@ -11,8 +11,15 @@ local SLICE = 10000
 
 ---@type table<integer, flemma.FoldedWindow> by window
 local known = {}
---- The conversations with folds, and whether something may have changed that the windows do not show yet.
----@type table<integer, { is_stale: boolean, is_scheduled: boolean, states?: table<string, boolean> }>
+
+---@class flemma.Folding
+---@field is_stale boolean whether something may have changed that the windows do not show yet
+---@field is_scheduled boolean whether they are about to show it
+---@field has_come_to_rest boolean whether the buffer was unlocked since, so that its last message is complete
+---@field states? table<string, boolean> which folds were closed before the file was read again
+
+--- The conversations with folds.
+---@type table<integer, flemma.Folding>
 local attached = {}
 
 local function native(...)
@@ -188,6 +195,24 @@ local function update(buf)
   end)
 end
 
+--- Brings the folds of a conversation up to date, if that is due.
+---@param buf integer
+---@param state flemma.Folding
+local function catch_up(buf, state)
+  if not state.is_scheduled or attached[buf] ~= state then
+    return
+  end
+  state.is_scheduled = false
+  if state.has_come_to_rest and api.nvim_buf_is_loaded(buf) then
+    native("refold", buf)
+  end
+  state.has_come_to_rest = false
+  local ok, problem = pcall(update, buf)
+  if not ok then
+    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem))
+  end
+end
+
 --- Brings the folds of a conversation up to date soon.
 ---@param buf integer
 function M.schedule(buf)
@@ -199,14 +224,18 @@ function M.schedule(buf)
   if not state.is_scheduled then
     state.is_scheduled = true
     vim.schedule(function()
-      state.is_scheduled = false
-      if attached[buf] == state then
-        local ok, problem = pcall(update, buf)
-        if not ok then
-          require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem))
-        end
-      end
+      catch_up(buf, state)
     end)
+  end
+end
+
+--- Brings the folds of all conversations up to date now, where that is due. What was scheduled before may draw the screen, so
+--- after a change by Flemma itself they must not wait for their turn.
+function M.settle()
+  for _, buf in ipairs(vim.tbl_keys(attached)) do
+    if attached[buf] then
+      catch_up(buf, attached[buf])
+    end
   end
 end
 
@@ -231,15 +260,10 @@ end
 --- The buffer is unlocked, so that its last message is complete.
 ---@param buf integer
 function M.rest(buf)
-  if not attached[buf] then
-    return
+  if attached[buf] then
+    attached[buf].has_come_to_rest = true
+    M.schedule(buf)
   end
-  vim.schedule(function()
-    if attached[buf] and api.nvim_buf_is_loaded(buf) then
-      native("refold", buf)
-      M.schedule(buf)
-    end
-  end)
 end
 
 --- The user has to look at a line: opens the folds that it is in.
@@ -296,7 +320,7 @@ function M.attach(buf)
   if not level() then
     return
   end
-  attached[buf] = { is_stale = false, is_scheduled = false, states = remembered[buf] }
+  attached[buf] = { is_stale = false, is_scheduled = false, has_come_to_rest = false, states = remembered[buf] }
   remembered[buf] = nil
 end
 

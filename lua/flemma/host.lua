@@ -47,9 +47,11 @@ function M.place(buf)
   return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", vim.fn.getcwd()
 end
 
+---@alias flemma.Fault { line: integer, severity: "error"|"warning", message: string }
+
 ---@param buf integer
----@param items { line: integer, severity: "error"|"warning", message: string }[]
-function M.diagnose(buf, items)
+---@param items flemma.Fault[]
+local function set_diagnostics(buf, items)
   local severities = { error = vim.diagnostic.severity.ERROR, warning = vim.diagnostic.severity.WARN }
   vim.diagnostic.set(
     require("flemma.ui").diagnostics,
@@ -64,6 +66,26 @@ function M.diagnose(buf, items)
       }
     end, items)
   )
+end
+
+---@type table<integer, flemma.Fault[]> by buffer
+local undiagnosed = {}
+
+--- On Neovim 0.12, diagnostics draw the status lines and with them the windows, in the middle of a change. So they are set
+--- afterwards.
+---@param buf integer
+---@param items flemma.Fault[]
+function M.diagnose(buf, items)
+  if not undiagnosed[buf] then
+    vim.schedule(function()
+      local latest = undiagnosed[buf]
+      undiagnosed[buf] = nil
+      if api.nvim_buf_is_loaded(buf) then
+        set_diagnostics(buf, latest)
+      end
+    end)
+  end
+  undiagnosed[buf] = items
 end
 
 ---@type fun()? redraws status lines, if they are in use
@@ -324,6 +346,7 @@ end
 function M.wake()
   vim.schedule(function()
     require("flemma.native").call("drain")
+    require("flemma.folds").settle()
   end)
 end
 

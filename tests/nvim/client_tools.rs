@@ -183,7 +183,7 @@ fn no_spelling_opens_a_file_that_the_user_denies_reading() {
 }
 
 #[test]
-fn opening_a_location_loses_no_change_and_disturbs_no_special_window() {
+fn opening_a_location_loses_and_disturbs_nothing() {
     let mut chat = chat();
     // Without 'hidden', a modified buffer stays in its window.
     chat.nvim.command("set nohidden | leftabove vsplit src/lib.rs | call setline(1, 'changed') | wincmd p");
@@ -429,7 +429,7 @@ fn the_user_picks_from_the_files_that_may_be_read() {
 }
 
 #[test]
-fn the_list_of_a_large_folder_waits_for_the_user_and_can_be_stopped() {
+fn listing_a_large_folder_waits_and_can_be_stopped() {
     let mut chat = chat();
     for part in 0..20 {
         std::fs::create_dir_all(chat.nvim.work().join(format!("many/{part}"))).unwrap();

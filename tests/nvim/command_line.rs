@@ -83,7 +83,7 @@ fn an_editor_that_has_the_conversation_open_resolves_the_call() {
 }
 
 #[test]
-fn an_answer_while_nobody_has_it_open_is_carried_on_by_the_next_editor() {
+fn the_next_editor_carries_on_an_answer_from_outside() {
     let (mut chat, file) = with_question([]);
     chat.nvim.kill();
     // The tool is not known to the command line, and its answer is checked all the same.
@@ -171,7 +171,7 @@ fn an_editor_records_what_the_calls_of_a_file_wait_for() {
 }
 
 #[test]
-fn a_call_that_the_command_line_approved_runs_once_when_it_is_opened() {
+fn a_call_approved_by_command_line_runs_once_on_opening() {
     let bash = call("toolu_1", "bash", &json!({ "label": null, "command": "echo x >> ran", "timeout": null }));
     let mut chat = Chat::start(&Setup::default(), [bash]);
     chat.nvim.input("<C-]>");

@@ -111,7 +111,7 @@ fn a_decision_that_cannot_be_recorded_runs_nothing() {
 }
 
 #[test]
-fn an_automatic_start_that_cannot_be_recorded_waits_for_the_user() {
+fn an_automatic_start_without_a_record_waits_for_the_user() {
     let lua = format!("{LIMIT}\nvim.o.swapfile = false");
     let setup = Setup { lua: &lua, options: "tools = { auto_approve = { 'bash' } }", ..Setup::default() };
     for (trouble, cause) in [("full", "File too large"), ("folder", "Not a directory")] {
@@ -262,7 +262,7 @@ fn of_a_key_and_a_program_one_wins() {
 }
 
 #[test]
-fn a_message_that_was_sent_is_in_the_file_while_its_reply_arrives() {
+fn a_sent_message_is_in_the_file_while_the_reply_arrives() {
     let gate = Gate::new();
     let stream = Stream::new().text(&["some words", " and more"]).end("end_turn");
     let events = stream.events();

@@ -73,7 +73,7 @@ fn a_question_with_options_is_asked_once_and_answered_once() {
 }
 
 #[test]
-fn something_else_asks_for_text_and_a_cancelled_prompt_says_nothing() {
+fn a_cancelled_prompt_says_nothing_and_others_still_ask() {
     let mut chat = asking(&json!({ "question": "Which colour?", "options": ["red"], "default": "blue" }));
     let before = chat.nvim.messages();
     for (at, cancel) in ["choose(nil)", "choose('something else…'); choose(nil)"].iter().enumerate() {
@@ -239,7 +239,7 @@ fn type_around(chat: &mut Chat, first: &str, happens: impl FnOnce(&mut Chat), re
 }
 
 #[test]
-fn what_is_typed_for_a_call_that_is_over_is_kept_and_runs_nothing() {
+fn what_is_typed_for_a_call_that_is_over_is_kept() {
     type Happens = fn(&mut Chat);
     let ways: [(&str, Happens, &str); 4] = [
         (
@@ -462,7 +462,7 @@ fn result(chat: &Chat) -> Value {
 type Act<'a> = &'a dyn Fn(&mut Chat);
 
 #[test]
-fn the_answer_reaches_the_model_from_the_form_and_from_the_block() {
+fn the_model_gets_answers_from_the_form_and_the_block() {
     let ways: [(&str, Act); 4] = [
         ("green", &|chat| {
             chat.go_to("status=pending");

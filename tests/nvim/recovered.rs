@@ -50,7 +50,7 @@ fn read_on(chat: &mut Chat) {
 }
 
 #[test]
-fn a_recovered_conversation_is_written_automatically_once_the_user_has_written_it() {
+fn auto_write_of_a_recovered_text_begins_with_a_write() {
     for way in ["R", ":recover notes.chat<CR>"] {
         let first = killed();
         let mut chat = next(&first, [prose(&["one"]), prose(&["two"])]);
@@ -86,7 +86,7 @@ fn a_recovered_conversation_is_written_automatically_once_the_user_has_written_i
 }
 
 #[test]
-fn a_conversation_that_is_edited_anyway_is_written_automatically() {
+fn auto_write_works_where_a_swap_file_was_left_alone() {
     let first = killed();
     let mut chat = next(&first, [prose(&["one"])]);
     open(&mut chat, "E");

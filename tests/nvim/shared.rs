@@ -108,7 +108,7 @@ fn every_key_and_command_is_refused_in_the_second_editor() {
 }
 
 #[test]
-fn the_second_editor_follows_the_first_and_takes_over_when_it_quits() {
+fn a_second_editor_follows_the_first_and_takes_over() {
     let text = format!("@You:\n{}Hello\n", "filler\n".repeat(80));
     let setup = Setup { text: Some(&text), options: "editing = { auto_write = true }", ..Setup::default() };
     let mut first = Chat::start(&setup, [prose(&["from the first"])]);
@@ -187,7 +187,7 @@ fn text_of_the_second_editor_is_kept_until_the_user_decides() {
 }
 
 #[test]
-fn a_conversation_that_is_not_written_yet_is_followed_without_a_question() {
+fn an_unwritten_conversation_is_followed_without_asking() {
     let mut first = Chat::start(&Setup { text: None, ..Setup::default() }, []);
     let file = first.nvim.work().join("notes.chat");
     wait_until_held(&mut first.nvim, &file);

@@ -14,7 +14,7 @@ end })
 ";
 
 #[test]
-fn a_tool_decides_about_its_own_approval_and_hears_of_a_rejection() {
+fn a_tool_decides_on_its_approval_and_hears_of_rejection() {
     let calls = [
         text("b_guarded", "harmless"),
         text("b_guarded", "delete"),

@@ -209,7 +209,7 @@ fn the_helper_for_rejections_passes_the_reason_on() {
 }
 
 #[test]
-fn an_entry_in_the_tools_table_that_cannot_be_used_is_told_once() {
+fn an_unusable_entry_in_the_tools_table_is_told_once() {
     let lua = "
         require('flemma.compat.codecompanion')
         local tools = require('codecompanion.config').strategies.chat.tools

@@ -78,7 +78,7 @@ fn a_stand_in_makes_way_during_startup() {
 }
 
 #[test]
-fn stand_ins_exist_only_once_they_are_used_and_keep_their_identity() {
+fn stand_ins_are_made_on_use_and_keep_their_identity() {
     let mut nvim = Nvim::start(&Options {
         files: FILES,
         init: &format!("require('flemma').setup({{}})\n{LUA}"),
@@ -131,7 +131,7 @@ fn a_loader_that_was_added_later_is_asked_first() {
 }
 
 #[test]
-fn with_the_plugin_itself_its_extensions_still_bring_their_tools() {
+fn with_the_plugin_itself_extensions_bring_their_tools() {
     let init =
         format!("add('real') add('ext') _G.is_ok = {USE}.extension('writes', {{ opts = {{ name = 'counts' }} }})");
     let lua = format!("package.preload['codecompanion.utils.log'] = function() return {{}} end {LUA} {init}");

@@ -131,7 +131,7 @@ fn the_last_window_and_other_tab_pages_have_their_own() {
 }
 
 #[test]
-fn a_conversation_of_another_editor_is_shown_and_new_is_offered() {
+fn a_conversation_held_elsewhere_is_shown_and_new_offered() {
     let mut first = Chat::start(&Setup { files: &FILES, ..Setup::default() }, []);
     first.nvim.command("edit code/src/main.rs");
     first.nvim.input(":Flemma new shared<CR>iwords<Esc>:write<CR>");
