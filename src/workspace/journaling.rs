@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{Conversation, Workspace, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
-    chat::{AwaitKind, Language, OpenCall},
+    chat::{AwaitKind, Language, OpenCall, Status},
     journal::{Actor, Asked, CallKey, Event, Life, Record, RecordedResult, Role},
     model::{CallId, UserError},
     runtime::{COMPACT_ABOVE, Journal},
@@ -191,7 +191,7 @@ impl Workspace {
         // Vendors reuse ids: the next call with this key needs a record of its own.
         conversation.records().take_start(&key);
         if matches!(conversation.records().life(&key), Life::Open { .. }) {
-            let role = if conversation.tasks().is_running(id) { Role::Tool } else { Role::User };
+            let role = if conversation.tasks().is_running(id) { Role::Tool } else { settler(call) };
             let event = Event::Resolved(recorded(answer));
             self.note(conversation, vec![self.record(conversation, key, event, role)]);
         }
@@ -322,5 +322,17 @@ pub(super) fn restored(result: &RecordedResult) -> CallResult {
         is_error: result.is_error,
         language: Language::of(&result.language),
         attachments: result.attachments.iter().map(Into::into).collect(),
+    }
+}
+
+/// Who has settled a call that was not running. What the user decides is recorded before, unless it was written into the block.
+fn settler(call: &OpenCall) -> Role {
+    match &call.placeholder {
+        Some(placeholder) if placeholder.block.status == Status::Denied => Role::Policy,
+        Some(placeholder) if placeholder.block.status == Status::Rejected || !placeholder.content.is_empty() => {
+            Role::User
+        }
+        // It could not be started, such as a call of an unknown tool.
+        _ => Role::Tool,
     }
 }

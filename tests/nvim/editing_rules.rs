@@ -103,9 +103,7 @@ fn a_refused_command_says_what_the_user_can_do() {
     let gate = Gate::new();
     let mut chat = replying("", &gate);
     let locked = "the text is locked while it works: `i` queues a message, Ctrl-C stops it";
-    for keys in
-        ["dd", "dd", "ggJ", "gqG", ">>", "~", ":%s/H/x/<CR>", ":normal! dd<CR>", ":sort<CR>"]
-    {
+    for keys in ["dd", "dd", "ggJ", "gqG", ">>", "~", ":%s/H/x/<CR>", ":normal! dd<CR>", ":sort<CR>"] {
         refused(&mut chat, keys, locked);
     }
     for keys in [":read notes.chat<CR>", ":put<CR>", ":join<CR>", "u", "VGd<Esc>", "@='dd'<CR>"] {

@@ -104,7 +104,8 @@ fn nothing_moves_while_a_reply_streams() {
         let _ = write!(text, "@You:\nquestion {turn}\n\n@Assistant:\nanswer **{turn}**\n\n");
     }
     text.push_str("@You:\nlast\n");
-    let words: Vec<String> = (0..200).map(|word| format!("w{word} *x* ")).collect();
+    // All of it fits on the screen.
+    let words: Vec<String> = (0..120).map(|word| format!("w{word} *x* ")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [prose(&words)]);
     chat.nvim.input("G");

@@ -5,6 +5,7 @@ mod hiding;
 mod messages;
 mod schemes;
 mod screens;
+mod states;
 mod streaming;
 
 use serde_json::Value;
