@@ -16,6 +16,8 @@ pub struct RequestId(pub u64);
 pub enum Input {
     /// The user continues the conversation: categorise, execute or send, whichever is next.
     Advance,
+    /// The same without the key: what was decided elsewhere has its effect. Text that the user has typed is not sent.
+    CarryOn,
     /// The user wants this call to run, or to be resolved according to its status.
     Execute(CallId),
     /// The user decides about pending calls.

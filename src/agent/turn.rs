@@ -15,9 +15,11 @@ use super::{
     view::View,
 };
 use crate::{
-    chat::{AwaitKind, OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status, Tail},
     model::{CallId, ToolInput},
 };
+
+const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
 /// The state of one conversation that is not in its document.
 #[derive(Debug, Default)]
@@ -38,6 +40,9 @@ pub struct Agent {
     pub(super) turns: u32,
     pub(super) last_request: u64,
     locked: bool,
+    /// Whether what the user has typed at the end is sent with the results: they have pressed the key that sends since. At rest
+    /// they may type on, so that it counts no longer.
+    sends_words: bool,
     /// Why it came to rest, since the last key press.
     pub(super) stop: Option<Stop>,
     /// Whether references were captured for the request, in a step of undo that the reply belongs to.
@@ -49,7 +54,8 @@ impl Agent {
     pub fn step(&mut self, input: Input, view: &dyn View) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
-            Input::Advance => self.advance(view, &mut effects),
+            Input::Advance => self.advance(true, view, &mut effects),
+            Input::CarryOn => self.advance(false, view, &mut effects),
             Input::Execute(call) if !view.tools_ready() && !self.is_busy() => self.load(Deferred::Execute(call)),
             Input::Execute(call) => self.execute_one(&call, view, &mut effects),
             Input::Decide(calls, choice, step) => self.decide(&calls, &choice, step, view, &mut effects),
@@ -74,6 +80,7 @@ impl Agent {
             Input::Recover(calls) => self.recover(&calls, view, &mut effects),
             Input::Captured(outcome) => self.captured(outcome, view, &mut effects),
         }
+        self.sends_words &= self.is_busy();
         if self.is_busy() != self.locked {
             self.locked = !self.locked;
             // The buffer is locked before the step's writes and unlocked after them.
@@ -161,12 +168,14 @@ impl Agent {
         *self = Self { approvals, last_request: self.last_request, ..Self::default() };
     }
 
-    fn advance(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+    /// Takes the next step. `sends_words` says whether what the user has typed at the end may be sent with results.
+    fn advance(&mut self, sends_words: bool, view: &dyn View, effects: &mut Vec<Effect>) {
         if self.is_busy() {
             effects.push(Effect::Notify(Level::Info, "a reply or a tool is still running; Ctrl-C stops it".into()));
             return;
         }
         self.is_paused = false;
+        self.sends_words = sends_words;
         self.arm();
         if !view.tools_ready() {
             self.load(Deferred::Advance);
@@ -188,7 +197,7 @@ impl Agent {
         let wanted = wanted.clone();
         self.rest();
         match wanted {
-            Deferred::Advance => self.advance(view, effects),
+            Deferred::Advance => self.advance(self.sends_words, view, effects),
             Deferred::Execute(call) => self.execute_one(&call, view, effects),
             Deferred::Send(kind) => self.send(kind, view, effects),
             Deferred::Outbox => self.outbox_changed(view, effects),
@@ -230,10 +239,14 @@ impl Agent {
             ReviewCause::Decision if !view.tools_ready() => self.load(Deferred::Advance),
             ReviewCause::Decision if !calls.is_empty() => self.begin_round(view, effects),
             ReviewCause::Round | ReviewCause::Decision if calls.is_empty() && settings.autopilot && self.armed => {
-                if view.outbox().steers {
-                    return self.post(Departure::Steering, effects);
+                if view.tail() == Tail::Unanswered && !self.sends_words && !settings.is_unattended {
+                    self.give_up(RequestKind::Reply, view, effects);
+                    effects.push(Effect::Advise(Level::Info, WORDS_HELD.into(), "Press Ctrl-] to send it."));
+                } else if view.outbox().steers {
+                    self.post(Departure::Steering, effects);
+                } else {
+                    self.send_on_autopilot(RequestKind::Reply, view, effects);
                 }
-                self.send_on_autopilot(RequestKind::Reply, view, effects);
             }
             ReviewCause::Round | ReviewCause::Decision => {
                 self.rest();

@@ -19,9 +19,9 @@ impl Workspace {
         match input {
             Input::Decide(calls, choice, step) => self.decide(conversation, calls, &choice, step),
             Input::Execute(call) => self.execute_call(conversation, call),
-            Input::Advance => {
+            Input::Advance | Input::CarryOn => {
                 self.drop_cut_off(conversation);
-                self.go_on_as_written(conversation, Input::Advance);
+                self.go_on_as_written(conversation, input);
             }
             input => self.feed(conversation, [input]),
         }

@@ -32,7 +32,7 @@ impl Workspace {
                 let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
                 endings.any(|ending| ending.by.role == Role::CommandLine)
             });
-            return is_left.then_some(Input::Advance);
+            return is_left.then_some(Input::CarryOn);
         }
         let is_approved = |call: &&OpenCall| matches!(self.standing(conversation, call), Standing::Approved(by) if by.role == Role::CommandLine);
         let approved: Vec<&OpenCall> = open.iter().filter(is_approved).collect();
@@ -41,7 +41,7 @@ impl Workspace {
         let pending: Vec<CallId> = pending.collect();
         match (approved.is_empty(), pending.is_empty()) {
             (true, _) => None,
-            (false, true) => Some(Input::Advance),
+            (false, true) => Some(Input::CarryOn),
             (false, false) => Some(Input::Decide(pending, Choice::Approve, UndoStep::Own)),
         }
     }

@@ -12,3 +12,4 @@ mod replies;
 mod statuses;
 mod stopping;
 mod storms;
+mod words;
