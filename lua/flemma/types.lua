@@ -270,7 +270,7 @@
 ---@field level? flemma.Level messages below this level are not shown
 ---@field stops? boolean whether a message says that a conversation which is out of sight has stopped, and why
 ---@field progress? boolean whether progress messages say what goes on, in Neovim 0.12
----@field usage? boolean whether each reply is followed by a summary of what it used
+---@field usage? boolean whether each turn is followed by a summary of what its last request used
 ---@field usage_timeout? number how many seconds the summary is shown
 
 --- US dollars per million tokens.

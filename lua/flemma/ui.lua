@@ -12,6 +12,39 @@ local live = api.nvim_create_namespace("flemma.live")
 M.live = live
 M.diagnostics = api.nvim_create_namespace("flemma")
 
+--- Whether signs move no text in the windows of a buffer.
+---@param buf integer
+---@return boolean
+local function has_sign_column(buf)
+  return vim.iter(vim.fn.win_findbuf(buf)):all(function(win)
+    local wo = vim.wo[win]
+    return wo.signcolumn:find("^yes") ~= nil
+      or (wo.signcolumn == "number" and (wo.number or wo.relativenumber))
+  end)
+end
+
+--- What the user has chosen for all diagnostics.
+---@param option "signs"|"virtual_text"
+---@param buf integer
+local function chosen(option, buf)
+  local value = vim.diagnostic.config()[option]
+  if type(value) == "function" then
+    return value(M.diagnostics, buf)
+  end
+  return value
+end
+
+-- A sign would open the column of signs, and all text would move: there the words stand behind the line instead.
+vim.diagnostic.config({
+  signs = function(_, buf)
+    return has_sign_column(buf) and chosen("signs", buf)
+  end,
+  virtual_text = function(_, buf)
+    local own = chosen("virtual_text", buf)
+    return own or not (has_sign_column(buf) or vim.diagnostic.config().virtual_lines)
+  end,
+}, M.diagnostics)
+
 --- The number of lines of a paragraph, above and below, that are redrawn when it changes.
 local PARAGRAPH = 40
 

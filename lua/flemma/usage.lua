@@ -1,8 +1,8 @@
---- Shows what conversations use: a summary after each reply, and `:Flemma usage`.
+--- Shows what conversations use: a summary after each turn, and `:Flemma usage`.
 ---
 --- The summary is a small float in a corner of a window that shows the conversation: the upper corner, or the lower one if
 --- the cursor's line is in the way. It takes no focus and no keys, and disappears at the next key or after a while.
---- If there is not enough room, it is shortened or not shown.
+--- If there is not enough room, or it would cover more than half of the window's width, it is shortened or not shown.
 local M = {}
 
 local api = vim.api
@@ -63,8 +63,8 @@ local function place(win, lines, border)
   local position = api.nvim_win_get_position(win)
   local bar = vim.wo[win].winbar ~= "" and 1 or 0
   local room = { width = api.nvim_win_get_width(win), height = api.nvim_win_get_height(win) }
-  -- A line that is covered completely would look as if it were missing.
-  if width + frame + 4 > room.width or height + 2 > room.height then
+  -- A line that is covered completely would look as if it were missing, and one that is half covered cannot be read.
+  if 2 * (width + frame) > room.width or height + 2 > room.height then
     return nil
   end
   local first, last = cursor_rows(win)

@@ -65,9 +65,11 @@ pub fn cost(totals: &Totals) -> String {
     }
 }
 
-/// Two lines to show after a reply: the tokens of the request; its cost and the total cost so far.
+/// Two lines to show after a reply: the tokens of the request; its cost and the total cost so far. `None` if the price is
+/// unknown: the line of the reply has the tokens.
 #[must_use]
-pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
+pub fn after_reply(record: &Record, all: &Totals) -> Option<Vec<String>> {
+    let own = dollars(record.cost?);
     let usage = &record.usage;
     let cache: Vec<String> = [(usage.cache_read, "from cache"), (usage.cache_write, "to cache")]
         .into_iter()
@@ -76,9 +78,7 @@ pub fn after_reply(record: &Record, all: &Totals) -> Vec<String> {
         .collect();
     let cache = if cache.is_empty() { String::new() } else { format!(" ({})", cache.join(", ")) };
     let first = format!("{} in{cache}, {} out", tokens(usage.prompt()), tokens(usage.output));
-    let own = record.cost.map_or_else(|| NO_PRICE.to_owned(), dollars);
-    let second = if all.unpriced == all.requests { own } else { format!("{own}, session {}", cost(all)) };
-    vec![first, second]
+    Some(vec![first, format!("{own}, session {}", cost(all))])
 }
 
 /// The columns of [`table`].

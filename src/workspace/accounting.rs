@@ -26,8 +26,10 @@ impl Workspace {
             conversation.replies().answered(line, Timestamp::now(), record.clone());
         }
         let notify = self.config().notify;
-        if notify.usage {
-            let lines = figures::after_reply(&record, &self.totals(None));
+        // Between the rounds of a turn, it would only be in the way.
+        let is_over = conversation.page().open_calls().is_empty();
+        let lines = figures::after_reply(&record, &self.totals(None)).filter(|_| notify.usage && is_over);
+        if let Some(lines) = lines {
             self.host().show_usage(buffer, &lines, notify.usage_timeout);
         }
         accounts.end(record);

@@ -318,3 +318,21 @@ fn references_have_a_colour_where_they_stand() {
     assert_eq!(said(&mut chat.nvim), "");
     assert_eq!(chat.nvim.lua("return vim.fn.hlexists('FlemmaReference')", &[]), 1);
 }
+
+#[test]
+fn a_warning_moves_no_text() {
+    let text = "@You:\nSee @./gone.png.\n";
+    for (options, sign, room) in [("", false, 0), ("vim.o.signcolumn = 'yes'", true, 2)] {
+        let mut chat =
+            Chat::start(&Setup { text: Some(text), lua: options, ..Setup::default() }, [prose(&["ok"])]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
+        chat.wait_until_idle();
+        assert_eq!(diagnostics(&mut chat.nvim).as_array().map(Vec::len), Some(1));
+        let off = chat.nvim.lua("vim.cmd.redraw() return vim.fn.getwininfo(vim.fn.win_getid())[1].textoff", &[]);
+        assert_eq!(off, room);
+        let is_behind =
+            chat.nvim.screen().iter().any(|row| row.contains("See @./gone.png.") && row.contains("is not shown"));
+        assert_eq!(is_behind, !sign, "{:#?}", chat.nvim.screen());
+    }
+}

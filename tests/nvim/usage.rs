@@ -300,3 +300,27 @@ fn the_status_line_shows_model_work_and_cost() {
         assert_eq!(chat.nvim.lua("return require('flemma.statusline')[...]()", &[part.into()]), "");
     }
 }
+
+#[test]
+fn between_the_rounds_of_a_turn_no_float_is_shown() {
+    let calls = super::chat::call("toolu_1", "calculator", &json!({ "operation": "add", "left": 1, "right": 2 }));
+    let gate = super::http::Gate::new();
+    let stream = Stream::new().text(&["Three"]).end("end_turn");
+    let last = stream.events().iter().fold(Reply::stream().hold(&gate), |reply, event| reply.chunk(event.as_str()));
+    let options = format!("{KNOWN}, tools = {{ require_approval = false }}");
+    let mut chat = Chat::start(&Setup { options: &options, ..Setup::default() }, [calls, last]);
+    chat.nvim.lua("vim.api.nvim_create_autocmd('WinNew', { callback = function() _G.opened = true end })", &[]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("**Tool Result:**"));
+    chat.server.wait_for_requests(2);
+    settle(&mut chat.nvim);
+    assert_eq!(chat.nvim.lua("return _G.opened == nil", &[]), true);
+    gate.open();
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("Three"));
+    assert!(wait_for_float(&mut chat.nvim).0.contains("session $0.0011"));
+    // Half of the width is enough.
+    let mut chat = Chat::start(&known(), [prose(&["Hi"])]);
+    chat.nvim.request("nvim_ui_try_resize", &[json!(60), json!(24)]);
+    ask(&mut chat);
+    assert_eq!(wait_for_float(&mut chat.nvim).0, COST);
+}

@@ -54,7 +54,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::new("@You:\nHello", [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert_eq!(chat.host.usage.borrow()[0][1], "price unknown");
+    assert_eq!(chat.host.usage.borrow().len(), 0, "there is nothing to say that the line of the reply does not say");
     assert_eq!(chat.workspace.records()[0].cost, None);
     assert_eq!(chat.workspace.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
 
