@@ -15,6 +15,7 @@ local groups = {
   delete = "FlemmaDiffDelete",
   more = "FlemmaDiffNote",
   note = "FlemmaDiffNote",
+  question = "FlemmaToolPreview",
 }
 
 ---@class flemma.Preview

@@ -31,7 +31,32 @@ pub struct BoundFile {
     pub take: Take,
 }
 
+/// How much the user took of what a call proposed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Taken {
+    /// All of it.
+    #[default]
+    All,
+    /// A part, or what they have made of it.
+    Part,
+    /// Nothing.
+    Nothing,
+}
+
 impl Binding {
+    /// How much the user takes of it.
+    #[must_use]
+    pub fn taken(&self) -> Taken {
+        let mut files = self.files.iter();
+        if files.all(|file| file.take == Take::Proposed) {
+            Taken::All
+        } else if self.files.iter().all(|file| file.take == Take::Left) {
+            Taken::Nothing
+        } else {
+            Taken::Part
+        }
+    }
+
     /// Whether it was shown as it follows calls that had not been carried out.
     #[must_use]
     pub fn follows_calls(&self) -> bool {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedResult};
+use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedResult, Taken};
 use crate::model::CallId;
 
 /// The state of all calls of a conversation.
@@ -74,6 +74,8 @@ pub struct Ending {
     pub by: Actor,
     /// Whether its result is an error: it was rejected, cancelled or failed, or it expired.
     pub is_error: bool,
+    /// How much the user took of what the call proposed.
+    pub taken: Taken,
 }
 
 impl Ledger {
@@ -233,12 +235,15 @@ impl Lives {
             (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
             (Event::Resolved(result) | Event::Expired(result), life) => {
                 let started = if let Life::Open { started, .. } = life { *started } else { None };
+                let is_approved = matches!(life, Life::Open { approved: Some(_), .. });
+                let bound = self.bound.as_ref().filter(|_| is_approved);
+                let taken = bound.map(Binding::taken).unwrap_or_default();
                 *life = Life::Ended;
                 self.proposed = None;
                 self.endings += 1;
                 self.last_result = Some(result.clone());
                 let (at, by) = (record.at, record.by.clone());
-                self.ending = Some(Ending { at, started, by, is_error: result.is_error });
+                self.ending = Some(Ending { at, started, by, is_error: result.is_error, taken });
             }
         }
     }

@@ -16,7 +16,7 @@ mod line;
 mod proposed;
 mod record;
 
-pub use binding::{Binding, BoundFile, Take};
+pub use binding::{Binding, BoundFile, Take, Taken};
 pub use compaction::kept;
 pub use key::CallKey;
 pub use ledger::{Ending, Ledger, Life};

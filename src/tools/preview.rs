@@ -9,10 +9,15 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Definition, Executor, Runner, question::Question};
-use crate::{model::ToolInput, text::truncate::prefix};
+use crate::{
+    model::ToolInput,
+    text::{truncate::prefix, wrap::wrap},
+};
 
 /// Replaces a line break.
 const NEWLINE: &str = "⤶";
+/// The most rows of a question below a call, and the most of its options. The form has all of it.
+const MOST_ROWS: usize = 12;
 /// Replaces text that does not fit.
 const ELLIPSIS: &str = "…";
 
@@ -35,6 +40,25 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
     line(name, &body, width)
 }
 
+/// What a call asks the user, in lines of at most `width` cells, the first with the name of the tool: the question, and each option
+/// on a line of its own. `None` if it asks nothing, or if [`call`] shows all of it in one line.
+pub fn question(definition: Option<&Definition>, name: &str, input: &ToolInput, width: usize) -> Option<Vec<String>> {
+    let ToolInput::Json(input) = input else { return None };
+    definition.filter(|definition| matches!(definition.executor, Executor::Human))?;
+    let question = Question::of(input);
+    if fits(&format!("{name}: {}", question.preview()?), width) {
+        return None;
+    }
+    let mut lines = wrap(&line(name, question.text?, width.saturating_mul(MOST_ROWS)), width);
+    for (at, option) in question.options.iter().enumerate().take(MOST_ROWS) {
+        lines.push(clip(&format!("  {}: {option}", at + 1), width));
+    }
+    if let more @ 1.. = question.options.len().saturating_sub(MOST_ROWS) {
+        lines.push(clip(&format!("  {ELLIPSIS} {more} more"), width));
+    }
+    Some(lines)
+}
+
 /// The cells that remain for a preview's text after `name: `.
 pub fn room(name: &str, width: usize) -> usize {
     width.saturating_sub(name.width() + 2)
@@ -54,13 +78,13 @@ pub fn line(name: &str, body: &str, width: usize) -> String {
     fit(&flatten(&format!("{name}: {visible}")), width)
 }
 
-/// The arguments of a call: scalars first, then tables as `{key1, key2}` or `[N items]`, both sorted by key. Null values
+/// The arguments of a call: scalars first, then tables as `{key1=1, key2=…}` or `[N items]`, both sorted by key. Null values
 /// are left out, since models write null for arguments that they omit.
 ///
 /// Only as much text is created as fits into `width` cells.
 pub fn generic(input: &Value, width: usize) -> String {
     let Value::Object(object) = input else {
-        return scalar(input, width).unwrap_or_else(|| table(input));
+        return scalar(input, width).unwrap_or_else(|| table(input, width));
     };
     let mut arguments: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| !value.is_null()).collect();
     arguments.sort_by_key(|(key, value)| (value.is_object() || value.is_array(), *key));
@@ -72,7 +96,7 @@ pub fn generic(input: &Value, width: usize) -> String {
         if !shown.is_empty() {
             shown.push_str(", ");
         }
-        let value = scalar(value, width).unwrap_or_else(|| table(value));
+        let value = scalar(value, width).unwrap_or_else(|| table(value, width));
         shown.push_str(&format!("{key}={value}"));
     }
     shown
@@ -100,14 +124,24 @@ fn scalar(value: &Value, width: usize) -> Option<String> {
     }
 }
 
-fn table(value: &Value) -> String {
+/// A list as its length, and a table with the values in it that are no tables.
+fn table(value: &Value, width: usize) -> String {
     match value {
         Value::Array(items) if items.len() == 1 => "[1 item]".to_owned(),
         Value::Array(items) => format!("[{} items]", items.len()),
         Value::Object(object) => {
-            let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
-            keys.sort_unstable();
-            format!("{{{}}}", keys.join(", "))
+            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            let mut shown = String::new();
+            for (key, value) in entries {
+                if shown.width() > width {
+                    break;
+                }
+                let value = scalar(value, width).unwrap_or_else(|| ELLIPSIS.to_owned());
+                let comma = if shown.is_empty() { "" } else { ", " };
+                shown.push_str(&format!("{comma}{key}={value}"));
+            }
+            format!("{{{shown}}}")
         }
         other => other.to_string(),
     }

@@ -33,12 +33,20 @@ impl Preview {
     fn of(line: usize, text: String) -> Self {
         Self { line, text, added: None, removed: None, diff: Vec::new() }
     }
+
+    /// A question in several lines.
+    fn asking(line: usize, lines: Vec<String>) -> Self {
+        let mut lines = lines.into_iter();
+        let mut preview = Self::of(line, lines.next().unwrap_or_default());
+        preview.diff = lines.map(|text| PreviewLine { kind: "question", text }).collect();
+        preview
+    }
 }
 
 /// A line of what would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewLine {
-    /// What it is: see [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
+    /// What it is: `question`, or a word of [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
     pub kind: &'static str,
     /// The line, with its sign.
     pub text: String,
@@ -103,7 +111,9 @@ impl Workspace {
             let own =
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            self.with_change(conversation, call, Preview::of(line, text), width)
+            let asked = preview::question(definition, &call.name, &call.input, width);
+            let preview = asked.map_or_else(|| Preview::of(line, text), |lines| Preview::asking(line, lines));
+            self.with_change(conversation, call, preview, width)
         });
         // It stood in the file, or what ran was stopped from outside.
         let left = calls.iter().filter_map(|call| {

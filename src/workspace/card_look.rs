@@ -2,6 +2,7 @@
 
 use std::{rc::Rc, time::Duration};
 
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -11,8 +12,9 @@ use super::{
 };
 use crate::{
     chat::{Card, CardPart, Document, Fate, Status, Text},
-    journal::{CallKey, Role},
-    tools::{LineCounts, Summary, preview},
+    journal::{CallKey, Role, Taken},
+    model::ToolInput,
+    tools::{LineCounts, Summary, builtin::left_out, preview},
 };
 
 /// The fewest cells that a label is shown in.
@@ -45,6 +47,10 @@ impl Workspace {
             Some(CallFacts {
                 summary: Summary::of(definition.as_deref(), &card.name, &input),
                 key: CallKey::of(&card.id, &card.name, &input),
+                path: match &input {
+                    ToolInput::Json(input) => input.get("path").and_then(Value::as_str).map(str::to_owned),
+                    ToolInput::Malformed(_) => None,
+                },
                 shows: definition.and_then(|definition| definition.shown_file(&input)),
             })
         })
@@ -77,6 +83,13 @@ impl Workspace {
             },
             |facts| facts.summary.clone(),
         );
+        let mut summary = summary;
+        let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts)).unwrap_or_default();
+        if !partly.is_empty() {
+            // The figures are those of the proposal.
+            summary.changes = None;
+            summary.what = facts.as_ref().and_then(|facts| facts.path.clone()).unwrap_or(summary.what);
+        }
         // Neovim keeps all rows that the text of a long header takes, so the second one says what the call is about.
         let is_tall = style.wraps && view == CardView::Open && text.line(card.lines.start).width() > style.width;
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
@@ -107,11 +120,32 @@ impl Workspace {
         for (count, group) in counts.into_iter().filter(|(count, _)| !count.is_empty()) {
             row.push(chunk(format!(" {count}"), group));
         }
+        if !partly.is_empty() {
+            let words = format!("  {partly}");
+            add(row, &mut room, words, "FlemmaWaiting");
+        }
         // A label of a few letters says nothing.
         if is_use && !summary.label.is_empty() && room > LEAST_LABEL {
             row.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
         }
         look
+    }
+
+    /// What the user took of a call's proposal, in a few words; `None` if that is all of it, or nobody knows.
+    fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<String> {
+        conversation.records().with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+            Taken::All => None,
+            Taken::Nothing => Some("nothing written".to_owned()),
+            Taken::Part => {
+                let left = ledger.last_result(&facts.key).and_then(|result| left_out(&result.output));
+                Some(match left {
+                    Some((left @ 1.., all)) => {
+                        format!("{left} of {all} {} left out", if all == 1 { "change" } else { "changes" })
+                    }
+                    _ => "edited by you".to_owned(),
+                })
+            }
+        })
     }
 
     /// What became of a call, in a word and a colour.

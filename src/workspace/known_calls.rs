@@ -12,6 +12,8 @@ const KEPT: usize = 512;
 pub(super) struct CallFacts {
     pub(super) summary: Summary,
     pub(super) key: CallKey,
+    /// The path of the file that it names, as the model wrote it.
+    pub(super) path: Option<String>,
     /// The path of the file that the result shows.
     pub(super) shows: Option<String>,
 }

@@ -51,7 +51,7 @@ impl Workspace {
                 if let CardPart::Result { status: Some((line, status)), .. } = &card.part {
                     let facts = self.call_facts(conversation, document, &card, text);
                     let state = self.state(conversation, &card, facts.as_deref(), style.signs);
-                    looks.push(status_fence(*line, status, &state, text));
+                    looks.push(status_fence(*line, status, &state, text, style));
                 }
             }
             looks.sort_by_key(|look| look.line);
@@ -150,15 +150,18 @@ fn thinking(document: &Document, line: usize, style: LookStyle) -> Look {
     Look { line, left, right, whole: true, ..Look::default() }
 }
 
-/// The fence with the status of a call. It is as wide as the text, since something may stand behind it.
-fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Text) -> Look {
-    let width = text.line(line).trim_end().width();
-    let attributes: String = status.attributes.iter().map(|(key, value)| format!("  {key}={value}")).collect();
+/// The fence with the status of a call. It is as wide as the text, since something may stand behind it, or as the window if the
+/// text continues on other rows. The question is below it.
+fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Text, style: LookStyle) -> Look {
+    let written = text.line(line).trim_end().width();
+    let width = written.min(style.width);
+    let shown = status.attributes.iter().filter(|(key, _)| key != "question");
+    let attributes: String = shown.map(|(key, value)| format!("  {key}={value}")).collect();
     let word = preview::clip(&format!("   {}", state.text), width);
     let rest = preview::clip(&attributes, width.saturating_sub(word.width()));
     let blank = " ".repeat(width.saturating_sub(word.width() + rest.width()));
     let left = vec![chunk(word, state.group), chunk(rest + &blank, "FlemmaMeta")];
-    Look { line, left, ..Look::default() }
+    Look { line, left, whole: written > style.width, ..Look::default() }
 }
 
 /// Whether a message of the user's has nothing but results.

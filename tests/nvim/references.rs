@@ -323,8 +323,7 @@ fn references_have_a_colour_where_they_stand() {
 fn a_warning_moves_no_text() {
     let text = "@You:\nSee @./gone.png.\n";
     for (options, sign, room) in [("", false, 0), ("vim.o.signcolumn = 'yes'", true, 2)] {
-        let mut chat =
-            Chat::start(&Setup { text: Some(text), lua: options, ..Setup::default() }, [prose(&["ok"])]);
+        let mut chat = Chat::start(&Setup { text: Some(text), lua: options, ..Setup::default() }, [prose(&["ok"])]);
         chat.nvim.input("<C-]>");
         chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:\nok"));
         chat.wait_until_idle();

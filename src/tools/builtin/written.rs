@@ -12,6 +12,10 @@ use crate::{
 /// The most lines of a diff in a result.
 const MAX_LINES: usize = 60;
 
+/// What a result says of the changes in a file that was edited, and of those that the user did not take.
+const OF_THE_PROPOSED: &str = "Of the proposed ";
+const LEFT_OUT: &str = "left out";
+
 /// What is done with a file.
 pub(super) struct Step<'a> {
     /// What was proposed for it.
@@ -82,6 +86,21 @@ fn edited(step: &Step<'_>) -> String {
     text
 }
 
+/// How many of how many changes were left out according to the result of a call ([`outcome`]); `None` if it does not say.
+pub fn left_out(result: &str) -> Option<(usize, usize)> {
+    let (mut left, mut all) = (0, 0);
+    // The lines of a diff begin with a sign.
+    for line in result.lines().filter(|line| !line.starts_with(['+', '-', ' ', '@'])) {
+        let Some((count, parts)) = line.split_once(OF_THE_PROPOSED).and_then(|(_, said)| said.split_once(": ")) else {
+            continue;
+        };
+        all += count.split_once(' ').map_or(1, |(count, _)| count.parse().unwrap_or(0));
+        let before = parts.split_once(LEFT_OUT).and_then(|(before, _)| Some(before.rsplit_once(" (")?.0));
+        left += before.and_then(|before| before.rsplit(' ').next()?.parse().ok()).unwrap_or(0);
+    }
+    (all > 0).then_some((left, all))
+}
+
 fn describe(fates: &Fates) -> String {
     let at = |lines_from: &[usize]| {
         let numbers: Vec<String> = lines_from.iter().map(usize::to_string).collect();
@@ -92,7 +111,7 @@ fn describe(fates: &Fates) -> String {
     let meanwhile = "not made, since the file was changed there in the meantime by somebody else";
     let all = [
         ("applied", &fates.applied),
-        ("left out", &fates.left),
+        (LEFT_OUT, &fates.left),
         ("edited", &fates.edited),
         (meanwhile, &fates.meanwhile),
     ];
@@ -103,7 +122,7 @@ fn describe(fates: &Fates) -> String {
     }
     let changes = if count == 1 { "change".to_owned() } else { format!("{count} changes") };
     let own = if fates.has_own { " The user also changed other lines." } else { "" };
-    format!("Of the proposed {changes}: {}.{own}", parts.join(", "))
+    format!("{OF_THE_PROPOSED}{changes}: {}.{own}", parts.join(", "))
 }
 
 /// The lines of a diff for a result; empty where the files are the same.
