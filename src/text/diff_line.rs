@@ -30,6 +30,9 @@ const MIN_SAME: usize = 3;
 /// How much of a part is kept at each end, in bytes. No screen is that wide.
 const KEPT: usize = 1024;
 
+/// How many bytes are compared at a time.
+const BLOCK: usize = 256;
+
 /// The cells that a part has at least: one that changed, and one that did not. In fewer, later parts are left out.
 const LEAST: (usize, usize) = (12, 4);
 
@@ -101,6 +104,11 @@ impl DrawnLine {
         line
     }
 
+    /// How many cells the line takes, or the one that it was compared with.
+    pub(super) fn cells(&self) -> usize {
+        self.parts.iter().map(|part| part.cells).sum()
+    }
+
     /// The line as it is drawn in a window that is wide enough.
     fn whole(&self) -> String {
         self.parts.iter().map(|part| draw(&part.text, part.naming)).collect()
@@ -108,8 +116,7 @@ impl DrawnLine {
 
     /// How many cells each part gets; fewer rooms than parts if the last ones are left out.
     fn rooms(&self, width: usize) -> Vec<usize> {
-        let total: usize = self.parts.iter().map(|part| part.cells).sum();
-        if total <= width {
+        if self.cells() <= width {
             return self.parts.iter().map(|part| part.cells).collect();
         }
         let least = |part: &Part| part.cells.min(if part.is_changed { LEAST.0 } else { LEAST.1 });
@@ -353,10 +360,26 @@ fn split_change(old: &str, new: &str, change: Change, split: &mut Vec<Change>) {
     split.push(Change { old: old_end..a.end, new: new_end..b.end, is_same: false });
 }
 
+/// How many bytes two texts have in common at their beginnings.
+fn same_start(one: &[u8], other: &[u8]) -> usize {
+    // Whole blocks first: a line may have megabytes.
+    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK)).take_while(|(one, other)| one == other);
+    let start = blocks.count() * BLOCK;
+    start + one[start..].iter().zip(&other[start..]).take_while(|(one, other)| one == other).count()
+}
+
+/// The same at their ends.
+fn same_end(one: &[u8], other: &[u8]) -> usize {
+    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK)).take_while(|(one, other)| one == other);
+    let end = blocks.count() * BLOCK;
+    let left = one[..one.len() - end].iter().rev().zip(other[..other.len() - end].iter().rev());
+    end + left.take_while(|(one, other)| one == other).count()
+}
+
 /// How many bytes two lines have in common at their beginnings, up to a place between two clusters.
 fn common_head(old: &str, new: &str) -> usize {
     let (one, other) = (old.as_bytes(), new.as_bytes());
-    let most = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let most = same_start(one, other);
     if most == one.len() && most == other.len() {
         return most;
     }
@@ -369,7 +392,7 @@ fn common_head(old: &str, new: &str) -> usize {
 /// The same at their ends.
 fn common_tail(old: &str, new: &str) -> usize {
     let (one, other) = (old.as_bytes(), new.as_bytes());
-    let most = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    let most = same_end(one, other);
     let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     let before = |text: &[u8], len: usize| (text.len() - len).checked_sub(1).is_none_or(|at| is_plain(text[at]));
     let is_break = |len: usize| len == 0 || (is_plain(one[one.len() - len]) && before(one, len) && before(other, len));

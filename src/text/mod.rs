@@ -15,6 +15,7 @@ pub(crate) mod code_span;
 pub(crate) mod diff;
 pub mod diff_line;
 mod fence;
+pub mod hunk_lines;
 pub mod hunks;
 pub(crate) mod line_breaks;
 mod one_line;

@@ -18,6 +18,9 @@ const AROUND: usize = 3;
 /// The most bytes of both files together that are compared line by line.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
+/// What stands below a last line without a line break.
+pub(crate) const NO_BREAK: &str = "\\ No newline at end of file";
+
 /// What differs between two files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unified {
@@ -117,7 +120,7 @@ fn hunk_lines(hunk: &[DiffOp], old: &[&str], new: &[&str]) -> Vec<String> {
         let line = change.value();
         lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
         if !line.ends_with('\n') {
-            lines.push("\\ No newline at end of file".to_owned());
+            lines.push(NO_BREAK.to_owned());
         }
     }
     lines

@@ -6,8 +6,9 @@ use std::{
 };
 
 use crate::text::{
-    diff::{likeness, words},
     diff_line::{self, DrawnLine},
+    hunk_lines::{SidedLine, drawn},
+    unified::NO_BREAK,
     wrap::wrap_with,
 };
 
@@ -16,15 +17,6 @@ const MAX_LINE: usize = 64 * 1024;
 
 /// How long comparing the lines of a file may take.
 const TIME: Duration = Duration::from_millis(200);
-
-/// How long comparing two lines word by word may take.
-const WORDS_TIME: Duration = Duration::from_millis(5);
-
-/// What stands at the end of a line whose line break goes or comes, if nothing else changes.
-const BREAK: &str = "↵";
-
-/// What stands below a last line without a line break.
-const NO_BREAK: &str = "\\ No newline at end of file";
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,37 +94,19 @@ impl DiffLine {
         let deadline = Instant::now() + TIME;
         let mut all = Vec::with_capacity(lines.len());
         for hunk in lines.chunk_by(|_, next| DiffKind::of(next) != DiffKind::Hunk) {
-            let of_kind = |kind: DiffKind| -> Vec<(usize, &str)> {
-                let lines = hunk.iter().enumerate().filter(|(_, line)| DiffKind::of(line) == kind);
-                lines.map(|(at, line)| (at, &line[1..])).collect()
-            };
-            let (gone, come) = (of_kind(DiffKind::Delete), of_kind(DiffKind::Add));
-            let lacks_break = |at: usize| hunk.get(at + 1).is_some_and(|next| next == NO_BREAK);
-            let draw = |at: usize, line: &str| {
+            let (gone, come) = (sided(hunk, DiffKind::Delete), sided(hunk, DiffKind::Add));
+            let [gone, come] = drawn(&gone, &come, deadline);
+            let (mut gone, mut come) = (gone.into_iter(), come.into_iter());
+            for line in hunk {
                 let kind = DiffKind::of(line);
-                let text = line.get(1..).unwrap_or_default();
-                let (others, own_first) = match kind {
-                    DiffKind::Delete => (&come, true),
-                    DiffKind::Add => (&gone, false),
-                    DiffKind::Context => return DrawnLine::same(text),
-                    _ => return DrawnLine::same(line),
+                let drawn = match kind {
+                    DiffKind::Delete => gone.next(),
+                    DiffKind::Add => come.next(),
+                    DiffKind::Context => Some((DrawnLine::same(&line[1..]), None)),
+                    _ => None,
                 };
-                let place = place_in_run(hunk, at);
-                let found = partner(text, place, others, hunk, deadline);
-                let Some((other, partner)) = found else { return DrawnLine::alone(text) };
-                if text == partner {
-                    let drawn = DrawnLine::same(text);
-                    let is_marked = !lacks_break(at) && lacks_break(other);
-                    return if is_marked { drawn.marked(BREAK) } else { drawn };
-                }
-                match own_first {
-                    true => diff_line::pair(text, partner).0,
-                    false => diff_line::pair(partner, text).1,
-                }
-            };
-            for (at, line) in hunk.iter().enumerate() {
-                let text = line[..line.floor_char_boundary(MAX_LINE)].to_owned();
-                all.push(Self { kind: DiffKind::of(line), drawn: draw(at, line), text });
+                let drawn = drawn.map(|(drawn, _)| drawn).unwrap_or_else(|| DrawnLine::same(line));
+                all.push(Self { kind, drawn, text: line[..line.floor_char_boundary(MAX_LINE)].to_owned() });
             }
         }
         all
@@ -143,7 +117,8 @@ impl DiffLine {
         matches!(self.kind, DiffKind::Context | DiffKind::Delete | DiffKind::Add)
     }
 
-    fn fit(&self, width: usize) -> String {
+    /// The line in at most `width` cells.
+    pub(super) fn fit(&self, width: usize) -> String {
         match self.text.get(..1).filter(|_| self.has_sign()) {
             Some(sign) => format!("{sign}{}", self.drawn.fit(width.saturating_sub(1))),
             None => self.drawn.fit(width),
@@ -185,33 +160,18 @@ fn tell_apart(lines: &[DiffLine], drawn: &mut [String], width: usize) {
     }
 }
 
-/// The number of a line among those of the same sign around it.
-fn place_in_run(hunk: &[String], at: usize) -> usize {
-    let kind = DiffKind::of(&hunk[at]);
-    hunk[..at].iter().rev().take_while(|line| DiffKind::of(line) == kind).count()
-}
-
-/// The line whose place another one takes: the one that has most in common with it, of `others`.
-fn partner<'a>(
-    text: &str,
-    place: usize,
-    others: &[(usize, &'a str)],
-    hunk: &[String],
-    deadline: Instant,
-) -> Option<(usize, &'a str)> {
-    if Instant::now() > deadline {
-        return others.get(place).copied();
+/// The lines of a hunk with one of the signs.
+fn sided(hunk: &[String], kind: DiffKind) -> Vec<SidedLine<'_>> {
+    let mut found = Vec::new();
+    let mut place = 0;
+    for (at, line) in hunk.iter().enumerate() {
+        if DiffKind::of(line) == kind {
+            let lacks_break = hunk.get(at + 1).is_some_and(|next| next == NO_BREAK);
+            found.push(SidedLine { text: &line[1..], place, lacks_break });
+            place += 1;
+        } else {
+            place = 0;
+        }
     }
-    let scored = others.iter().map(|(at, other)| {
-        let is_at_place = place_in_run(hunk, *at) == place;
-        let is_equal = text == *other;
-        ((is_equal, diff_line::likeness(text, other), is_at_place), (*at, *other))
-    });
-    let ((is_equal, likeness_found, _), best) = scored.max_by_key(|(score, _)| *score)?;
-    if is_equal || likeness_found * 4 >= text.len().min(best.1.len()) {
-        return Some(best);
-    }
-    let mut at_place = others.iter().filter(|(at, _)| place_in_run(hunk, *at) == place);
-    let is_like = |other: &str| likeness(&words(text), &words(other), WORDS_TIME) >= 0.5;
-    at_place.find(|(_, other)| is_like(other)).copied()
+    found
 }

@@ -3,6 +3,7 @@
 --- Nothing of the buffer changes: neither its text nor its undo history. While the review is open it cannot be edited, and keys
 --- take and leave single hunks. To edit the proposal, the review goes on side by side.
 local borrowed = require("flemma.review.borrowed")
+local content = require("flemma.review.content")
 local hunk_cursor = require("flemma.review.hunk_cursor")
 local hunks_of = require("flemma.review.hunks")
 local original = require("flemma.review.original")
@@ -51,7 +52,8 @@ end
 
 --- Draws the hunks of the file on the screen.
 function Inline:draw()
-  overlay.draw(self.buf, self.win, self:hunks_in(self:file()))
+  local file = self:file()
+  overlay.draw(self.buf, self.win, self:hunks_in(file), content.form(file.old, file.new))
 end
 
 --- Goes to the next hunk, or to the one before.
@@ -292,21 +294,14 @@ end
 ---@param files flemma.ReviewedFile[]
 function Inline:update(files)
   local review, path = self.review, self:file().path
-  local before = {}
-  for _, file in ipairs(review.files) do
-    before[file.path] = file
-  end
-  local hunks = self.hunks
+  local before, hunks = merge.by_path(review.files), self.hunks
   review.files, review.marks, self.hunks = files, merge.left_out(review.marks), {}
   for _, file in ipairs(files) do
     if hunks[file.path] then
       hunks_of.leave_again(hunks[file.path], self:hunks_in(file))
     end
   end
-  local at = 1
-  for place, file in ipairs(files) do
-    at = file.path == path and place or at
-  end
+  local at = merge.place_of(files, path)
   local problem = original.why_not(files[at]) or self:show(at, true)
   local words = merge.made_again(review.call, before, files)
   if problem then

@@ -86,6 +86,30 @@ function M.left_out(marks)
   end)
 end
 
+--- The files of a change by their paths.
+---@param files flemma.ReviewedFile[]
+---@return table<string, flemma.ReviewedFile>
+function M.by_path(files)
+  local found = {}
+  for _, file in ipairs(files) do
+    found[file.path] = file
+  end
+  return found
+end
+
+--- The place of a file in a change that was made again; 1 if it is not there any more.
+---@param files flemma.ReviewedFile[]
+---@param path string
+---@return integer
+function M.place_of(files, path)
+  for at, file in ipairs(files) do
+    if file.path == path then
+      return at
+    end
+  end
+  return 1
+end
+
 --- What the user is told when the proposal was made again.
 ---@param call string
 ---@param before table<string, flemma.ReviewedFile> by path

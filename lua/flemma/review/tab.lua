@@ -4,6 +4,7 @@
 --- go with their windows. Every other way to close them ends the review as well.
 local content = require("flemma.review.content")
 local draft = require("flemma.review.draft")
+local marks = require("flemma.review.marks")
 local merge = require("flemma.review.merge")
 local sides = require("flemma.review.sides")
 local watch = require("flemma.review.watch")
@@ -76,11 +77,7 @@ end
 ---@param path string
 ---@return flemma.ReviewedFile?
 function Tab:file_of(path)
-  for _, file in ipairs(self.review.files) do
-    if file.path == path then
-      return file
-    end
-  end
+  return merge.by_path(self.review.files)[path]
 end
 
 ---@param buf integer
@@ -99,6 +96,17 @@ function Tab:listen(buf, path, side)
     end,
   })
   if side == "new" then
+    api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
+      group = self.group,
+      buffer = buf,
+      desc = "Flemma: note what diff mode does not show",
+      callback = function()
+        local file = self:file()
+        if not self.is_closed and not self.is_busy and file and file.path == path then
+          self:draw_marks(true)
+        end
+      end,
+    })
     api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
       group = self.group,
       buffer = buf,
@@ -195,6 +203,17 @@ function Tab:show(at, stays)
   end
   self.is_busy = nil
   self:draw()
+  self:draw_marks()
+end
+
+--- Notes what diff mode does not show of the file on the screen.
+---@param is_again? boolean whether it is after an edit
+function Tab:draw_marks(is_again)
+  local file = self:file()
+  local shown = { old = self.old[file.path], new = self.new[file.path] }
+  if sides.is_text(file) and api.nvim_buf_is_loaded(shown.old) and api.nvim_buf_is_loaded(shown.new) then
+    marks.draw(shown, file.old or "", draft.text(self, file), content.form(file.old, file.new), is_again)
+  end
 end
 
 --- Puts the cursors on the first difference.
@@ -349,17 +368,13 @@ end
 ---@param files flemma.ReviewedFile[]
 function Tab:update(files)
   local review, path = self.review, self:file().path
-  local edited, before = {}, {}
+  local edited, before = {}, merge.by_path(review.files)
   for _, file in ipairs(review.files) do
-    before[file.path] = file
     edited[file.path] = draft.is_edited(self, file) and draft.text(self, file) or nil
   end
   review.files, review.marks, self.note = files, merge.left_out(review.marks), nil
-  self.at = 1
-  for at, file in ipairs(files) do
-    if file.path == path then
-      self.at = at
-    end
+  self.at = merge.place_of(files, path)
+  for _, file in ipairs(files) do
     local known = review.drafts[file.path]
     if known then
       merge.rebase(review, file, known)

@@ -6,7 +6,7 @@ use super::lines;
 use crate::{
     journal::Take,
     text::{hunks::Fates, unified::Unified},
-    tools::{Content, FileChange, Outcome, Output, Proposal},
+    tools::{Content, DiffLine, FileChange, Outcome, Output, Proposal},
 };
 
 /// The most lines of a diff in a result.
@@ -15,6 +15,10 @@ const MAX_LINES: usize = 60;
 /// What a result says of the changes in a file that was edited, and of those that the user did not take.
 const OF_THE_PROPOSED: &str = "Of the proposed ";
 const LEFT_OUT: &str = "left out";
+
+/// The most bytes of a line of it, and to how many cells a longer one is cut.
+const MAX_LINE: usize = 2000;
+const SHORT_LINE: usize = 400;
 
 /// What is done with a file.
 pub(super) struct Step<'a> {
@@ -81,7 +85,8 @@ fn edited(step: &Step<'_>) -> String {
     }
     let diff = Unified::of(&proposed, &written, MAX_LINES);
     if !diff.lines.is_empty() {
-        let _ = write!(text, " From the proposal (-) to what was written (+):\n\n{}", diff.lines.join("\n"));
+        let lines = shortened(diff.lines).join("\n");
+        let _ = write!(text, " From the proposal (-) to what was written (+):\n\n{lines}");
     }
     text
 }
@@ -128,8 +133,22 @@ fn describe(fates: &Fates) -> String {
 /// The lines of a diff for a result; empty where the files are the same.
 pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
     let unified = Unified::of(old, new, MAX_LINES);
-    match unified.more {
-        0 => unified.lines.join("\n"),
-        more => format!("{}\n… {} more", unified.lines[..unified.lines.len() - 1].join("\n"), lines(more)),
+    let mut all = unified.lines;
+    if unified.more > 0 {
+        all.pop();
+        all = shortened(all);
+        all.push(format!("… {} more", lines(unified.more)));
+        return all.join("\n");
     }
+    shortened(all).join("\n")
+}
+
+/// Lines of a diff, of which the very long ones are cut where they are the same before and after.
+fn shortened(lines: Vec<String>) -> Vec<String> {
+    if lines.iter().all(|line| line.len() <= MAX_LINE) {
+        return lines;
+    }
+    let drawn = DiffLine::of_hunks(&lines);
+    let short = |(line, drawn): (String, DiffLine)| if line.len() > MAX_LINE { drawn.fit(SHORT_LINE) } else { line };
+    lines.into_iter().zip(drawn).map(short).collect()
 }

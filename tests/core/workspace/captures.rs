@@ -12,24 +12,9 @@ use flemma::{
     model::UserError,
     workspace::{EditorItem, EditorView, LookStyle, Signs, ports::Question},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::harness::{Harness, Setup, commands, prose};
-
-/// What the words of the `n`th request are.
-fn words(chat: &Harness, n: usize) -> String {
-    fn text(value: &Value, into: &mut String) {
-        match value {
-            Value::String(words) => into.push_str(words),
-            Value::Array(list) => list.iter().for_each(|value| text(value, into)),
-            Value::Object(entries) => entries.values().for_each(|value| text(value, into)),
-            _ => {}
-        }
-    }
-    let mut all = String::new();
-    text(&chat.body(n)["messages"], &mut all);
-    all
-}
 
 const FILES: &[(&str, &str)] = &[
     ("a.rs", "one\ntwo\nthree\nfour\n"),
@@ -100,14 +85,14 @@ fn lines_of_a_file_are_sent_with_their_numbers() {
         |
         ",
     );
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     assert!(sent.contains("2\ttwo\n3\tthree") && !sent.contains("one") && !sent.contains("four"), "{sent}");
     // Every later request says the same, whatever the file has become.
     chat.put("a.rs", "changed\n");
     chat.type_below("And now?");
     chat.go();
     chat.wait_for("And now?\n\n@Assistant:\nok");
-    assert!(words(&chat, 1).contains("2\ttwo\n3\tthree"));
+    assert!(chat.words(1).contains("2\ttwo\n3\tthree"));
     assert_eq!(chat.text().matches("flemma:captured").count(), 1);
 }
 
@@ -172,7 +157,7 @@ fn a_misspelt_end_may_be_the_name_of_a_file() {
         chat.put(name, "the whole of it\n");
         chat.go();
         chat.wait_for("@Assistant:\nok");
-        assert!(words(&chat, 0).contains("the whole of it"), "{reference}");
+        assert!(chat.words(0).contains("the whole of it"), "{reference}");
         assert!(!chat.text().contains("flemma:captured"), "{reference}");
     }
 }
@@ -183,7 +168,7 @@ fn a_line_that_is_too_long_is_cut_and_says_so() {
     chat.put("long.js", format!("{}\nend\n", "é".repeat(150_000)));
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     assert!(sent.contains("éééé") && sent.contains("[Only the beginning of the first of 2 lines is here."), "{sent}");
     assert!(chat.text().contains("of=\"@./long.js#L1-L2\" cut=\"part of 2 lines\""), "{}", chat.text());
     let told = chat.told().join("\n");
@@ -249,7 +234,7 @@ fn a_file_with_such_a_name_is_meant() {
     let chat = typing("See @./odd#L2", 1);
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    assert!(words(&chat, 0).contains("./odd#L2, line 1 of 1\n1\ta file with an odd name"));
+    assert!(chat.words(0).contains("./odd#L2, line 1 of 1\n1\ta file with an odd name"));
 }
 
 #[test]
@@ -292,7 +277,7 @@ fn what_the_editor_shows_is_captured_once() {
     chat.go();
     chat.wait_for("Again\n\n@Assistant:\nok");
     assert_eq!(*chat.host.looked_up.borrow(), ["diagnostics", "buffer", "symbol"]);
-    assert!(words(&chat, 1).contains("no such field"));
+    assert!(chat.words(1).contains("no such field"));
 }
 
 #[test]
@@ -406,7 +391,7 @@ fn foreign_references_are_asked_about() {
     chat.wait_for_question();
     chat.answer(true);
     chat.wait_for("@Assistant:\nok");
-    assert!(words(&chat, 0).contains("no such field"));
+    assert!(chat.words(0).contains("no such field"));
 }
 
 /// Ways to bring a reference into a conversation without typing it.
@@ -490,7 +475,7 @@ fn captured_text_names_nothing() {
     chat.wait_for("@Assistant:\nok");
     assert_eq!(*chat.host.looked_up.borrow(), ["buffer"]);
     assert_eq!(chat.questions(), 0);
-    assert!(!words(&chat, 0).contains("left out"));
+    assert!(!chat.words(0).contains("left out"));
     let tools = chat.body(0)["tools"].to_string();
     assert!(!tools.contains("calculator_async"), "{tools}");
 }
@@ -512,7 +497,7 @@ fn a_turn_that_goes_on_captures_nothing_more() {
     chat.go();
     chat.wait_for("@Assistant:\ndone");
     assert_eq!(*seen.lock().unwrap(), 1);
-    let captured = |n| words(&chat, n).matches("no such field").count();
+    let captured = |n| chat.words(n).matches("no such field").count();
     assert_eq!((captured(0), captured(1)), (1, 1));
 }
 
@@ -544,7 +529,7 @@ fn the_differences_of_the_working_tree_are_captured() {
     let chat = repository("Review @diff", 1);
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     assert!(sent.contains(&format!("git diff in {}", chat.work("").to_str().unwrap().trim_end_matches('/'))), "{sent}");
     for words in ["-two\n+2\n", "-beta\n+BETA\n", "+KEY=1234"] {
         assert!(sent.contains(words), "{sent}");
@@ -561,7 +546,7 @@ fn differences_of_denied_files_are_left_out() {
         chat.set_up(options, None).unwrap();
         chat.go();
         chat.wait_for("@Assistant:\nok");
-        let sent = words(&chat, 0);
+        let sent = chat.words(0);
         assert!(sent.contains("+2\n") && sent.contains("+BETA\n"), "{sent}");
         assert!(
             !sent.contains("KEY") && sent.contains("[1 file left out, because reading there is denied.]"),
@@ -576,7 +561,7 @@ fn differences_begin_with_a_list_of_all_files() {
     chat.put("a.rs", "x\n".repeat(4000));
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     for words in [
         ": 3 files with +4002 -6\na.rs | +4000 -4\nsecret.env | +1 -1\nsub/b.rs | +1 -1\ndiff --git a/a.rs",
         "lines about this file are here.]\ndiff --git",
@@ -611,7 +596,7 @@ fn differences_of_what_is_not_there_are_an_error() {
         }
         chat.go();
         chat.wait_for("@Assistant:\nok");
-        assert!(self::words(&chat, 0).contains(words), "{}", self::words(&chat, 0));
+        assert!(chat.words(0).contains(words), "{}", chat.words(0));
     }
 }
 
@@ -632,7 +617,7 @@ fn differences_say_what_is_not_saved() {
     chat.host.unsaved.borrow_mut().extend(unsaved);
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    let (sent, told) = (words(&chat, 0), chat.told().join("\n"));
+    let (sent, told) = (chat.words(0), chat.told().join("\n"));
     assert!(sent.contains("[a.rs has changes in the editor that are not saved, which are not here.]"), "{sent}");
     assert!(told.contains("@diff: a.rs has changes that are not saved"), "{told}");
     assert!(!sent.contains("secret.env has") && !sent.contains("outside.rs has"), "{sent}");
@@ -644,7 +629,7 @@ fn a_path_limits_the_differences() {
         let chat = repository(&format!("Review @diff:{path}"), 1);
         chat.go();
         chat.wait_for("@Assistant:\nok");
-        let sent = words(&chat, 0);
+        let sent = chat.words(0);
         assert!(sent.contains("+BETA") && !sent.contains("+2\n") && !sent.contains("KEY"), "{sent}");
     }
 }
@@ -660,7 +645,7 @@ fn a_repository_runs_nothing_when_its_differences_are_captured() {
     chat.put(".git/info/attributes", "*.rs diff=x\n");
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    assert!(words(&chat, 0).contains("+BETA"));
+    assert!(chat.words(0).contains("+BETA"));
     assert!(!chat.work("trapped").exists());
 }
 

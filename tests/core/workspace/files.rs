@@ -7,7 +7,7 @@ use flemma::{
     runtime::trust::Trusted,
     workspace::{LuaFile, ports::Question},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     harness::{Harness, Setup, calls, commands, prose},
@@ -26,21 +26,6 @@ fn files(question: Question) -> Vec<String> {
     files.iter().map(|file| file.rsplit('/').next().unwrap().to_owned()).collect()
 }
 
-/// The words of the `n`th request.
-fn words(chat: &Harness, n: usize) -> String {
-    fn text(value: &Value, into: &mut String) {
-        match value {
-            Value::String(words) => into.push_str(words),
-            Value::Array(list) => list.iter().for_each(|value| text(value, into)),
-            Value::Object(entries) => entries.values().for_each(|value| text(value, into)),
-            _ => {}
-        }
-    }
-    let mut all = String::new();
-    text(&chat.body(n)["messages"], &mut all);
-    all
-}
-
 #[test]
 fn files_outside_the_folder_need_the_users_word() {
     let chat = naming("@You:\nSee @../near/a.txt and @./in.txt", 2);
@@ -54,7 +39,7 @@ fn files_outside_the_folder_need_the_users_word() {
     chat.wait_for_question();
     chat.answer(true);
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     assert!(sent.contains("the first secret") && sent.contains("open"), "{sent}");
     // Once allowed, now and later.
     chat.type_below("Again");
@@ -64,7 +49,7 @@ fn files_outside_the_folder_need_the_users_word() {
     let chat = chat.restart(Setup { text: "@You:\nSee @../near/a.txt", ..Setup::default() }, [prose("later")]);
     chat.go();
     chat.wait_for("@Assistant:\nlater");
-    assert!(words(&chat, 0).contains("the first secret"));
+    assert!(chat.words(0).contains("the first secret"));
     assert_eq!(chat.questions(), 0);
 }
 
@@ -79,7 +64,7 @@ fn a_file_that_comes_while_the_user_is_asked_is_asked_about() {
     assert_eq!(chat.sent(), 0);
     chat.answer(true);
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 0);
+    let sent = chat.words(0);
     assert!(sent.contains("the first secret") && sent.contains("the second secret"), "{sent}");
 }
 
@@ -128,7 +113,7 @@ fn a_conversation_in_another_folder_is_vetted_again() {
     let chat = moving("", 2);
     chat.go();
     chat.wait_for("@Assistant:\nok");
-    assert!(words(&chat, 0).contains("a file of this folder"));
+    assert!(chat.words(0).contains("a file of this folder"));
     chat.save_as("far/notes.chat");
     chat.type_below("Again");
     chat.go();
@@ -155,12 +140,12 @@ fn a_file_of_another_folder_is_withheld_within_a_turn() {
     chat.server.push(prose("ok"));
     chat.go();
     chat.drain_until("the tool", |_| answers.borrow().is_some());
-    assert!(words(&chat, 0).contains("a file of this folder"));
+    assert!(chat.words(0).contains("a file of this folder"));
     // From here the reference names another file. The turn goes on without a key, so nobody is asked about it.
     chat.save_as("far/notes.chat");
     answers.take().unwrap().finish(text("done"));
     chat.wait_for("@Assistant:\nok");
-    let sent = words(&chat, 1);
+    let sent = chat.words(1);
     assert!(!sent.contains("a hidden secret") && !sent.contains("a file of this folder"), "{sent}");
     chat.wait_for_words("is not shown to the model: it was named in the file before you opened it");
     assert_eq!(chat.questions(), 0);
@@ -282,6 +267,6 @@ fn a_vetted_file_is_sent_in_every_request_of_a_turn() {
     chat.go();
     chat.wait_for("@Assistant:\nok");
     for n in 0..2 {
-        assert!(words(&chat, n).contains("open"), "{}", words(&chat, n));
+        assert!(chat.words(n).contains("open"), "{}", chat.words(n));
     }
 }

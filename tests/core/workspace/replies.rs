@@ -50,6 +50,21 @@ impl Harness {
         self.request(n).json()
     }
 
+    /// All words of the messages of the `n`th request.
+    pub fn words(&self, n: usize) -> String {
+        fn text(value: &Value, into: &mut String) {
+            match value {
+                Value::String(words) => into.push_str(words),
+                Value::Array(list) => list.iter().for_each(|value| text(value, into)),
+                Value::Object(entries) => entries.values().for_each(|value| text(value, into)),
+                _ => {}
+            }
+        }
+        let mut all = String::new();
+        text(&self.body(n)["messages"], &mut all);
+        all
+    }
+
     pub fn request(&self, n: usize) -> Recorded {
         self.server.wait_for_requests(n + 1)[n].clone()
     }

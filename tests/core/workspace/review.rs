@@ -365,6 +365,18 @@ fn what_somebody_else_changed_is_not_told_as_left_out() {
 }
 
 #[test]
+fn a_very_long_line_is_cut_in_the_result_where_it_is_the_same() {
+    let long = "0123456789".repeat(20_000);
+    let (old, new) = (format!("{long}old\n"), format!("{long}new\n"));
+    let chat = asked(&[("a.txt", &old)], [("write", write("a.txt", &new))]);
+    chat.wait_for_diff(0, "789new");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    let result = &chat.results(1)[0];
+    assert!(result.contains("789old\n") && result.contains("789new") && result.len() < 2000, "{result}");
+}
+
+#[test]
 fn an_old_revision_is_not_accepted() {
     let chat = asked(&[("a.txt", "old\n")], [("write", write("a.txt", "new\n"))]);
     chat.wait_for_diff(0, "+new");

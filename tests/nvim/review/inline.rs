@@ -138,7 +138,7 @@ fn folds_and_the_cursor_of_the_file_come_back() {
 
 #[test]
 fn a_long_line_is_wrapped_in_a_narrow_window() {
-    let long = "word ".repeat(30);
+    let long = "word ".repeat(30).trim_end().to_owned();
     let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", &long), INLINE);
     chat.nvim.command("vsplit a.txt | vertical resize 30 | wincmd p");
     open(&mut chat);

@@ -4,6 +4,7 @@ mod content;
 mod events;
 mod files;
 mod inline;
+mod marks;
 mod merge;
 mod previews;
 mod refused;

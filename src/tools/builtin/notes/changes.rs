@@ -1,7 +1,7 @@
 //! What a call would change in pages, as a [`Proposal`].
 
 use super::{
-    super::{carry_out, replace::WriteTarget},
+    super::{carry_out, replace::WriteTarget, written},
     space::Space,
 };
 use crate::{
@@ -50,6 +50,6 @@ pub(super) fn of_one(
     if old == new {
         return Err(ModelError::new(format!("This would not change `{page}`: it has this content already.")));
     }
-    let diff = super::unified::diff(&old, &new);
+    let diff = written::diff(&old, &new);
     Ok(Proposal { files: vec![change(space, page, Some(old), new, None)?], summary, diff })
 }

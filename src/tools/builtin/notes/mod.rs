@@ -17,7 +17,6 @@ mod requests;
 mod search_notes;
 mod search_replace;
 mod space;
-mod unified;
 mod update_frontmatter;
 mod update_note;
 

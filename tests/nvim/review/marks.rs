@@ -1,0 +1,97 @@
+//! Differences that cannot be seen, in the views of a whole change.
+
+use serde_json::json;
+
+use super::{
+    super::chat::{Chat, virtual_lines},
+    open, waiting, write,
+};
+
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+
+/// The notes at the ends of lines in the buffer of a window, by line.
+fn notes(chat: &mut Chat, window: usize) -> Vec<String> {
+    let found = chat.nvim.lua(
+        "local buf = vim.fn.winbufnr(...)
+         local marks = vim.api.nvim_buf_get_extmarks(buf, vim.api.nvim_create_namespace('flemma.review'), 0, -1, { details = true })
+         return vim.tbl_map(function(mark) return (mark[2] + 1) .. mark[4].virt_text[1][1] end, marks)",
+        &[json!(window)],
+    );
+    found.as_array().unwrap().iter().map(|note| note.as_str().unwrap().to_owned()).collect()
+}
+
+fn open_inline(chat: &mut Chat) {
+    chat.nvim.input("gK");
+    let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
+    chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
+}
+
+/// What is drawn over the file, without the blanks up to the edge.
+fn drawn(chat: &mut Chat) -> Vec<String> {
+    virtual_lines(&mut chat.nvim, "flemma.review").into_iter().map(|(_, text)| text.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn sides_that_look_the_same_have_notes() {
+    let (old, new) = ("cafe\u{301}\nx = 1\nlast\n", "caf\u{e9}\nx = 1  \nlast");
+    let mut chat = waiting(&[("a.txt", old)], "write", &write("a.txt", new), "");
+    open(&mut chat);
+    let right =
+        ["1  \u{2260} caf<U+00E9>", "2  \u{2260} x = 1\u{b7}\u{b7}", "3  \u{2260} last \\ No newline at end of file"];
+    assert_eq!(notes(&mut chat, 1), ["1  \u{2260} cafe<U+0301>", "2  \u{2260} x = 1", "3  \u{2260} last\u{21b5}"]);
+    assert_eq!(notes(&mut chat, 2), right);
+    chat.nvim.wait_for_screen("No newline at end of file");
+    // They follow the text.
+    chat.nvim.input("2Gdd");
+    chat.nvim.wait_for("the other notes", |nvim| nvim.lines(0).len() == 2);
+    chat.nvim.input("u");
+    chat.nvim.wait_for("the text", |nvim| nvim.lines(0).len() == 3);
+    assert_eq!(notes(&mut chat, 2), right);
+    chat.nvim.input("2GA<BS><BS><Esc>");
+    chat.nvim.wait_for("the text", |nvim| nvim.lines(0)[1] == "x = 1");
+    assert_eq!(notes(&mut chat, 2), [right[0], right[2]]);
+}
+
+#[test]
+fn lines_that_look_the_same_are_drawn_in_the_file() {
+    let (old, new) = ("cafe\u{301}\nsame\nx = 1  \nsame\nlast\n", "caf\u{e9}\nsame\nx = 1\nsame\nlast");
+    let mut chat = waiting(&[("a.txt", old)], "write", &write("a.txt", new), INLINE);
+    open_inline(&mut chat);
+    let expected = [
+        "cafe<U+0301>",
+        "caf<U+00E9>",
+        " 1/3",
+        "x = 1\u{b7}\u{b7}",
+        "x = 1",
+        " 2/3",
+        "last\u{21b5}",
+        "last",
+        "\\ No newline at end of file",
+        " 3/3",
+    ];
+    let mut found = drawn(&mut chat);
+    found.sort_unstable();
+    let mut expected: Vec<String> = expected.map(str::to_owned).to_vec();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_end_of_a_long_line_is_seen_in_the_file() {
+    let start = "0123456789".repeat(500);
+    let (old, new) = (format!("{start}old\n"), format!("{start}new\n"));
+    for wrap in ["wrap", "nowrap"] {
+        let mut chat = waiting(&[("a.txt", &old)], "write", &write("a.txt", &new), INLINE);
+        chat.nvim.command(&format!("split a.txt | setlocal {wrap} | wincmd p"));
+        open_inline(&mut chat);
+        let all = drawn(&mut chat);
+        assert!(all.iter().any(|row| row.ends_with("789old")), "{wrap}: {all:?}");
+        assert!(all.iter().any(|row| row.ends_with("789new")), "{wrap}: {all:?}");
+    }
+    // A line break of another kind.
+    let (old, new) = ("a\r\nb\r\n", "a\nb\r\n");
+    let mut chat = waiting(&[("a.txt", old)], "write", &write("a.txt", new), INLINE);
+    open_inline(&mut chat);
+    let all = drawn(&mut chat);
+    assert!(all.contains(&"a\u{240d}".to_owned()) && all.contains(&"a".to_owned()), "{all:?}");
+}
