@@ -145,6 +145,10 @@ impl Workspace {
             if is_approved {
                 let starts = free > 0 && self.is_server(&call);
                 free = free.saturating_sub(usize::from(starts));
+                if only.is_none() && matches!(self.standing(conversation, &call), Standing::Approved(_)) {
+                    // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
+                    continue;
+                }
                 let key = CallKey::of(&call.id, &call.name, &call.input);
                 let bound = conversation.proposals().shown(&key).map(Event::Bound).into_iter();
                 let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));

@@ -210,6 +210,30 @@ fn an_unseen_approval_overwrites_no_newer_text() {
     }
 }
 
+/// The editor ends between an approval and the write. In the next one, a key that only goes on does not approve what is shown there.
+#[test]
+fn an_approval_from_before_a_kill_is_for_what_was_shown_then() {
+    let writers = Writers::new(Value::Null, 1);
+    writers.propose_and_wait("new\n", 1);
+    let pending = writers.chat.text() + "\n";
+    let journal = Journal::new(writers.chat.state("journal")).file(&writers.chat.work("notes.chat"));
+    writers.chat.approve("status=pending");
+    // Nothing is drained: it is recorded, and goes no further.
+    let is_recorded = || std::fs::read_to_string(&journal).unwrap().contains("\"approved\"");
+    while !is_recorded() {
+        std::thread::yield_now();
+    }
+    writers.chat.put("a.txt", "one\ntwo\nmine\n");
+    let writers = writers.killed(Some(&pending.replace("status=pending", "status=approved")));
+    writers.chat.wait_for_diff(0, "-mine");
+    writers.chat.go();
+    writers.chat.wait_for_words("nothing was written: the file has changed since");
+    writers.chat.wait_for_pending(1);
+    assert_eq!(writers.chat.content("a.txt"), "one\ntwo\nmine\n");
+    writers.chat.approve("status=pending");
+    writers.chat.drain_until("the file", |chat| chat.content("a.txt") == "new\n");
+}
+
 #[test]
 fn an_unseen_approval_writes_what_was_proposed() {
     for is_killed in [false, true] {

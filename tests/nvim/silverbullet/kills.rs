@@ -70,7 +70,7 @@ const DRIVER: &str = "
       if ok then
         vim.g.decisions = vim.g.decisions:sub(2)
         at('decided')
-      elseif problem ~= 'stale' and not problem:find('not read yet') then
+      elseif problem ~= 'stale' and not problem:find('not read yet') and not problem:find('not known yet') then
         note('problems', problem)
       end
     end
