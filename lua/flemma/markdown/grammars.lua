@@ -42,7 +42,7 @@ end
 --- Whether there is a parser. Its queries are not checked.
 ---@param lang string
 ---@return boolean
-local function has_parser(lang)
+function M.has_parser(lang)
   local found, parser = pcall(require("vim.treesitter.language").add, lang)
   return found and parser == true
 end
@@ -64,7 +64,7 @@ local function look_up(word)
     names[#names + 1] = vim.treesitter.language.get_lang(filetype)
   end
   for _, name in ipairs(names) do
-    if has_parser(name) then
+    if M.has_parser(name) then
       local has_injections
       return queue(function()
         has_injections = read(name, "injections")
@@ -101,7 +101,7 @@ local has_markdown
 ---@return boolean
 function M.has_markdown()
   if has_markdown == nil then
-    has_markdown = has_parser("markdown")
+    has_markdown = M.has_parser("markdown")
   end
   return has_markdown
 end

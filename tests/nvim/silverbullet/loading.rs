@@ -131,6 +131,43 @@ fn a_block_is_read_at_the_end_of_a_page_and_in_quotations() {
     assert_eq!(results(&mut chat), [("quoted".to_owned(), false), ("last".to_owned(), false)]);
 }
 
+/// As where Neovim was installed without its parsers, or with one for another version.
+#[test]
+fn pages_without_a_parser_for_markdown_are_refused_whole() {
+    let tool = |name: &str| format!("ai.tools.{name} = {{ description = 'x', handler = function() end }}\n");
+    let page = format!("```space-lua\n{}```\n", tool("in_page"));
+    let (first, only) = (tool("in_file"), tool("alone"));
+    let files = &[
+        ("lib/a.lua", first.as_str()),
+        ("lib/b.md", page.as_str()),
+        ("plain/a.lua", only.as_str()),
+        ("plain/b.md", "# Text\n"),
+    ];
+    for (lacking, words) in [
+        (
+            "vim.treesitter.language.add = function() return nil, 'No parser for language' end",
+            "finds no tree-sitter parser",
+        ),
+        ("vim.treesitter.language.add = function() error('ABI version mismatch') end", "finds no tree-sitter parser"),
+        ("vim.treesitter.query.parse = function() error('Invalid node type') end", "does not fit this Neovim"),
+    ] {
+        let lua = format!(
+            "local load = require('flemma.compat.silverbullet').load
+            {lacking}
+            _G.loaded = {{ load('lib'), load('lib/b.md'), load('plain') }}"
+        );
+        let mut chat = with_calls(&[], "", &lua, files);
+        let told = said(&mut chat.nvim);
+        assert_eq!(chat.nvim.lua("return loaded", &[]), json!([false, false, true]), "{told}");
+        for words in ["lib/b.md: its `space-lua` blocks cannot be read", words, "nothing was loaded"] {
+            assert!(told.contains(words), "{told}");
+        }
+        assert!(!told.contains("traceback") && !told.contains("load.lua"), "{told}");
+        let names = "return require('flemma.compat.silverbullet.tools').names()";
+        assert_eq!(chat.nvim.lua(names, &[]), json!(["alone"]));
+    }
+}
+
 #[test]
 fn an_entry_that_is_refused_is_not_kept() {
     let mut chat = with_tools(&[], "");

@@ -77,14 +77,26 @@ end
 ---@param path string
 ---@return flemma.silverbullet.Chunk[]
 ---@return string? problem
+---@return boolean? is_unreadable whether the problem is that no page can be read
 local function chunks_of(path)
   local content, problem = read(path)
   if not content then
     return {}, problem
-  elseif vim.endswith(path, ".md") then
-    return blocks(content, path)
+  elseif not vim.endswith(path, ".md") then
+    return { { code = content, name = path } }
+  elseif not content:find(LANGUAGE, 1, true) then
+    return {}
   end
-  return { { code = content, name = path } }
+  local is_there = require("flemma.markdown.grammars").has_parser("markdown")
+  local ok, found = pcall(blocks, content, path)
+  if is_there and ok then
+    return found
+  end
+  local why = is_there and "the tree-sitter parser for Markdown does not fit this Neovim"
+    or "Neovim finds no tree-sitter parser for Markdown"
+  local words = "%s: its `space-lua` blocks cannot be read, because %s, so nothing was loaded. Neovim brings a parser along: install "
+    .. "it whole, or put the code into a Lua file (`:checkhealth vim.treesitter` shows the parsers)"
+  return {}, words:format(path, why), true
 end
 
 --- The files below a folder that may have code, in the order of their names.
@@ -128,22 +140,28 @@ function M.load(path)
     return refuse(("%s is neither a file nor a folder"):format(path))
   end
   local is_folder = found.type == "directory"
-  local all_ok, count = true, 0
+  local all_ok, chunks = true, {}
   for _, file in ipairs(is_folder and files_below(path) or { path }) do
-    local chunks, problem = chunks_of(file)
-    all_ok = not problem and all_ok or (problem and refuse(problem) or false)
-    for _, chunk in ipairs(chunks) do
-      count = count + 1
-      local run, mistake = load(chunk.code, "@" .. chunk.name, "t", environment.globals)
-      if not run then
-        all_ok = refuse(mistake or "the code cannot be read", chunk.name)
-      else
-        local ok, thrown = pcall(run)
-        all_ok = ok and all_ok or (not ok and refuse(value.thrown(thrown), chunk.name) or false)
-      end
+    local more, problem, is_unreadable = chunks_of(file)
+    if problem then
+      all_ok = refuse(problem)
+    end
+    if is_unreadable then
+      -- Tools that build on each other would be there without those in the pages.
+      return false
+    end
+    vim.list_extend(chunks, more)
+  end
+  for _, chunk in ipairs(chunks) do
+    local run, mistake = load(chunk.code, "@" .. chunk.name, "t", environment.globals)
+    if not run then
+      all_ok = refuse(mistake or "the code cannot be read", chunk.name)
+    else
+      local ok, thrown = pcall(run)
+      all_ok = ok and all_ok or (not ok and refuse(value.thrown(thrown), chunk.name) or false)
     end
   end
-  if count == 0 and all_ok then
+  if #chunks == 0 and all_ok then
     local what = is_folder and "no Lua file and no page with a `space-lua` block" or "no `space-lua` block"
     return refuse(("there is %s in %s"):format(what, path))
   end
