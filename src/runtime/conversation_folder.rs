@@ -9,6 +9,8 @@ use std::{
 
 use rustix::fs::{Access, access};
 
+use crate::tools::own_files::LOCK;
+
 /// Makes a folder in which conversations can be written, with those above it. `mode` is that of folders which are made.
 ///
 /// # Errors
@@ -21,7 +23,7 @@ pub fn prepare(folder: &Path, mode: u32) -> io::Result<()> {
 /// Whether a file of this name is there, or another editor has a conversation of this name that it has not written yet.
 #[must_use]
 pub fn is_taken(file: &Path) -> bool {
-    let lock = file.file_name().map(|name| file.with_file_name(format!(".{}.flemma-lock", name.to_string_lossy())));
+    let lock = file.file_name().map(|name| file.with_file_name(format!(".{}{LOCK}", name.to_string_lossy())));
     file.symlink_metadata().is_ok() || lock.is_some_and(|lock| lock.symlink_metadata().is_ok())
 }
 

@@ -33,10 +33,7 @@ use super::{
     lock_file::{self, LockFile, Owner, Refusal, Taken},
     save::{self, Stamp},
 };
-use crate::tools::paths::real;
-
-/// How the name of a lock file beside a conversation ends.
-pub const EXTENSION: &str = ".flemma-lock";
+use crate::tools::{own_files::LOCK, paths::real};
 
 /// The mode of the locks of one user.
 const PRIVATE: u32 = 0o600;
@@ -155,7 +152,7 @@ impl LooseGuard {
 
 /// Whether a lock is the one beside the conversation, where others can delete it.
 fn is_beside(lock: &LockFile) -> bool {
-    lock.path().as_os_str().as_encoded_bytes().ends_with(EXTENSION.as_bytes())
+    lock.path().as_os_str().as_encoded_bytes().ends_with(LOCK.as_bytes())
 }
 
 /// Whether this process holds a conversation.
@@ -301,7 +298,7 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
     if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
         let mut lock = std::ffi::OsString::from(".");
         lock.push(name);
-        lock.push(EXTENSION);
+        lock.push(LOCK);
         // Whoever may write the conversation may write its lock.
         let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
         places.push(LockPlace { path: parent.join(lock), mode, is_own: false });

@@ -21,11 +21,9 @@ use rustix::fs::{Access, FallocateFlags};
 use sha2::{Digest, Sha256};
 
 use super::lock_file::Taken;
+use crate::tools::own_files::REPLACEMENT;
 
-/// What the name of a temporary file has between that of the conversation and six letters or digits.
-const TEMPORARY: &str = ".flemma-new-";
-
-/// How many letters and digits that are.
+/// How many letters and digits follow in the name of a temporary file.
 const RANDOM: usize = 6;
 
 /// The longest name of a conversation that is part of the name of its temporary files. File systems take 255 bytes.
@@ -281,7 +279,7 @@ fn temporary_prefix(target: &Path) -> OsString {
         let digest = Sha256::digest(name.as_encoded_bytes());
         prefix.extend(digest.iter().take(16).map(|byte| format!("{byte:02x}").into()).collect::<Vec<OsString>>());
     }
-    prefix.push(TEMPORARY);
+    prefix.push(REPLACEMENT);
     prefix
 }
 

@@ -65,6 +65,7 @@ mod lua_error;
 mod lua_sandbox;
 mod native;
 pub mod overflow;
+pub mod own_files;
 mod path_params;
 pub mod paths;
 mod permitted;

@@ -3,7 +3,10 @@
 use std::{ffi::OsStr, fs, os::unix::fs::MetadataExt, path::Path, path::PathBuf};
 
 use super::Workspace;
-use crate::{model::ModelError, runtime::holder::EXTENSION, tools::paths::real};
+use crate::{
+    model::ModelError,
+    tools::{own_files::LOCK, paths::real},
+};
 
 impl Workspace {
     /// Whether a tool may write to a file. It looks at the disk.
@@ -37,7 +40,7 @@ pub(super) fn protected(path: &Path, open: &[PathBuf], trust_store: &Path) -> Op
 
 /// Whether a file of this name is the lock of a conversation.
 fn is_lock(name: &OsStr) -> bool {
-    name.as_encoded_bytes().ends_with(EXTENSION.as_bytes())
+    name.as_encoded_bytes().ends_with(LOCK.as_bytes())
 }
 
 /// What a file is, by whatever name; `None` if there is none.

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     model::ModelError,
     text::{escape_controls, truncate::format_size},
-    tools::{Bounds, Context, Definition, NativeTool, Outcome, preview},
+    tools::{Bounds, Context, Definition, NativeTool, Outcome, own_files::is_own_file, preview},
 };
 
 /// The default for the number of names that are shown.
@@ -75,7 +75,7 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let (opened, folder) = guard.open_folder(&folder, name).map_err(|error| guard.told(error, &path, name))?;
     for entry in Dir::read_from(&opened).map_err(|error| guard.problem(&path, name, &error.into()))? {
         match entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()) {
-            Ok(entry) if entry == "." || entry == ".." => {}
+            Ok(entry) if entry == "." || entry == ".." || is_own_file(&entry) => {}
             Ok(entry) if context.hides(&folder.join(&entry)) => denied += 1,
             Ok(entry) => names.push(entry),
             Err(error) => problems.push(format!("a part of {name} ({})", files::reason(&error.into()))),

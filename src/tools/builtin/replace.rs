@@ -30,6 +30,7 @@ use crate::{
     model::{Digest, ModelError},
     tools::{
         Access, Bounds, Content, Context, Earlier, FileChange, Protected, Recorder, Upcoming,
+        own_files::REPLACEMENT,
         paths::real,
         written_files::{note_moved, note_written},
     },
@@ -402,7 +403,7 @@ impl<'a> Temporary<'a> {
     fn new(folder: &'a OpenFolder, mode: u32) -> io::Result<Self> {
         // It chooses the name, and another one if there is such a file.
         let create = |path: &Path| folder.create_file(path.file_name().unwrap_or_default(), mode);
-        let made = tempfile::Builder::new().prefix(".flemma-").make_in("", create)?;
+        let made = tempfile::Builder::new().prefix(REPLACEMENT).make_in("", create)?;
         let (file, path) = made.into_parts();
         let name = path.file_name().unwrap_or_default().to_owned();
         // Its own way to delete the file would look in another folder.

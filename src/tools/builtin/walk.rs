@@ -2,7 +2,7 @@
 //!
 //! Several threads walk in parallel, so the caller sorts the entries. Hidden files and files listed in the project's ignore
 //! files (`.gitignore`, with or without a repository, `.ignore`, git's own excludes) are left out unless all files are
-//! requested. The contents of a `.git` folder are always left out, unless the walk starts there. Files that the user denies
+//! requested. The contents of a `.git` folder are always left out, unless the walk starts there, and so are Flemma's own files. Files that the user denies
 //! reading, or that an agent does not permit, are left out and counted. Links are not followed, so there are no loops.
 
 use std::{
@@ -24,7 +24,10 @@ use super::{
     guard::Guard,
     report::Prefix,
 };
-use crate::{model::ModelError, tools::Context};
+use crate::{
+    model::ModelError,
+    tools::{Context, own_files::is_own_file},
+};
 
 /// The maximum number of entries that are kept. More would not be useful, and memory is limited.
 const MAX_KEPT: usize = 1_000_000;
@@ -79,6 +82,9 @@ pub(super) fn walk<T: Send>(
         move |entry: &DirEntry| {
             let path = entry.path();
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if !is_folder && is_own_file(entry.file_name()) {
+                return false;
+            }
             let is_shown = permitted.shows(path) || (is_folder && permitted.leads_on(path));
             let is_left_out = denied.contains(path) || !is_shown;
             left_out.fetch_add(usize::from(is_left_out), Ordering::Relaxed);

@@ -111,6 +111,21 @@ fn hidden_and_ignored_files_are_searched_on_request() {
 }
 
 #[test]
+fn the_files_that_flemma_leaves_for_a_while_are_not_found() {
+    let shop = project();
+    for name in
+        [".a.chat.flemma-lock", ".a.chat.flemma-new-aB3dE6", ".flemma-new-aB3dE6", ".flemma-config", "flemma-lock"]
+    {
+        shop.put(&format!("own/{name}"), "needle\n");
+    }
+    let kept = [".flemma-config", "flemma-lock"];
+    let own = |all: Value| with(all, json!({ "path": "own", "all": true }));
+    assert_eq!(shop.ok("grep", own(grep("needle"))), kept.map(|name| format!("own/{name}:1:needle")).join("\n"));
+    assert_eq!(shop.ok("find", own(find("*flemma*"))), kept.map(|name| format!("own/{name}")).join("\n"));
+    assert_eq!(shop.ok("ls", json!({ "path": "own" })), kept.map(|name| format!("{name}  (7 B)")).join("\n"));
+}
+
+#[test]
 fn no_match_is_no_error_and_says_what_was_searched() {
     let shop = project();
     assert_eq!(
