@@ -58,6 +58,14 @@ function M.attach(buf)
       end
     end,
   })
+  api.nvim_create_autocmd("BufModifiedSet", {
+    group = group_of(buf),
+    buffer = buf,
+    desc = "Flemma: notice a write without autocommands",
+    callback = function()
+      M.look(buf)
+    end,
+  })
   api.nvim_buf_attach(buf, false, {
     on_reload = function()
       if states[buf] == state then
@@ -167,6 +175,20 @@ local function layout(buf)
     end_of_file = bo.endoffile and not bo.fixendofline,
     is_empty = is_empty(buf),
   }
+end
+
+--- The buffer is about to change, or Neovim says that its state has. If it is unmodified, Neovim may have written it without
+--- an autocommand (`:noautocmd write`, or `:wall` in an autocommand that is not nested): the library then recognises the file.
+---@param buf integer
+function M.look(buf)
+  local state = states[buf]
+  if not state or state.released or vim.bo[buf].modified or vim.bo[buf].buftype ~= "" then
+    return
+  end
+  local name = api.nvim_buf_get_name(buf)
+  if name ~= "" then
+    native("unmodified", buf, name, layout(buf))
+  end
 end
 
 --- Reports a problem once: a turn may end every second.

@@ -84,6 +84,7 @@ end
 ---@param lines string[]
 ---@param join boolean whether the edit belongs to the previous undo step
 function M.write(buf, first, first_col, last, last_col, lines, join)
+  require("flemma.saving").look(buf)
   local lock = require("flemma.lock")
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable

@@ -46,6 +46,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The size of the file, in bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
     /// The stamp of the file at `path`, links followed; `None` if there is no file.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -46,10 +47,33 @@ pub(super) struct FileOnDisk(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     known: Mutex<KnownState>,
+    /// What the buffer had when the editor last called it unmodified.
+    unmodified: Mutex<Option<Arc<Unmodified>>>,
     /// Held while the file is written: the number of the latest text that was. The main thread never waits for it.
     written: Mutex<u64>,
     /// The number of the latest text that was taken.
     taken: AtomicU64,
+}
+
+/// The text of a buffer that the editor calls unmodified: it has written it, or read it.
+#[derive(Debug)]
+struct Unmodified {
+    path: PathBuf,
+    lines: Snapshot,
+    layout: FileLayout,
+}
+
+impl Unmodified {
+    /// The stamp of the file of this name if it has exactly this text. It blocks on the disk.
+    fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let stamp = Stamp::of(path).ok()??;
+        let bytes = self.layout.bytes(self.lines.pieces());
+        let is_same = self.path == path
+            && stamp.size() == bytes.len() as u64
+            && fs::read(path).is_ok_and(|on_disk| on_disk == bytes);
+        // It may have been written while it was read.
+        (is_same && Stamp::of(path).ok()? == Some(stamp)).then_some(stamp)
+    }
 }
 
 /// A text on its way to the disk.
@@ -75,6 +99,12 @@ impl FileOnDisk {
     pub(super) fn note(&self, path: Option<PathBuf>) {
         let known = path.and_then(|path| Some((Stamp::of(&path).ok()?, path)));
         self.set(known.map_or(KnownState::Nothing, |(stamp, path)| KnownState::At(path, stamp)));
+    }
+
+    /// The editor calls the buffer unmodified. If the file of this name has this text, the editor has written it, which an
+    /// autocommand would have said where these run.
+    pub(super) fn note_unmodified(&self, path: PathBuf, lines: Snapshot, layout: FileLayout) {
+        *lock(&self.0.unmodified) = Some(Arc::new(Unmodified { path, lines, layout }));
     }
 
     fn set(&self, known: KnownState) {
@@ -130,7 +160,16 @@ impl FileOnDisk {
             KnownState::Nothing => return Err(not_known(path)),
         };
         let check = || fence.as_ref().map_or(Ok(()), |fence| fence());
-        let stamp = save(path, &layout.bytes(lines.pieces()), stamp, check).map_err(failed)?;
+        let bytes = layout.bytes(lines.pieces());
+        let mut saved = save(path, &bytes, stamp, check);
+        if matches!(saved, Err(SaveError::Changed | SaveError::Appeared)) {
+            let unmodified = lock(&self.0.unmodified).clone();
+            let own = unmodified.and_then(|unmodified| unmodified.stamp(path));
+            if own.is_some() {
+                saved = save(path, &bytes, own, check);
+            }
+        }
+        let stamp = saved.map_err(failed)?;
         self.set(KnownState::At(path.clone(), Some(stamp)));
         *written = *number;
         Ok(())

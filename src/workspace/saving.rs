@@ -23,6 +23,13 @@ impl Workspace {
         }
     }
 
+    /// The editor calls a buffer unmodified, whose file this is: it may have written it without a word.
+    pub fn note_unmodified(&self, buffer: i32, path: PathBuf, layout: FileLayout) {
+        if let Some(conversation) = self.conversation(buffer) {
+            conversation.file().note_unmodified(path, conversation.page().copy(), layout);
+        }
+    }
+
     /// Whether a buffer's file is as it was last seen.
     #[must_use]
     pub fn is_on_disk(&self, buffer: i32) -> bool {

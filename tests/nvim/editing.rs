@@ -189,6 +189,9 @@ fn marks_survive_what_is_written_below_and_above_them() {
     chat.nvim.wait_for("the mark", |nvim| mark(nvim, "d") == "mine");
     chat.go_to("status=pending");
     chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\ndone\n"));
+    chat.wait_until_idle();
+    chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("a\nb"));
     chat.wait_until_idle();
     for (name, line) in [("a", "last"), ("c", "first"), ("d", "mine"), ("L", "last")] {

@@ -451,3 +451,55 @@ fn a_write_with_a_bang_overrides_an_automatic_write() {
     wait_until_written(&mut chat.nvim);
     assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false);
 }
+
+/// Writes that no autocommand hears of.
+const SILENT_WRITES: [&str; 3] =
+    ["noautocmd write", "noautocmd wall", "execute 'autocmd User Left silent! wall' | doautocmd User Left"];
+
+#[test]
+fn a_write_without_autocommands_is_neovims_own() {
+    for write in SILENT_WRITES {
+        let mut chat = start("", [prose(&["first"]), prose(&["second"])]);
+        send(&mut chat, "first");
+        wait_until_written(&mut chat.nvim);
+        chat.nvim.input("GAmore<Esc>");
+        chat.nvim.wait_for("the text", |nvim| nvim.text().ends_with("more\n"));
+        chat.nvim.command(write);
+        assert!(chat.nvim.file("notes.chat").ends_with("more\n"), "{write}");
+        send(&mut chat, "second");
+        wait_until_written(&mut chat.nvim);
+        assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text(), "{write}");
+        nothing_odd(&mut chat.nvim);
+    }
+}
+
+#[test]
+fn neovims_own_write_during_a_reply_is_recognised() {
+    let here = SILENT_WRITES.iter().map(|write| (write, false));
+    let away = SILENT_WRITES.iter().filter(|write| write.contains("wall")).map(|write| (write, true));
+    for (write, is_away) in here.chain(away) {
+        let gate = Gate::new();
+        let stream = Stream::new().text(&["some words ", "and more"]).end("end_turn");
+        let reply = stream.events().iter().fold(Reply::stream(), |reply, event| {
+            let reply = if event.contains("and more") { reply.hold(&gate) } else { reply };
+            reply.chunk(event.as_str())
+        });
+        let mut chat = start("", [reply]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("some words"));
+        if is_away {
+            chat.nvim.command("new other.txt");
+        }
+        chat.nvim.command(write);
+        let file = chat.nvim.file("notes.chat");
+        assert!(file.contains("some words"), "{write} {is_away}: {file}\n{}", said(&mut chat.nvim));
+        gate.open();
+        chat.nvim.wait_for("the end", |nvim| {
+            nvim.lua("return vim.fn.getbufvar('notes.chat', '&modifiable')", &[]) == 1
+                && nvim.file("notes.chat").contains("and more")
+        });
+        chat.nvim.command("buffer notes.chat");
+        assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text(), "{write} {is_away}");
+        nothing_odd(&mut chat.nvim);
+    }
+}

@@ -20,6 +20,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.on_disk(buffer, path);
         Ok(())
     })?;
+    // unmodified(buffer, path, layout): Neovim calls the buffer unmodified
+    exports.add("unmodified", |_, binding, (buffer, path, layout): (i32, PathBuf, Table)| {
+        if Buffer::from(buffer).is_loaded() {
+            binding.workspace.note_unmodified(buffer, path, layout_of(&layout)?);
+        }
+        Ok(())
+    })?;
     // is_on_disk(buffer) -> whether the file is as it was last seen
     exports.add("is_on_disk", |_, binding, buffer: i32| Ok(binding.workspace.is_on_disk(buffer)))?;
     // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end, and calls `landed`
