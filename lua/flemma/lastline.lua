@@ -145,6 +145,18 @@ function M.show(line)
   end
 end
 
+--- Takes a line away that no longer holds, if it is the last one.
+---@param text string the whole message
+function M.clear(text)
+  if latest and latest.text == text and latest.more == 0 then
+    latest = nil
+    close()
+    if not names_itself(api.nvim_get_mode().mode) then
+      api.nvim_echo({ { "" } }, false, {})
+    end
+  end
+end
+
 --- Forgets the last message, so that it is not shown again.
 function M.forget()
   latest = nil

@@ -66,6 +66,12 @@ function M.signs()
   return vim.g.have_nerd_font and "nerd" or "plain"
 end
 
+--- The border of a float.
+---@return string|string[]
+function M.border()
+  return M.signs() == "ascii" and { "+", "-", "+", "|", "+", "-", "+", "|" } or "rounded"
+end
+
 --- How many seconds local time is ahead of UTC.
 ---@return integer
 local function offset()

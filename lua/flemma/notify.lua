@@ -176,6 +176,14 @@ function M.say(level, message)
   end
 end
 
+--- Takes a message off the screen that no longer holds. `:messages` keeps it.
+---@param message string
+function M.withdraw(message)
+  if shows_in_command_line() then
+    require("flemma.lastline").clear("Flemma: " .. message)
+  end
+end
+
 --- Runs a function that returns a problem to a program, which tells the user if it wants to. So a message that says the same
 --- is dropped. The other messages are shown when the function returns.
 ---@param run fun(): any, string?

@@ -63,7 +63,7 @@ function M.show(lines)
     width = width,
     height = height,
     style = "minimal",
-    border = "rounded",
+    border = require("flemma.looks").border(),
     title = " Flemma ",
   })
   vim.wo[win].wrap = true

@@ -86,7 +86,7 @@ local function place(win, lines, border)
     height = #lines,
     focusable = false,
     style = "minimal",
-    border = border and "rounded" or "none",
+    border = border and require("flemma.looks").border() or "none",
     zindex = 45,
   }
 end

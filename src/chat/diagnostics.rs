@@ -94,8 +94,7 @@ impl Document {
                 found.push(Diagnostic::error(line, note));
             } else if !uses.contains(&result.id) {
                 let note = format!(
-                    "There is no call `{}` in the reply before this message. Delete this result, or restore its \
-                     `**Tool Use:**`.",
+                    "Delete this result: the reply above has no call `{}`. Or restore its `**Tool Use:**` there.",
                     result.id
                 );
                 found.push(Diagnostic::error(line, note));

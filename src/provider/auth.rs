@@ -135,8 +135,8 @@ impl Environment {
     pub fn key(&self, vendor: &str, variable: &str) -> Result<Key, ProviderError> {
         self.find(variable)?.ok_or_else(|| {
             let message = format!(
-                "no key for {vendor}: {variable} is not set. Set it in the shell that starts Neovim, \
-                 or for this session with :let ${variable} = \"…\"; for a keyring or a command see :help flemma-api-keys"
+                "{variable} is not set. Set it in the shell that starts Neovim (:help flemma-api-keys), \
+                 or for this session with :let ${variable} = \"…\"; there is no key for {vendor}"
             );
             ProviderError::new(ErrorKind::Authentication, message)
         })

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::chat::{Chat, Setup, call, previews, prose, said};
+use super::{
+    chat::{Chat, Setup, call, previews, prose, said},
+    support::Nvim,
+};
 
 /// Prompts that wait: each is kept in `prompts` until `reply` answers it.
 const LATER: &str = "_G.own_input = vim.ui.input
@@ -525,4 +528,26 @@ fn two_windows_on_one_conversation_have_one_form() {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert_eq!(result(&chat), "green");
     assert_eq!(chat.server.wait_for_requests(2).len(), 2);
+}
+
+#[test]
+fn a_question_is_shown_whole_and_its_status_line_stays_one_line() {
+    let question = "Which of the two databases should I use for the sessions of the users?";
+    let input = json!({ "question": question, "options": ["sqlite, in a file", "postgres, as the rest"], "default": null });
+    for width in [60, 80, 100] {
+        let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "ask_user", &input)]);
+        chat.nvim.request("nvim_ui_try_resize", &[json!(width), json!(40)]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the question", |nvim| nvim.text().contains("kind=elicitation"));
+        chat.wait_until_idle();
+        chat.nvim.input("gg");
+        let found = |nvim: &mut Nvim| nvim.row_with("2: postgres, as the rest").is_some();
+        chat.nvim.wait_for("the last option", found);
+        // The cursor, which led to the call, has left its line.
+        chat.nvim.wait_for_screen("   waits  kind=elicitation");
+        let screen = chat.nvim.screen();
+        assert!(!screen.iter().any(|row| row.contains("question=") || row.contains("```flemma:tool")), "{screen:#?}");
+        assert!(screen.iter().any(|row| row.starts_with("   waits  kind=elicitation")), "{screen:#?}");
+        assert!(screen.iter().any(|row| row.contains("the users?")), "{screen:#?}");
+    }
 }

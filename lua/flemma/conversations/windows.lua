@@ -39,7 +39,7 @@ local function float_config(opts)
     height = height,
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     row = math.max(math.floor((lines - height) / 2) - 1, 0),
-    border = "rounded",
+    border = require("flemma.looks").border(),
   }
 end
 

@@ -78,9 +78,10 @@ local function layout(state, host)
   end
   local height = math.max(1, math.min(math.max(needed, 3), math.floor(room / 2) - 1))
   local title = state.id and " Change the queued message " or " Queue a message "
+  local rule = require("flemma.looks").signs() == "ascii" and "-" or "─"
   local keys = " Enter or :w queues it, :q keeps it "
   if #title + #keys + 4 <= width then
-    title = title .. "─" .. keys
+    title = title .. rule .. keys
   elseif #title > width then
     title = ""
   end
@@ -92,7 +93,7 @@ local function layout(state, host)
     col = 0,
     width = math.max(width, 1),
     height = height,
-    border = { "─", "─", "─", "", "", "", "", "" },
+    border = { rule, rule, rule, "", "", "", "", "" },
     title = title ~= "" and title or nil,
     style = "minimal",
   }

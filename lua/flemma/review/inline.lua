@@ -32,6 +32,9 @@ local api = vim.api
 local Inline = {}
 Inline.__index = Inline
 
+--- The keys, short enough for the command line of a screen of 80 columns.
+local HINT = "gA approve  gX reject  do/dp leave/take  gK edit  q leave"
+
 ---@param level integer
 ---@param message string
 local function say(level, message)
@@ -230,6 +233,7 @@ function Inline:close()
     return
   end
   self.is_closed = true
+  require("flemma.notify").withdraw(HINT)
   api.nvim_del_augroup_by_id(self.group)
   self.review.view = nil
   if self.watch then
@@ -367,7 +371,7 @@ function M.open(review)
       end
     end),
   })
-  say(vim.log.levels.INFO, "do/dp: leave or take a hunk. gK: edit. gA: approve. gX: reject. q: leave")
+  say(vim.log.levels.INFO, HINT)
   return self
 end
 

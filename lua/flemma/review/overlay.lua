@@ -79,10 +79,11 @@ function M.draw(buf, win, hunks, form)
   local drawn = M.rows(M.pieces(hunks, vim.bo[buf].fileencoding, form), width, MAX_ROWS, vim.wo[win].wrap)
   for number, hunk in ipairs(hunks.list) do
     for line = hunk.old_first, hunk.old_first + hunk.old_count - 1 do
-      if line <= count then
+      -- A line that stays is ordinary text.
+      if line <= count and hunk.taken then
         api.nvim_buf_set_extmark(buf, M.namespace, line - 1, 0, {
           end_row = line,
-          hl_group = hunk.taken and "FlemmaReviewDelete" or "FlemmaReviewLeft",
+          hl_group = "FlemmaReviewDelete",
           hl_eol = true,
           strict = false,
           priority = 200,

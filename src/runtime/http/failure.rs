@@ -118,7 +118,7 @@ impl HttpPeer {
             }
             Cause::Io(io::ErrorKind::ConnectionRefused) => (
                 ErrorKind::Connection,
-                format!("{name} refused the connection; check that it is running and `base_url`{}", self.proxy_hint()),
+                format!("{name} refused the connection; start it, or check `base_url`{}", self.proxy_hint()),
             ),
             Cause::Io(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
                 (ErrorKind::Connection, format!("{name} cannot be reached; check the network{}", self.proxy_hint()))

@@ -78,9 +78,38 @@ fn a_call_with_nothing_to_preview_shows_its_name_alone() {
 #[test]
 fn a_tool_without_words_lists_its_arguments() {
     let input = json!({ "filters": { "since": 1, "author": "x" }, "query": "a b", "ids": [1, 2], "limit": 3 });
-    let expected = r#"my_search: limit=3, query="a b", filters={author, since}, ids=[2 items]"#;
+    let expected = r#"my_search: limit=3, query="a b", filters={author="x", since=1}, ids=[2 items]"#;
     assert_eq!(shown("my_search", input, 200), expected);
     assert_eq!(shown("my_search", json!({}), 200), "my_search");
+}
+
+#[test]
+fn a_table_shows_its_values_but_none_within_them() {
+    let action = json!({ "action": { "left": 1, "operation": "add", "right": { "deep": 2 } } });
+    assert_eq!(shown("of_mine", action, 80), r#"of_mine: action={left=1, operation="add", right=…}"#);
+    let wide: serde_json::Map<String, Value> = (0..50_000).map(|at| (format!("key{at}"), json!(at))).collect();
+    assert!(shown("of_mine", json!({ "action": wide }), 40).ends_with('…'));
+}
+
+#[test]
+fn a_question_that_does_not_fit_has_its_options_below_it() {
+    let registry = Registry::with_builtins();
+    let asked = |input: Value, width| {
+        let definition = registry.get("ask_user").map(AsRef::as_ref);
+        preview::question(definition, "ask_user", &ToolInput::Json(input), width)
+    };
+    let input = json!({ "question": "Which of these two?", "options": ["the red one", "the green one"] });
+    assert_eq!(asked(input.clone(), 80), None, "one line is enough");
+    let expected = ["ask_user: Which of these", "  two?", "  1: the red one", "  2: the green one"];
+    assert_eq!(asked(input.clone(), 26).unwrap(), expected);
+    for width in 1..60 {
+        for line in asked(input.clone(), width).into_iter().flatten() {
+            assert!(unicode_width::UnicodeWidthStr::width(line.as_str()) <= width, "{width}: {line}");
+        }
+    }
+    let many: Vec<String> = (0..40).map(|at| format!("option {at}")).collect();
+    let lines = asked(json!({ "question": "Which?", "options": many }), 40).unwrap();
+    assert_eq!(lines.last().unwrap(), "  … 28 more");
 }
 
 #[test]

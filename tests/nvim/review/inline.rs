@@ -163,3 +163,18 @@ fn what_was_left_out_stays_so_when_the_file_changes() {
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert_eq!(content(&chat, "a.txt"), start.replace("line 9\n", "LINE 9\n") + "theirs\n");
 }
+
+#[test]
+fn the_card_says_that_a_hunk_was_left_out() {
+    let mut chat = three_hunks();
+    open(&mut chat);
+    let hint = "gA approve  gX reject  do/dp leave/take  gK edit  q leave";
+    chat.nvim.wait_for_screen(hint);
+    chat.nvim.input("]cdogA");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.wait_until_idle();
+    chat.nvim.input("gg");
+    chat.nvim.wait_for_screen("write a.txt  1 of 3 changes left out");
+    assert_eq!(chat.nvim.row_with(" B)"), None, "the size of the proposal");
+    assert_eq!(chat.nvim.row_with(hint), None, "the keys of a review that is over");
+}
