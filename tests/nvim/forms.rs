@@ -533,7 +533,8 @@ fn two_windows_on_one_conversation_have_one_form() {
 #[test]
 fn a_question_is_shown_whole_and_its_status_line_stays_one_line() {
     let question = "Which of the two databases should I use for the sessions of the users?";
-    let input = json!({ "question": question, "options": ["sqlite, in a file", "postgres, as the rest"], "default": null });
+    let input =
+        json!({ "question": question, "options": ["sqlite, in a file", "postgres, as the rest"], "default": null });
     for width in [60, 80, 100] {
         let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "ask_user", &input)]);
         chat.nvim.request("nvim_ui_try_resize", &[json!(width), json!(40)]);

@@ -52,7 +52,10 @@ fn text_before_the_first_message_would_be_lost() {
 #[test]
 fn calls_and_results_that_do_not_pair_are_told() {
     says("@Assistant:\n**Tool Use:** `read` (`a`)\nno fence", &[(1, Error, "`json` fence")]);
-    says("@You:\n**Tool Result:** `a`\n\n```\n```\n", &[(1, Error, "Delete this result: the reply above has no call `a`")]);
+    says(
+        "@You:\n**Tool Result:** `a`\n\n```\n```\n",
+        &[(1, Error, "Delete this result: the reply above has no call `a`")],
+    );
     says(&format!("{CALL}{}", &CALL[12..]), &[(7, Error, "also has the id `a`")]);
     let result = "**Tool Result:** `a`\n\n```\n```\n";
     says(&format!("{CALL}@You:\n{result}\n@You:\n{result}"), &[(14, Error, "already has a result")]);
