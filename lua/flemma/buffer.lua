@@ -32,6 +32,8 @@ end
 ---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
   buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
+  -- The input window belongs to a conversation.
+  buf = require("flemma.queue.window").conversation_of(buf) or buf
   if attached[buf] then
     return buf
   end
@@ -152,13 +154,27 @@ local function forget(buf, is_gone)
   unlock()
 end
 
+--- Sees to it that the buffer is released when it gets another filetype.
+---@param buf integer
+local function release_with_filetype(buf)
+  -- `:lua` takes the rest of the line, so it must come last.
+  local release = ("lua require('flemma.buffer').release(%d)"):format(buf)
+  local before = vim.b[buf].undo_ftplugin or ""
+  if not vim.endswith(before, release) then
+    vim.b[buf].undo_ftplugin = before ~= "" and before .. " | " .. release or release
+  end
+end
+
 --- Attaches to a buffer. Does nothing if it is already attached.
 ---@param buf integer
 function M.attach(buf)
   if buf == 0 then
     buf = api.nvim_get_current_buf()
   end
-  if attached[buf] or not api.nvim_buf_is_loaded(buf) then
+  if attached[buf] then
+    release_with_filetype(buf)
+    return
+  elseif not api.nvim_buf_is_loaded(buf) then
     return
   end
   local native = require("flemma.native")
@@ -344,19 +360,15 @@ function M.attach(buf)
   require("flemma.conversations").follow(buf, api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }))
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
-  -- `:lua` takes the rest of the line, so it must come last.
-  local release = ("lua require('flemma.buffer').release(%d)"):format(buf)
-  local before = vim.b[buf].undo_ftplugin or ""
-  if not vim.endswith(before, release) then
-    vim.b[buf].undo_ftplugin = before ~= "" and before .. " | " .. release or release
-  end
+  release_with_filetype(buf)
   require("flemma.ui").attach(buf)
 end
 
 --- Detaches from a buffer that is no longer a conversation, because its filetype has changed.
 ---@param buf integer
 function M.release(buf)
-  if not attached[buf] then
+  -- `:filetype detect` and `:doautocmd BufRead` may set the same filetype again.
+  if not attached[buf] or vim.bo[buf].filetype == "chat" then
     return
   end
   if require("flemma.lock").is_locked(buf) then
@@ -367,9 +379,7 @@ function M.release(buf)
     )
   end
   forget(buf, false)
-  if vim.bo[buf].filetype ~= "chat" then
-    vim.bo[buf].modeline = vim.go.modeline
-  end
+  vim.bo[buf].modeline = vim.go.modeline
   require("flemma.ui").release(buf)
   require("flemma.folds").release(buf)
 end

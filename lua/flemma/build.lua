@@ -187,7 +187,7 @@ local function show(line)
     height = 1,
   }
   if not float or not vim.api.nvim_win_is_valid(float) then
-    local buf = vim.api.nvim_create_buf(false, true)
+    local buf = require("flemma.scratch").create()
     vim.bo[buf].bufhidden = "wipe"
     local fresh = vim.tbl_extend("force", config, { style = "minimal", focusable = false, noautocmd = true })
     float = vim.api.nvim_open_win(buf, false, fresh)

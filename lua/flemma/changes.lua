@@ -100,7 +100,7 @@ end
 ---@param filetype string
 ---@return integer
 local function page(lines, name, filetype)
-  local buf = api.nvim_create_buf(false, true)
+  local buf = require("flemma.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
   lines = vim.tbl_map(function(line)
     return (line:gsub("\n", "⤶"))

@@ -12,7 +12,7 @@ local function lines(args)
   if args.range > 0 then
     return args.line1 - 1, args.line2 - 1
   end
-  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local line = vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
   return line, line
 end
 

@@ -17,7 +17,7 @@ local function resolve(buf)
 end
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(0)[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.

@@ -73,7 +73,7 @@ end
 ---@param line flemma.LastLine
 local function cover(line)
   close()
-  local buf = api.nvim_create_buf(false, true)
+  local buf = require("flemma.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
   api.nvim_buf_set_lines(buf, 0, -1, false, { fit(line, vim.o.columns) })
   -- Only a float above Neovim's own messages (200) may cover the command line.

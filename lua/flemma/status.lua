@@ -46,7 +46,7 @@ function M.show(lines)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
-  local float = vim.api.nvim_create_buf(false, true)
+  local float = require("flemma.scratch").create()
   vim.api.nvim_buf_set_lines(float, 0, -1, false, lines)
   vim.bo[float].modifiable = false
   vim.bo[float].bufhidden = "wipe"

@@ -153,7 +153,7 @@ local function open(buf, lines, seconds)
   if not target or not config then
     return
   end
-  local scratch = api.nvim_create_buf(false, true)
+  local scratch = require("flemma.scratch").create()
   vim.bo[scratch].bufhidden = "wipe"
   api.nvim_buf_set_lines(scratch, 0, -1, false, shown)
   config.noautocmd = true

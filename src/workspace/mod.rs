@@ -186,6 +186,7 @@ pub use latest_output::LatestOutput;
 pub use look::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
 pub use outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
+pub use outbox_view::OutboxHints;
 pub use outlook::CallState;
 pub use pending::PendingCall;
 pub use ports::{Host, NoScripts, Scripts};

@@ -29,12 +29,34 @@ pub struct QueuedMessage {
     pub id: MessageId,
     /// What it says, in lines.
     pub text: String,
+    /// What the user is changing it to and has not queued; `None` if it would say the same.
+    pub change: Option<String>,
     /// Whether it goes out before the next request.
     pub steers: bool,
-    /// Whether the user is changing it, so that it does not go out.
-    pub is_held: bool,
+    /// Whether it is in the input window, which is open.
+    pub is_open: bool,
     /// How many messages the conversation had when it was written, and how many of the last of them said the same.
     pub since: Since,
+}
+
+impl QueuedMessage {
+    /// Whether the user is changing it, so that it does not go out: in the open window, or with a change that is kept there.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.is_open || self.change.is_some()
+    }
+
+    /// What the user has written last.
+    #[must_use]
+    pub fn newest(&self) -> &str {
+        self.change.as_ref().unwrap_or(&self.text)
+    }
+
+    /// The same with what the user has written last.
+    fn settled(self) -> Self {
+        let Self { text, change, .. } = self;
+        Self { text: change.unwrap_or(text), change: None, ..self }
+    }
 }
 
 /// A moment in the life of a conversation, for telling later whether a message was written into it after that.
@@ -66,42 +88,65 @@ impl Outbox {
         let text = trimmed(text)?;
         self.last_id += 1;
         let (id, steers) = (self.last_id, urgency == Urgency::NextRequest);
-        let message = QueuedMessage { id, text, steers, is_held: false, since };
+        let message = QueuedMessage { id, text, change: None, steers, is_open: false, since };
         let at = if steers { self.steering() } else { self.waiting.len() };
         self.waiting.insert(at, message);
         Some(id)
     }
 
-    /// Gives a message that waits another text, and releases it. A blank text takes it back. Says whether it was there.
-    pub fn change(&mut self, id: MessageId, text: &str) -> bool {
+    /// Gives a message that waits another text, written at this moment, and releases it. A blank text takes it back. Says
+    /// whether it was there.
+    pub fn change(&mut self, id: MessageId, text: &str, since: Since) -> bool {
         let Some(at) = self.position(id) else { return false };
         match trimmed(text) {
             Some(text) => {
-                self.waiting[at].text = text;
-                self.waiting[at].is_held = false;
+                let message = &mut self.waiting[at];
+                *message = QueuedMessage { text, change: None, is_open: false, since, ..*message };
             }
             None => drop(self.waiting.remove(at)),
         }
         true
     }
 
-    /// Takes a message back: the one at this place, from 1, or the last one. Gives its text.
-    pub fn take_back(&mut self, place: Option<usize>) -> Option<String> {
-        let at = place.unwrap_or(self.waiting.len()).checked_sub(1).filter(|at| *at < self.waiting.len())?;
-        Some(self.waiting.remove(at).text)
-    }
-
-    /// The user changes a message: it does not go out meanwhile. Gives its text; `None` if it is not here any more.
-    pub fn hold(&mut self, id: MessageId) -> Option<String> {
+    /// The user is changing a message to this, and has not queued it. The message does not go out with its old text. Says
+    /// whether that is news; `None` if it is not here any more.
+    pub fn keep_change(&mut self, id: MessageId, text: &str, since: Since) -> Option<bool> {
         let at = self.position(id)?;
-        self.waiting[at].is_held = true;
-        Some(self.waiting[at].text.clone())
+        let message = &mut self.waiting[at];
+        let change = trimmed(text).filter(|text| *text != message.text);
+        let is_news = message.change != change;
+        if is_news {
+            message.since = since;
+            message.change = change;
+        }
+        Some(is_news)
     }
 
-    /// The user has left a message as it was. Says whether it was held.
+    /// Takes a message back: the one at this place, from 1, or the last one.
+    pub fn take_back(&mut self, place: Option<usize>) -> Option<QueuedMessage> {
+        let at = place.unwrap_or(self.waiting.len()).checked_sub(1).filter(|at| *at < self.waiting.len())?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// The user opens a message to change it: it does not go out meanwhile. `None` if it is not here any more.
+    pub fn hold(&mut self, id: MessageId) -> Option<QueuedMessage> {
+        let at = self.position(id)?;
+        self.waiting[at].is_open = true;
+        Some(self.waiting[at].clone())
+    }
+
+    /// The user has left a message. With a change that is kept, it still does not go out. Says whether it was held and can
+    /// go out now.
     pub fn release(&mut self, id: MessageId) -> bool {
         let Some(at) = self.position(id) else { return false };
-        std::mem::take(&mut self.waiting[at].is_held)
+        let message = &mut self.waiting[at];
+        std::mem::take(&mut message.is_open) && !message.is_held()
+    }
+
+    /// Whether a message is here and does not go out because the user is changing it.
+    #[must_use]
+    pub fn is_held(&self, id: MessageId) -> bool {
+        self.position(id).is_some_and(|at| self.waiting[at].is_held())
     }
 
     /// All messages steer from now on.
@@ -121,7 +166,14 @@ impl Outbox {
             let since = Since { message, found: before };
             if found(&text, message) <= before {
                 self.last_id += 1;
-                self.returned.push(QueuedMessage { id: self.last_id, text, steers, is_held: false, since });
+                self.returned.push(QueuedMessage {
+                    id: self.last_id,
+                    text,
+                    change: None,
+                    steers,
+                    is_open: false,
+                    since,
+                });
             }
         }
     }
@@ -155,9 +207,9 @@ impl Outbox {
     /// What of it the state machine sees.
     #[must_use]
     pub fn state(&self) -> agent::Outbox {
-        let next = self.waiting.first().filter(|message| !message.is_held);
+        let next = self.waiting.first().filter(|message| !message.is_held());
         agent::Outbox {
-            has_any: self.has_returned() || self.waiting.iter().any(|message| !message.is_held),
+            has_any: self.has_returned() || self.waiting.iter().any(|message| !message.is_open),
             is_ready: next.is_some(),
             steers: next.is_some_and(|message| message.steers),
         }
@@ -171,8 +223,9 @@ impl Outbox {
             Departure::Steering | Departure::Next => texts(&self.waiting[..self.leaving(departure)]),
             Departure::Returned => texts(&self.returned),
             Departure::Unsent => {
-                let free = self.waiting.iter().filter(|message| !message.is_held);
-                self.returned.iter().chain(free).map(|message| message.text.clone()).collect()
+                // What the user has written last, also where it was not queued: nobody sends this but the user.
+                let left = self.waiting.iter().filter(|message| !message.is_open);
+                self.returned.iter().chain(left).map(|message| message.newest().to_owned()).collect()
             }
         }
     }
@@ -185,7 +238,8 @@ impl Outbox {
             Departure::Returned => self.posted.append(&mut self.returned),
             Departure::Unsent => {
                 self.posted.append(&mut self.returned);
-                self.posted.extend(self.waiting.extract_if(.., |message| !message.is_held));
+                let left = self.waiting.extract_if(.., |message| !message.is_open);
+                self.posted.extend(left.map(QueuedMessage::settled));
             }
         }
     }
@@ -208,7 +262,7 @@ impl Outbox {
     pub fn kept(&self) -> OutboxContent {
         let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
         let keep = |message: &QueuedMessage| {
-            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone();
+            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone().settled();
             KeptMessage { text, steers, message, found }
         };
         OutboxContent { messages: all.map(keep).collect(), draft: self.draft.clone() }
@@ -216,7 +270,7 @@ impl Outbox {
 
     /// How many of the first messages leave together.
     fn leaving(&self, departure: Departure) -> usize {
-        let free = self.waiting.iter().take_while(|message| !message.is_held);
+        let free = self.waiting.iter().take_while(|message| !message.is_held());
         let steering = free.clone().take_while(|message| message.steers).count();
         match departure {
             Departure::Next if steering == 0 => free.take(1).count(),

@@ -42,7 +42,8 @@ impl Workspace {
     /// queued as another message, and the user is told.
     pub fn change_queued(&self, buffer: i32, id: MessageId, text: &str) {
         let Some(conversation) = self.conversation(buffer) else { return };
-        if conversation.outbox().change(|outbox| outbox.change(id, text)) {
+        let since = conversation.since(text);
+        if conversation.outbox().change(|outbox| outbox.change(id, text, since)) {
             self.outbox_changed(&conversation);
         } else if !text.trim().is_empty() && self.queue(buffer, text, Urgency::NextTurn) {
             let message = "the message was no longer queued, so your text was queued as a new one";
@@ -50,19 +51,19 @@ impl Workspace {
         }
     }
 
-    /// Takes a queued message back: the one at this place, from 1, or the last one. Gives its text; `None` if there is none,
-    /// of which the user was told.
-    pub fn unqueue(&self, buffer: i32, place: Option<usize>) -> Option<String> {
+    /// Takes a queued message back: the one at this place, from 1, or the last one. `None` if there is none, of which the user
+    /// was told.
+    pub fn unqueue(&self, buffer: i32, place: Option<usize>) -> Option<QueuedMessage> {
         let conversation = self.conversation(buffer)?;
-        let text = conversation.outbox().change(|outbox| outbox.take_back(place));
-        match (&text, place) {
+        let message = conversation.outbox().change(|outbox| outbox.take_back(place));
+        match (&message, place) {
             (Some(_), _) => self.outbox_changed(&conversation),
             (None, Some(place)) if conversation.outbox().with(|outbox| !outbox.waiting().is_empty()) => {
                 self.host().notify(Level::Info, &format!("there is no queued message {place}"));
             }
             (None, _) => self.host().notify(Level::Info, "nothing is queued"),
         }
-        text
+        message
     }
 
     /// Everything that is queued goes out before the next request.
@@ -75,22 +76,24 @@ impl Workspace {
         self.outbox_changed(&conversation);
     }
 
-    /// The user changes a queued message: it does not go out before [`Workspace::change_queued`] or
-    /// [`Workspace::release_queued`]. Gives its text; `None` if it is no longer there.
-    pub fn hold_queued(&self, buffer: i32, id: MessageId) -> Option<String> {
+    /// The user opens a queued message to change it: it does not go out before [`Workspace::change_queued`] or
+    /// [`Workspace::release_queued`]. `None` if it is no longer there.
+    pub fn hold_queued(&self, buffer: i32, id: MessageId) -> Option<QueuedMessage> {
         let conversation = self.conversation(buffer)?;
-        let text = conversation.outbox().change(|outbox| outbox.hold(id))?;
+        let message = conversation.outbox().change(|outbox| outbox.hold(id))?;
         self.host().refresh(buffer);
-        Some(text)
+        Some(message)
     }
 
-    /// The user has left a queued message as it was. If its turn has come and gone, it becomes text under the prompt.
-    pub fn release_queued(&self, buffer: i32, id: MessageId) {
-        let Some(conversation) = self.conversation(buffer) else { return };
+    /// The user has closed the window with a queued message. If it was left as it was and its turn has come and gone, it
+    /// becomes text under the prompt. Says whether it still does not go out, because a change of it is kept.
+    pub fn release_queued(&self, buffer: i32, id: MessageId) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
         if conversation.outbox().change(|outbox| outbox.release(id)) {
             self.feed(&conversation, [Input::Released]);
-            self.host().refresh(buffer);
         }
+        self.host().refresh(buffer);
+        conversation.outbox().with(|outbox| outbox.is_held(id))
     }
 
     /// The messages that wait, in the order in which they go out.
@@ -203,6 +206,7 @@ impl Workspace {
         if has_draft {
             let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
             self.host().notify(Level::Info, &self.with_name(conversation, message));
+            self.host().refresh(conversation.buffer());
         }
         self.put_down_later(conversation);
     }
@@ -214,12 +218,18 @@ impl Workspace {
         conversation.map(|it| it.outbox().with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
     }
 
-    /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
-    pub fn keep_draft(&self, buffer: i32, text: &str) {
-        let Some(conversation) = self.conversation(buffer) else { return };
-        if conversation.outbox().change(|outbox| outbox.set_draft(text)) {
+    /// The user is writing this in the input window of a conversation: a change of the queued message with this number, or
+    /// another message. It is kept as what is queued is, and not sent. Says whether it outlives the conversation.
+    pub fn keep_draft(&self, buffer: i32, text: &str, id: Option<MessageId>) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
+        let kept = id.map(|id| (id, conversation.since(text)));
+        let is_news = conversation.outbox().change(|outbox| {
+            kept.and_then(|(id, since)| outbox.keep_change(id, text, since)).unwrap_or_else(|| outbox.set_draft(text))
+        });
+        if is_news {
             self.keep_outbox(&conversation);
         }
+        conversation.outbox().path().is_some() && conversation.outbox().kept() == Kept::Known
     }
 
     /// Notes what is queued for the disk. It is written on another thread.

@@ -48,7 +48,7 @@ local openers = {}
 
 --- A window with an empty buffer, which goes when another one takes its place.
 local function open(config)
-  local empty = api.nvim_create_buf(false, true)
+  local empty = require("flemma.scratch").create()
   vim.bo[empty].bufhidden = "wipe"
   local ok, win = pcall(api.nvim_open_win, empty, true, config)
   if not ok then

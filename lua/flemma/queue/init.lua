@@ -1,10 +1,7 @@
 --- Messages that the user writes while a conversation is at work: queued, changed, taken back, and sent in their turn.
 ---
---- The library keeps them and decides when they go out (`src/workspace/outbox.rs`). Here are the commands, and the warning
---- before something that is queued is left behind.
+--- The library keeps them and decides when they go out (`src/workspace/outbox.rs`). Here are the commands.
 local M = {}
-
-local api = vim.api
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -24,6 +21,13 @@ function M.open(buf, action, register)
   if buf then
     require("flemma.queue.window").open(buf, action or "edit", register)
   end
+end
+
+--- Says who holds the conversation, where another editor does.
+---@param buf integer
+function M.refuse(buf)
+  -- Nothing can be queued there, and the library says why.
+  native("queue", buf, "", false)
 end
 
 --- Queues words.
@@ -74,60 +78,12 @@ function M.unqueue(place)
     require("flemma.notify").say(vim.log.levels.ERROR, message)
     return
   end
-  local text = native("unqueue", buf, number)
+  local text, id = native("unqueue", buf, number)
   if text then
-    require("flemma.queue.window").keep(buf, text)
+    require("flemma.queue.window").taken_back(buf, text, id)
     say("taken back; `:Flemma queue` opens it")
   end
 end
-
---- What would be left behind with a buffer.
----@param buf integer
----@return string?
-local function left_behind(buf)
-  local count = #(native("queued", buf) or {})
-  if count > 0 then
-    return count == 1 and "a queued message was not sent" or ("%d queued messages were not sent"):format(count)
-  elseif require("flemma.queue.window").has_draft(buf) then
-    return "a message in the input window was not queued"
-  end
-end
-
---- Neovim is asked to close a window, perhaps the last one. A conversation with something queued counts as changed for as long
---- as that takes, so that Neovim refuses as it does for unsaved text.
-local function guard_quit()
-  local marked, why = {}, nil
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    local reason = require("flemma.buffer").is_attached(buf) and left_behind(buf)
-    if reason then
-      why = why or ("%s (%s); `:q!` leaves anyway"):format(reason, vim.fs.basename(api.nvim_buf_get_name(buf)))
-      if not vim.bo[buf].modified then
-        vim.bo[buf].modified = true
-        marked[buf] = api.nvim_buf_get_changedtick(buf)
-      end
-    end
-  end
-  if not why then
-    return
-  end
-  local windows = #api.nvim_list_wins()
-  vim.schedule(function()
-    for buf, tick in pairs(marked) do
-      if api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf) == tick then
-        vim.bo[buf].modified = false
-      end
-    end
-    if #api.nvim_list_wins() == windows then
-      require("flemma.notify").say(vim.log.levels.WARN, why)
-    end
-  end)
-end
-
-api.nvim_create_autocmd("QuitPre", {
-  group = api.nvim_create_augroup("flemma.queue", { clear = true }),
-  desc = "Flemma: warn before queued messages are left behind",
-  callback = guard_quit,
-})
 
 --- The buffer is no longer a conversation.
 ---@param buf integer

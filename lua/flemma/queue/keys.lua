@@ -34,8 +34,11 @@ local set = {}
 ---@param key string
 ---@return string
 local function keys(buf, key)
-  local is_locked = require("flemma.lock").is_locked(buf)
-  if not is_locked or vim.fn.reg_executing() ~= "" then
+  local lock = require("flemma.lock")
+  if lock.is_observer(buf) and actions[key] ~= "take_back" then
+    return ("<Cmd>lua require('flemma.queue').refuse(%d)<CR>"):format(buf)
+  end
+  if not lock.is_locked(buf) or vim.fn.reg_executing() ~= "" then
     return key
   end
   local action = actions[key]
@@ -96,15 +99,16 @@ function M.opens_with_i(buf)
   return set[buf] ~= nil and set[buf].i ~= nil
 end
 
---- How the user changes what is queued, for the note above it.
+--- How the user changes what is queued, for the note above it, and how they go on with a draft.
 ---@param buf integer
----@return string
+---@return string queued
+---@return string draft
 function M.hint(buf)
   local ours = set[buf]
   if ours and ours.i and ours.u then
-    return "(i: change, o: another, u: take back)"
+    return "(i: change, o: another, u: take back)", "(i: go on)"
   end
-  return "(:Flemma queue, :Flemma unqueue)"
+  return "(:Flemma queue, :Flemma unqueue)", "(:Flemma queue)"
 end
 
 return M

@@ -3,6 +3,9 @@ local M = {}
 
 local api = vim.api
 
+-- There is nothing to warn about before something is drawn here.
+require("flemma.queue.leaving")
+
 local namespace = api.nvim_create_namespace("flemma.queue")
 
 --- The mark below the last line of each buffer in which something is queued.
@@ -93,8 +96,13 @@ function M.draw(buf)
   if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
     return
   end
-  local hint = require("flemma.queue.keys").hint(buf)
-  local lines = require("flemma.native").call("outbox", buf, require("flemma.ui").text_width(buf), hint) or {}
+  local window, width = require("flemma.queue.window"), require("flemma.ui").text_width(buf)
+  window.follow(buf)
+  local hint, draft_hint = require("flemma.queue.keys").hint(buf)
+  if window.is_open(buf) then
+    draft_hint = nil
+  end
+  local lines = require("flemma.native").call("outbox", buf, width, hint, draft_hint) or {}
   if #lines == 0 then
     if marks[buf] then
       M.forget(buf)

@@ -1,58 +1,20 @@
 --- The input window: a float at the bottom of a conversation's window, in which the user writes a message for later.
 ---
---- Its buffer is an ordinary one that is written to no file: `:write` queues the message. What was not queued stays in the
---- buffer, which is hidden with the window, and is there when the window is opened again. The library keeps it on the disk too,
---- for the next session: it is told at every pause, and not with every key.
+--- Its buffer is an ordinary one that is written to no file: `:write` queues the message, if the user asks for it
+--- (`flemma.queue.writes`). What was not queued stays in the buffer, which is hidden with the window, and is there when the
+--- window is opened again. The library keeps it on the disk too, for the next session: it is told at every pause, and not with
+--- every key. A change of a queued message is kept with that message, which does not go out until the change is queued.
 local M = {}
 
 local api = vim.api
 
----@class flemma.Draft
----@field buf integer the conversation
----@field draft integer the buffer of the window
----@field win? integer
----@field id? integer the queued message that is being changed
----@field original? string what it said
+local contents = require("flemma.queue.contents")
+
 ---@type table<integer, flemma.Draft> by conversation
 local drafts = {}
 
 local function native(...)
   return require("flemma.native").call(...)
-end
-
----@param draft integer
----@return string
-local function text_of(draft)
-  return table.concat(api.nvim_buf_get_lines(draft, 0, -1, false), "\n")
-end
-
----@param state flemma.Draft?
----@return boolean
-local function has_text(state)
-  return state ~= nil and api.nvim_buf_is_valid(state.draft) and text_of(state.draft):find("%S") ~= nil
-end
-
---- Keeps what is written, unless the conversation is closed.
----@param state flemma.Draft
-local function keep_on_disk(state)
-  if api.nvim_buf_is_valid(state.draft) and require("flemma.buffer").is_attached(state.buf) then
-    local text = text_of(state.draft)
-    -- A queued message that was not changed is kept as such.
-    native("keep_draft", state.buf, text ~= state.original and text or "")
-  end
-end
-
---- Replaces the text of the window without a step of undo: what was there before is not what the user would undo to.
----@param state flemma.Draft
----@param text string
-local function set_text(state, text)
-  local bo = vim.bo[state.draft]
-  local undolevels = bo.undolevels
-  bo.undolevels = -1
-  api.nvim_buf_set_lines(state.draft, 0, -1, false, vim.split(text, "\n", { plain = true }))
-  bo.undolevels = undolevels
-  bo.modified = false
-  keep_on_disk(state)
 end
 
 --- The window that shows the conversation: the current one, or the first.
@@ -128,18 +90,21 @@ function M.covers(buf)
   return api.nvim_win_get_height(win) + 1, api.nvim_win_get_config(win).win
 end
 
---- The window was closed. A message that was not changed is released; other text stays as a draft.
+--- The window was closed. A message that was not changed is released. Other text stays as a draft.
 ---@param state flemma.Draft
 local function closed(state)
   state.win = nil
-  if not state.id then
-    return
+  contents.keep(state)
+  if contents.is_queued(state) then
+    if not native("release_queued", state.buf, state.id) then
+      contents.clear(state)
+    end
+  else
+    state.id = nil
   end
-  native("release_queued", state.buf, state.id)
-  if api.nvim_buf_is_valid(state.draft) and text_of(state.draft) == state.original then
-    state.id, state.original = nil, nil
-    set_text(state, "")
-  end
+  vim.schedule(function()
+    require("flemma.queue.view").draw(state.buf)
+  end)
 end
 
 ---@param state flemma.Draft
@@ -161,7 +126,7 @@ end
 --- Queues what is in the window, and closes it.
 ---@param state flemma.Draft
 local function submit(state)
-  local text = text_of(state.draft)
+  local text = contents.of(state.draft)
   if not api.nvim_buf_is_loaded(state.buf) or not require("flemma.buffer").is_attached(state.buf) then
     local message = "the conversation is not open any more; your text stays in this buffer"
     require("flemma.notify").say(vim.log.levels.ERROR, message)
@@ -173,8 +138,7 @@ local function submit(state)
   elseif text:find("%S") and not native("queue", state.buf, text, false) then
     return
   end
-  state.id, state.original = nil, nil
-  set_text(state, "")
+  contents.clear(state)
   -- `:wq` closes the window itself.
   vim.schedule(function()
     close(state)
@@ -186,10 +150,11 @@ end
 ---@param buf integer
 ---@return flemma.Draft
 local function create(buf)
-  local draft = api.nvim_create_buf(false, false)
+  local draft = require("flemma.scratch").create({ is_named = true })
   local state = { buf = buf, draft = draft }
   drafts[buf] = state
-  pcall(api.nvim_buf_set_name, draft, ("flemma://queue/%d"):format(buf))
+  local name = ("flemma://queue/%d"):format(buf)
+  pcall(api.nvim_buf_set_name, draft, name)
   local bo = vim.bo[draft]
   bo.buftype, bo.bufhidden, bo.swapfile = "acwrite", "hide", false
   bo.filetype = "flemma_queue"
@@ -198,12 +163,17 @@ local function create(buf)
   end
   pcall(vim.treesitter.start, draft, "markdown")
   local group = api.nvim_create_augroup("flemma.queue." .. buf, { clear = true })
+  require("flemma.queue.writes").follow(draft, group)
+  contents.follow_name(state, group, name, fit)
+  -- Only under its own name: `:write file` is Neovim's.
   api.nvim_create_autocmd("BufWriteCmd", {
     group = group,
-    buffer = draft,
+    pattern = name,
     desc = "Flemma: queue the message",
     callback = function()
-      submit(state)
+      if require("flemma.queue.writes").is_own(draft) then
+        submit(state)
+      end
     end,
   })
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
@@ -219,16 +189,7 @@ local function create(buf)
     buffer = draft,
     desc = "Flemma: keep what is written for the next session",
     callback = function()
-      keep_on_disk(state)
-    end,
-  })
-  -- `:wall` in another window must not queue a draft.
-  api.nvim_create_autocmd({ "BufEnter", "BufLeave" }, {
-    group = group,
-    buffer = draft,
-    desc = "Flemma: a draft counts as unsaved only where it is being written",
-    callback = function(args)
-      vim.bo[draft].modified = args.event == "BufEnter" and has_text(state)
+      contents.keep(state)
     end,
   })
   api.nvim_create_autocmd("WinClosed", {
@@ -252,42 +213,25 @@ local function create(buf)
       fit(state)
     end,
   })
-  local function map(mode, key)
+  local function map(mode, key, desc, run)
     if key then
-      vim.keymap.set(mode, key, function()
-        submit(state)
-      end, { buffer = draft, desc = "Flemma: queue the message" })
+      vim.keymap.set(mode, key, run, { buffer = draft, desc = desc })
     end
   end
-  map("n", "<CR>")
+  local function queue()
+    submit(state)
+  end
+  map("n", "<CR>", "Flemma: queue the message", queue)
+  map("n", "ZZ", "Flemma: queue the message", queue)
   local options = require("flemma.options").get()
   if options and options.keymaps.enabled then
-    map("n", options.keymaps.normal.send)
-    map("i", options.keymaps.insert.send)
+    map("n", options.keymaps.normal.send, "Flemma: queue the message", queue)
+    map("i", options.keymaps.insert.send, "Flemma: queue the message", queue)
+    map("n", options.keymaps.normal.cancel, "Flemma: stop the reply and the tools", function()
+      require("flemma.core").cancel(buf)
+    end)
   end
   return state
-end
-
---- Puts the message that is to be changed into an empty window: the last one that is queued.
----@param state flemma.Draft
-local function load_last(state)
-  local ids = native("queued", state.buf) or {}
-  local id = ids[#ids]
-  local text = id and native("hold_queued", state.buf, id)
-  if text then
-    state.id, state.original = id, text
-    set_text(state, text)
-  end
-end
-
---- The draft changes a queued message: it is held again, or was sent meanwhile.
----@param state flemma.Draft
-local function resume(state)
-  if state.id and not native("hold_queued", state.buf, state.id) then
-    state.id, state.original = nil, nil
-    local message = "the message that you were changing was sent; this text would be another one"
-    require("flemma.notify").say(vim.log.levels.INFO, message)
-  end
 end
 
 --- Opens the window, or goes to it. It has the draft; without one, the last message that is queued, if that is to be changed.
@@ -295,8 +239,18 @@ end
 ---@param action "edit"|"new"|"paste"
 ---@param register? string what is pasted
 function M.open(buf, action, register)
+  local name = register ~= nil and register ~= "" and register or '"'
+  if action == "paste" and #(vim.fn.getreg(name, 1, true)) == 0 then
+    require("flemma.notify").say(vim.log.levels.INFO, ("there is nothing in the register `%s`"):format(name))
+    return
+  end
   local state = drafts[buf]
   if not state or not api.nvim_buf_is_valid(state.draft) then
+    state = create(buf)
+  end
+  if not api.nvim_buf_is_loaded(state.draft) then
+    -- `:bdelete` takes the options away too. The library has the text.
+    api.nvim_buf_delete(state.draft, { force = true })
     state = create(buf)
   end
   if not state.win or not api.nvim_win_is_valid(state.win) then
@@ -304,22 +258,24 @@ function M.open(buf, action, register)
     if not host then
       return
     end
-    local kept = not has_text(state) and native("draft", buf) or ""
+    local kept = not contents.has_any(state) and native("draft", buf) or ""
     if kept ~= "" then
       -- From an earlier session.
-      state.id, state.original = nil, nil
-      set_text(state, kept)
-    elseif has_text(state) then
-      resume(state)
+      state.id = nil
+      contents.set(state, kept)
+      state.opened = kept
+    elseif contents.has_any(state) then
+      contents.resume(state)
     else
-      state.id, state.original = nil, nil
+      state.id, state.opened = nil, nil
       if action == "edit" then
-        load_last(state)
+        contents.load_last(state)
       end
     end
     state.win = api.nvim_open_win(state.draft, true, layout(state, host))
     local wo = vim.wo[state.win]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
+    require("flemma.queue.view").draw(buf)
     require("flemma.queue.view").reveal(buf)
   else
     api.nvim_set_current_win(state.win)
@@ -327,7 +283,7 @@ function M.open(buf, action, register)
   local last = api.nvim_buf_line_count(state.draft)
   api.nvim_win_set_cursor(state.win, { last, #api.nvim_buf_get_lines(state.draft, last - 1, last, false)[1] })
   if action == "paste" then
-    vim.cmd.normal({ args = { '"' .. (register ~= "" and register or '"') .. "p" }, bang = true })
+    pcall(vim.cmd.normal, { args = { '"' .. name .. "p" }, bang = true })
   else
     vim.cmd.startinsert({ bang = true })
   end
@@ -341,15 +297,59 @@ function M.keep(buf, text)
   if not state or not api.nvim_buf_is_valid(state.draft) then
     state = create(buf)
   end
-  if has_text(state) then
+  if contents.has_any(state) then
     local count = api.nvim_buf_line_count(state.draft)
     api.nvim_buf_set_lines(state.draft, count, count, false, vim.split("\n" .. text, "\n", { plain = true }))
   else
-    state.id, state.original = nil, nil
-    set_text(state, text)
+    state.id = nil
+    contents.set(state, text)
   end
-  keep_on_disk(state)
+  contents.keep(state)
   fit(state)
+  require("flemma.queue.view").draw(buf)
+end
+
+--- A queued message was taken back. Its text becomes the draft, unless the window already has it, perhaps changed.
+---@param buf integer
+---@param text string
+---@param id integer
+function M.taken_back(buf, text, id)
+  local state = drafts[buf]
+  if state and state.id == id and contents.has_any(state) then
+    state.id = nil
+    contents.keep(state)
+    fit(state)
+    require("flemma.queue.view").draw(buf)
+  else
+    M.keep(buf, text)
+  end
+end
+
+--- What is queued has changed. A message that went into the conversation with the change that the window has is not there any
+--- more.
+---@param buf integer
+function M.follow(buf)
+  local state = drafts[buf]
+  if state and not state.win and state.id and not contents.is_queued(state) then
+    contents.clear(state)
+  end
+end
+
+--- Whether the window is open.
+---@param buf integer
+---@return boolean
+function M.is_open(buf)
+  local win = drafts[buf] and drafts[buf].win
+  return win ~= nil and api.nvim_win_is_valid(win)
+end
+
+--- The window in which a command about the conversation looks at the cursor: the one below the input window, or the current one.
+---@return integer
+function M.host()
+  local state = M.conversation_of(api.nvim_get_current_buf())
+  local win = state and drafts[state].win
+  local host = win and api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).win
+  return host and api.nvim_win_is_valid(host) and host or 0
 end
 
 --- The conversation for which a message is written in a buffer.
@@ -367,24 +367,31 @@ end
 ---@param buf integer
 ---@return boolean
 function M.has_draft(buf)
-  return has_text(drafts[buf])
+  return contents.has_any(drafts[buf])
 end
 
---- The buffer is no longer a conversation. A draft stays where the user finds it.
+--- The buffer is no longer a conversation. A draft that is kept on the disk is there again with the conversation; any other one
+--- stays where the user finds it.
 ---@param buf integer
 function M.forget(buf)
   local state = drafts[buf]
-  if not state or has_text(state) then
+  if not state then
+    return
+  elseif contents.has_any(state) and state.kept ~= contents.of(state.draft) then
+    state.id = nil
     return
   end
   drafts[buf] = nil
   pcall(api.nvim_del_augroup_by_name, "flemma.queue." .. buf)
-  if state.win and api.nvim_win_is_valid(state.win) then
-    pcall(api.nvim_win_close, state.win, true)
-  end
-  if api.nvim_buf_is_valid(state.draft) then
-    pcall(api.nvim_buf_delete, state.draft, { force = true })
-  end
+  -- No buffer can be deleted while another one is being unloaded.
+  vim.schedule(function()
+    if state.win and api.nvim_win_is_valid(state.win) then
+      pcall(api.nvim_win_close, state.win, true)
+    end
+    if api.nvim_buf_is_valid(state.draft) then
+      pcall(api.nvim_buf_delete, state.draft, { force = true })
+    end
+  end)
 end
 
 return M

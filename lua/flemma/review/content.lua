@@ -85,7 +85,7 @@ end
 ---@param form flemma.Form
 function M.patch(buf, content, form)
   local before = api.nvim_buf_get_lines(buf, 0, -1, false)
-  local scratch = api.nvim_create_buf(false, true)
+  local scratch = require("flemma.scratch").create()
   M.fill(scratch, content, form)
   local after = api.nvim_buf_get_lines(scratch, 0, -1, false)
   for _, name in ipairs({ "fileformat", "bomb", "endofline" }) do

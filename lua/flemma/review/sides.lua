@@ -55,7 +55,7 @@ end
 ---@param draft? string what the user has made of it before
 ---@return integer
 function M.create(file, side, call, draft)
-  local buf = vim.api.nvim_create_buf(false, false)
+  local buf = require("flemma.scratch").create({ is_named = true })
   local bo = vim.bo[buf]
   -- What cannot be edited can still be taken with `:write`.
   bo.buftype = side == "new" and "acwrite" or "nofile"

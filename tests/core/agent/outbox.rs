@@ -29,7 +29,7 @@ impl Harness {
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.outbox.borrow().waiting().iter().map(|message| message.text.clone()).collect()
+        self.outbox.borrow().waiting().iter().map(|message| message.newest().to_owned()).collect()
     }
 
     /// The texts of the user's messages in the last request.
@@ -244,7 +244,7 @@ fn a_message_that_is_being_changed_holds_back_those_behind_it() {
     chat.says("Hi.");
     assert!(chat.text().ends_with("Hi.\n\n@You:\n"), "{}", chat.text());
     assert_eq!((chat.requests(), chat.waiting().len()), (1, 2));
-    assert!(chat.outbox.borrow_mut().change(first, "one!"));
+    assert!(chat.outbox.borrow_mut().change(first, "one!", Since::default()));
     chat.feed([Input::Outbox]);
     assert_eq!((chat.requests(), chat.said()), (2, vec!["Hello".to_owned(), "one!".to_owned()]));
     chat.says("Hi.");
@@ -290,6 +290,7 @@ enum Step {
     Change(Index),
     Unqueue(Index),
     Hold(Index),
+    Keep(Index),
     Release(Index),
     Reply(Vec<&'static str>),
     Say,
@@ -315,7 +316,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::SteerAll),
         1 => index().prop_map(Step::Change),
         1 => index().prop_map(Step::Unqueue),
-        1 => index().prop_map(Step::Hold),
+        2 => index().prop_map(Step::Hold),
+        2 => index().prop_map(Step::Keep),
         2 => index().prop_map(Step::Release),
         4 => proptest::collection::vec(tools, 1..4).prop_map(Step::Reply),
         3 => Just(Step::Say),
@@ -360,7 +362,7 @@ impl Writer {
         let waiting = outbox.waiting();
         (!waiting.is_empty()).then(|| {
             let message = index.get(waiting);
-            (message.id, message.text.clone())
+            (message.id, message.newest().to_owned())
         })
     }
 
@@ -384,7 +386,7 @@ impl Writer {
             Step::Change(index) => {
                 let Some((id, old)) = self.pick(index) else { return };
                 let text = self.text();
-                assert!(self.chat.outbox.borrow_mut().change(id, &text));
+                assert!(self.chat.outbox.borrow_mut().change(id, &text, Since::default()));
                 self.texts.retain(|text| *text != old);
                 self.texts.push(text);
                 self.taken.push(old);
@@ -394,6 +396,7 @@ impl Writer {
                 let count = self.chat.waiting().len();
                 if count > 0 {
                     let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap();
+                    let text = text.newest().to_owned();
                     self.texts.retain(|other| *other != text);
                     self.taken.push(text);
                     // Those behind it may have waited for it.
@@ -402,7 +405,21 @@ impl Writer {
             }
             Step::Hold(index) => {
                 if let Some((id, text)) = self.pick(index) {
-                    assert_eq!(self.chat.outbox.borrow_mut().hold(id), Some(text));
+                    let held = self.chat.outbox.borrow_mut().hold(id).unwrap();
+                    assert_eq!(held.newest(), text);
+                }
+            }
+            // What is written in the open window and not queued. Neither text goes out before the user says so.
+            Step::Keep(index) => {
+                let Some((id, old)) = self.pick(index) else { return };
+                let is_open = self.chat.outbox.borrow().waiting().iter().any(|it| it.id == id && it.is_open);
+                if is_open {
+                    let text = self.text();
+                    let is_news = self.chat.outbox.borrow_mut().keep_change(id, &text, Since::default());
+                    assert_eq!(is_news, Some(true));
+                    self.texts.retain(|text| *text != old);
+                    self.texts.push(text);
+                    self.taken.push(old);
                 }
             }
             Step::Release(index) => {
@@ -512,7 +529,7 @@ impl Writer {
             }
         }
         if !self.chat.session.is_busy() && self.chat.open_calls().is_empty() {
-            let held = self.chat.outbox.borrow().waiting().iter().any(|message| message.is_held);
+            let held = self.chat.outbox.borrow().waiting().iter().any(flemma::workspace::QueuedMessage::is_held);
             let tail = self.chat.with_document(|document, text| document.tail(text));
             let may_wait = held || tail == flemma::chat::Tail::Results;
             assert!(may_wait || waiting.is_empty(), "{waiting:?} waits for nothing after\n{text}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::Urgency;
+use flemma::workspace::{OutboxHints, Urgency};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, commands, held, prose};
@@ -30,7 +30,8 @@ impl Harness {
 
     /// The lines below the text.
     fn below(&self, width: usize) -> Vec<String> {
-        let lines = self.workspace.outbox_view(&self.conversation(), width, "(keys)");
+        let hints = OutboxHints { queued: "(keys)", draft: Some("(open)") };
+        let lines = self.workspace.outbox_view(&self.conversation(), width, hints);
         lines.iter().map(|line| line.iter().map(|chunk| chunk.text.as_str()).collect()).collect()
     }
 
@@ -178,10 +179,10 @@ fn a_message_can_be_taken_back_and_changed() {
     assert!(!chat.queue(" \n"));
     let buffer = chat.current();
     assert_eq!(chat.workspace.unqueue(buffer, Some(4)), None);
-    assert_eq!(chat.workspace.unqueue(buffer, Some(1)).as_deref(), Some("one"));
-    assert_eq!(chat.workspace.unqueue(buffer, None).as_deref(), Some("three"));
+    assert_eq!(chat.workspace.unqueue(buffer, Some(1)).unwrap().text, "one");
+    assert_eq!(chat.workspace.unqueue(buffer, None).unwrap().text, "three");
     let id = chat.workspace.queued(buffer)[0].id;
-    assert_eq!(chat.workspace.hold_queued(buffer, id).as_deref(), Some("two"));
+    assert_eq!(chat.workspace.hold_queued(buffer, id).unwrap().text, "two");
     assert_eq!(chat.below(80)[0], "Queued: it waits while you change it  (keys)");
     gate.open();
     chat.drain_until("the end", |chat| !chat.conversation().is_busy());
@@ -347,8 +348,8 @@ fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
     chat.go();
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     chat.queue("mine");
-    chat.workspace.keep_draft(chat.current(), "half a thou");
-    chat.workspace.keep_draft(chat.current(), "half a thought\n");
+    chat.workspace.keep_draft(chat.current(), "half a thou", None);
+    chat.workspace.keep_draft(chat.current(), "half a thought\n", None);
     chat.wait_for_draft("half a thought\n");
     assert_eq!(chat.kept(), ["mine"]);
     let chat = chat.kill("@You:\nHello\n", Value::Null, [prose("Hi.")]);
@@ -357,7 +358,7 @@ fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
     assert_eq!(chat.workspace.draft(chat.current()), "half a thought\n");
     assert!(!chat.text().contains("half a thought"), "{}", chat.text());
     // It is queued, or thrown away: then nothing is left of it.
-    chat.workspace.keep_draft(chat.current(), " \n");
+    chat.workspace.keep_draft(chat.current(), " \n", None);
     chat.wait_for_draft("");
     assert_eq!(chat.workspace.draft(chat.current()), "");
 }
