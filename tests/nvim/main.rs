@@ -50,6 +50,8 @@ mod open_files;
 mod pace;
 mod pending;
 mod queue;
+mod queue_random;
+mod queue_window;
 mod recovered;
 mod references;
 mod registration;

@@ -103,7 +103,7 @@ api.nvim_create_autocmd("ExitPre", {
     end
     refused = { why = why, at = vim.uv.now() }
     refuse()
-    local advice = is_known and "`:qa!` leaves anyway" or "the same again leaves anyway"
+    local advice = is_known and "`:qa!` leaves anyway" or "repeat it to leave"
     vim.schedule(function()
       require("flemma.notify").say(vim.log.levels.WARN, ("%s; %s"):format(why, advice))
     end)
