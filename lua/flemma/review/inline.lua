@@ -33,7 +33,7 @@ local Inline = {}
 Inline.__index = Inline
 
 --- The keys, short enough for the command line of a screen of 80 columns.
-local HINT = "gA approve  gX reject  do/dp leave/take  gK edit  q leave"
+local HINT = "gA approve, gX reject, do/dp leave/take, gK edit, q leave"
 
 ---@param level integer
 ---@param message string

@@ -168,7 +168,7 @@ fn what_was_left_out_stays_so_when_the_file_changes() {
 fn the_card_says_that_a_hunk_was_left_out() {
     let mut chat = three_hunks();
     open(&mut chat);
-    let hint = "gA approve  gX reject  do/dp leave/take  gK edit  q leave";
+    let hint = "gA approve, gX reject, do/dp leave/take, gK edit, q leave";
     chat.nvim.wait_for_screen(hint);
     chat.nvim.input("]cdogA");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
