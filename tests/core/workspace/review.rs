@@ -353,7 +353,7 @@ fn what_somebody_else_changed_is_not_told_as_left_out() {
     let chat = asked(&[("a.txt", &old)], [("write", write("a.txt", &new))]);
     chat.wait_for_diff(0, "+five");
     // Another program changes line 21 while the user looks, and the user keeps that.
-    chat.put("a.txt", &old.replace("21\n", "theirs\n"));
+    chat.put("a.txt", old.replace("21\n", "theirs\n"));
     let reviewed = chat.review("call_0").unwrap();
     let mine = new.replace("21\n", "theirs\n");
     assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Content(mine.clone().into_bytes())]), Ok(()));
