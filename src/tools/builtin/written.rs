@@ -16,7 +16,7 @@ const MAX_LINES: usize = 60;
 const OF_THE_PROPOSED: &str = "Of the proposed ";
 const LEFT_OUT: &str = "left out";
 
-/// The most bytes of a line of it, and to how many cells a longer one is cut.
+/// The most bytes of a line of a diff in a result, and to how many cells a longer one is cut.
 const MAX_LINE: usize = 2000;
 const SHORT_LINE: usize = 400;
 
