@@ -2,7 +2,7 @@
 //!
 //! A line that changed is compared with the one whose place it takes ([`pair`]). Where it is too long, what both have in common is
 //! left out first, so the `-` line and the `+` line never end in `…` before their first difference. Characters that differ and look
-//! the same are named ([`Naming::All`]).
+//! the same are named (`Naming::All`).
 
 use std::{borrow::Cow, ops::Range, time::Duration};
 

@@ -91,7 +91,7 @@ fn edited(step: &Step<'_>) -> String {
     text
 }
 
-/// How many of how many changes were left out according to the result of a call ([`outcome`]); `None` if it does not say.
+/// How many of how many changes were left out according to the result of a call (`outcome`); `None` if it does not say.
 pub fn left_out(result: &str) -> Option<(usize, usize)> {
     let (mut left, mut all) = (0, 0);
     // The lines of a diff begin with a sign.
