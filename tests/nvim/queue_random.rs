@@ -25,6 +25,7 @@ const LOOK: &str = "local chat = vim.fn.bufnr('notes.chat')
       chat = text(chat),
       draft = table.concat(drafts, '\\n'),
       queued = table.concat(below, ' '),
+      count = #require('flemma.native').call('queued', chat),
       is_open = vim.bo.filetype == 'flemma_queue',
       is_locked = require('flemma.lock').is_locked(chat),
     }";
@@ -47,7 +48,7 @@ struct User {
 
 impl User {
     fn new(seed: u64) -> Self {
-        let gates: Vec<Gate> = (0..60).map(|_| Gate::new()).collect();
+        let gates: Vec<Gate> = (0..120).map(|_| Gate::new()).collect();
         let mut chat = Chat::start(&Setup::default(), gates.iter().map(held));
         chat.nvim.input("<C-]>");
         chat.nvim.wait_for("the words", |nvim| nvim.text().contains("first words"));
@@ -91,6 +92,8 @@ impl User {
         let before = self.look();
         let is_locked = before["is_locked"] == json!(true);
         let has_draft = !before["draft"].as_str().unwrap().trim().is_empty();
+        let is_changing =
+            before["count"] == json!(1) && self.texts_in(&before["draft"]).is_subset(&self.texts_in(&before["queued"]));
         let choice = self.choose(12);
         self.log.push(format!("{choice}{}", if is_locked { " at work" } else { "" }));
         match choice {
@@ -121,10 +124,12 @@ impl User {
                     _ => self.press(":silent wall<CR>"),
                 }
             }
-            6 if !has_draft => self.press(":silent Flemma unqueue<CR>"),
+            // Otherwise it would become longer than what is shown of a message.
+            6 if !has_draft || is_changing => self.press(":silent Flemma unqueue<CR>"),
             7 => self.press(":silent wall<CR>"),
             8 if is_locked => {
-                self.press("<C-c>");
+                // An interrupt may take the keys behind it with it.
+                self.chat.nvim.input("<C-c>");
                 self.chat.nvim.wait_for("the end", |nvim| nvim.lua(LOOK, &[])["is_locked"] == false);
             }
             9 | 10 => {
@@ -174,9 +179,9 @@ impl User {
 
 #[test]
 fn each_text_is_sent_at_most_once_and_only_if_queued() {
-    for seed in [0x9E37_79B9, 0x85EB_CA6B, 0xC2B2_AE35] {
+    for seed in [0x9E37_79B9, 0x85EB_CA6B, 0xC2B2_AE35, 0x27D4_EB2F] {
         let mut user = User::new(seed);
-        for _ in 0..40 {
+        for _ in 0..100 {
             user.step();
             user.check();
         }
