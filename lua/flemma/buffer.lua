@@ -367,8 +367,12 @@ end
 --- Detaches from a buffer that is no longer a conversation, because its filetype has changed.
 ---@param buf integer
 function M.release(buf)
-  -- `:filetype detect` and `:doautocmd BufRead` may set the same filetype again.
-  if not attached[buf] or vim.bo[buf].filetype == "chat" then
+  if not attached[buf] then
+    return
+  end
+  local is_chat = vim.bo[buf].filetype == "chat"
+  if is_chat and require("flemma.lock").is_locked(buf) then
+    -- `:filetype detect` and `:doautocmd BufRead` set the same filetype again, which stops nothing.
     return
   end
   if require("flemma.lock").is_locked(buf) then
@@ -379,7 +383,9 @@ function M.release(buf)
     )
   end
   forget(buf, false)
-  vim.bo[buf].modeline = vim.go.modeline
+  if not is_chat then
+    vim.bo[buf].modeline = vim.go.modeline
+  end
   require("flemma.ui").release(buf)
   require("flemma.folds").release(buf)
 end

@@ -173,6 +173,10 @@ local function update(buf)
   state.is_stale = false
   local list = native("stale_folds", buf, level() or 0)
   local groups = list and windows.read(list) or {}
+  if #groups > 0 and groups[#groups].last > api.nvim_buf_line_count(buf) then
+    -- The buffer is being read again. Its folds are made when that is done.
+    return
+  end
   local is_thorough = not require("flemma.lock").is_locked(buf)
   each_window(buf, function(win, window)
     if #groups > 0 then
@@ -209,7 +213,7 @@ local function catch_up(buf, state)
   state.has_come_to_rest = false
   local ok, problem = pcall(update, buf)
   if not ok then
-    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem))
+    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
   end
 end
 
