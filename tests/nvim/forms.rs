@@ -531,7 +531,7 @@ fn two_windows_on_one_conversation_have_one_form() {
 }
 
 #[test]
-fn a_question_is_shown_whole_and_its_status_line_stays_one_line() {
+fn a_question_is_shown_whole_on_one_status_line() {
     let question = "Which of the two databases should I use for the sessions of the users?";
     let input =
         json!({ "question": question, "options": ["sqlite, in a file", "postgres, as the rest"], "default": null });
