@@ -394,6 +394,7 @@ end
 --- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
 --- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
+  require("flemma.saving").begin_to_leave()
   local lock = require("flemma.lock")
   local saved = {}
   for buf in pairs(attached) do
