@@ -370,12 +370,12 @@ function M.release(buf)
   if not attached[buf] then
     return
   end
-  local is_chat = vim.bo[buf].filetype == "chat"
-  if is_chat and require("flemma.lock").is_locked(buf) then
+  local is_chat, is_locked = vim.bo[buf].filetype == "chat", require("flemma.lock").is_locked(buf)
+  if is_chat and is_locked then
     -- `:filetype detect` and `:doautocmd BufRead` set the same filetype again, which stops nothing.
     return
   end
-  if require("flemma.lock").is_locked(buf) then
+  if is_locked then
     require("flemma.native").call("dispatch", buf, "cancel")
     require("flemma.notify").say(
       vim.log.levels.WARN,
@@ -394,7 +394,6 @@ end
 --- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
 --- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
-  require("flemma.saving").begin_to_leave()
   local lock = require("flemma.lock")
   local saved = {}
   for buf in pairs(attached) do

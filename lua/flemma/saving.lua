@@ -19,9 +19,6 @@ local api = vim.api
 ---@type table<integer, flemma.Saving>
 local states = {}
 
---- Whether Neovim is exiting, so that nobody would hear of the end of a write.
-local is_leaving = false
-
 local function native(...)
   return require("flemma.native").call(...)
 end
@@ -296,7 +293,8 @@ function M.auto_write(buf)
   if not state or state.released or not has_something_to_write(buf) or require("flemma.lock").is_observer(buf) then
     return
   end
-  if is_leaving then
+  if vim.v.exiting ~= vim.NIL then
+    -- Nobody would hear of the end of a write.
     M.write_now(buf)
     return
   end
@@ -387,11 +385,6 @@ function M.write_last(buf)
       tell(state, problem)
     end
   end
-end
-
---- Neovim is exiting: from now on, each write is waited for.
-function M.begin_to_leave()
-  is_leaving = true
 end
 
 --- Neovim is exiting: completes all writes in progress.

@@ -1,7 +1,8 @@
 //! The state machine of requests.
 //!
 //! [`Agent::step`] dispatches by input. Keys and ends are handled here, requests in `request.rs`, tool calls in `round.rs`, and
-//! what the user has queued in `departures.rs`. Two rules hold after every step: the buffer is locked exactly while Flemma may still write to it, and no request is sent while a call is open.
+//! what the user has queued in `departures.rs`. Two rules hold after every step: the buffer is locked exactly while Flemma may
+//! still write to it, and no request is sent while a call is open.
 //!
 //! A step sees the document as it was before its own effects. If the next decision depends on the document after them
 //! (which calls did the reply make?), the step ends with [`Effect::Review`].

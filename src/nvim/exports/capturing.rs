@@ -28,7 +28,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(())
     })?;
     // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or the text for a message
-    // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`, `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
+    // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`,
+    // `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
     exports.add("ask_about", |lua, binding, (buffer, question): (i32, Table)| {
         let about = if let Some(lines) = question.get::<Option<Vec<LuaString>>>("lines")? {
             let lines = lines.iter().map(LuaString::to_string_lossy).collect();

@@ -2,8 +2,8 @@
 //!
 //! Several threads walk in parallel, so the caller sorts the entries. Hidden files and files listed in the project's ignore
 //! files (`.gitignore`, with or without a repository, `.ignore`, git's own excludes) are left out unless all files are
-//! requested. The contents of a `.git` folder are always left out, unless the walk starts there, and so are Flemma's own files. Files that the user denies
-//! reading, or that an agent does not permit, are left out and counted. Links are not followed, so there are no loops.
+//! requested. The contents of a `.git` folder are always left out, unless the walk starts there, and so are Flemma's own files.
+//! Files that the user denies reading, or that an agent does not permit, are left out and counted. Links are not followed, so there are no loops.
 
 use std::{
     io,
