@@ -126,6 +126,14 @@ impl History {
         self.made().filter(|change| change.call().is_some() && standing.contains(&change.id)).collect()
     }
 
+    /// What calls of a tool with this input (its digest) have left in files, as far as that stands.
+    #[must_use]
+    pub fn left_by(&self, tool: &str, input: &str) -> BTreeMap<PathBuf, FileState> {
+        let standing = self.standing_of_calls().into_iter();
+        let own = standing.filter(|change| key_of(change).is_some_and(|(_, by, from)| (by, from) == (tool, input)));
+        own.map(|change| (change.path.clone(), change.new.clone())).collect()
+    }
+
     /// What taking changes back does, file by file, the latest change first.
     ///
     /// # Errors
@@ -137,8 +145,14 @@ impl History {
         let standing = self.standing_of_calls();
         let selected: Vec<&Change> = match wanted {
             Wanted::Last => {
-                let run = standing.last().map(|change| run_of(change));
-                standing.iter().filter(|change| Some(run_of(change)) == run).copied().collect()
+                // A call that was interrupted, and run again, is one call.
+                let last = standing.last().and_then(|change| Some((key_of(change)?, run_of(change)?)));
+                let is_of_call = |change: &&Change| key_of(change) == last.map(|(key, _)| key);
+                let of_call = standing.iter().rev().take_while(|change| is_of_call(change)).count();
+                let is_last = |(place, change): &(usize, &&Change)| {
+                    *place >= standing.len() - of_call || run_of(change) == last.map(|(_, run)| run)
+                };
+                standing.iter().enumerate().filter(is_last).map(|(_, change)| *change).collect()
             }
             Wanted::Call(id) => {
                 let last = standing.iter().rfind(|change| change.call() == Some(id)).map(|change| key_of(change));

@@ -88,7 +88,8 @@ impl<'a> Renaming<'a> {
         let wanted = if is_moved { Target { name: self.new.as_str().to_owned(), ..target } } else { target };
         let from = if page == self.old { self.new } else { page };
         let again = self.after.target(from, link.kind, &written);
-        let leads_there = again.is_some_and(|again| (&again.name, again.is_page) == (&wanted.name, wanted.is_page));
+        // What led to no page of this name may find it.
+        let leads_there = again.is_some_and(|again| again.name == wanted.name && (again.is_page || !wanted.is_page));
         if leads_there && !(is_moved && wanted.form == Form::Whole) {
             return None;
         }

@@ -105,7 +105,7 @@ pub use path_params::{NamedPath, PathKind, PathParams, named_paths};
 pub use permitted::{Access, AgentBase, Bounds, PathName, Permitted, PermittedView};
 pub use presets::{Policy, Preset, Presets};
 pub use proposal::{Content, FileChange, Proposal, Revision};
-pub use recorder::{Recorder, Upcoming};
+pub use recorder::{LeftBefore, Recorder, Upcoming};
 pub use registry::{Registered, Registry};
 pub use retention::RetentionRules;
 pub use review::Review;

@@ -1,6 +1,7 @@
 //! What tools do to files is recorded, so that it can be taken back.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
@@ -18,6 +19,9 @@ pub struct Upcoming<'a> {
     pub folders: &'a [PathBuf],
 }
 
+/// What earlier calls have left in files, by their paths with links resolved.
+pub type LeftBefore = BTreeMap<PathBuf, FileState>;
+
 /// Keeps what files were before tools change them. It may wait for the disk.
 pub trait Recorder: Send + Sync {
     /// A file is about to be changed. What it is now is safe on the disk when this returns, and so is the record of the
@@ -29,4 +33,8 @@ pub trait Recorder: Send + Sync {
 
     /// A change was made, or was not made. Not called if that is not known.
     fn end(&self, id: &ChangeId, is_made: bool);
+
+    /// What calls of the same tool with the same input have left in files before, as far as that was not taken back. A call that was
+    /// interrupted finds out with it what is left to do.
+    fn left_before(&self) -> LeftBefore;
 }

@@ -27,6 +27,7 @@ pub(super) fn note_written(path: &Path) {
 /// A file was moved.
 pub(super) fn note_moved(from: &Path, to: &Path) {
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    written.files.remove(from);
     written.files.insert(to.to_owned());
     written.moved.push((from.to_owned(), to.to_owned()));
 }

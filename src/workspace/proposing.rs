@@ -17,7 +17,7 @@ use crate::{
     chat::{OpenCall, Status},
     journal::{CallKey, Role},
     model::{CallId, ModelError, ToolInput, UserError},
-    tools::{Definition, Executor, NativeTool, Runner},
+    tools::{Context, Definition, Executor, NativeTool, Runner},
 };
 
 impl Workspace {
@@ -145,11 +145,13 @@ impl Workspace {
         let definition = self.toolbox().get(&call.name)?;
         let tool = self.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone))?;
         let ToolInput::Json(input) = call.input.clone() else { return None };
+        // What an earlier run of the call has left counts.
+        let context = Context { recorder: self.recorder(conversation, call), ..self.tool_context(conversation, &definition) };
         Some(Candidate {
             key: key.clone(),
             tool,
             input,
-            context: self.tool_context(conversation, &definition),
+            context,
             known: conversation.proposals().take_known(key),
             approved: self.approved(conversation, key),
         })

@@ -8,7 +8,7 @@ use super::{Backups, Limits, LogKey, clean, log};
 use crate::{
     changes::{Cause, Change, ChangeId, Line},
     runtime::line_file::{Fence, Flush, Lock},
-    tools::{Recorder, Upcoming},
+    tools::{LeftBefore, Recorder, Upcoming},
 };
 
 /// Records the changes of one call or one command.
@@ -57,6 +57,12 @@ impl Recorder for CallRecorder {
             .map_err(|error| unkept(&error))?;
         self.backups.has_grown(added);
         Ok(Some(id))
+    }
+
+    fn left_before(&self) -> LeftBefore {
+        let Cause::Call { tool, input, .. } = &self.cause else { return LeftBefore::new() };
+        // Without the log, a call looks at the files alone.
+        self.backups.history(&self.key).map_or_else(|_| LeftBefore::new(), |(history, _)| history.left_by(tool, input))
     }
 
     fn end(&self, id: &ChangeId, is_made: bool) {

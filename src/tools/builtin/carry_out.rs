@@ -216,8 +216,13 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
             (Some(bytes), None) => target.write(bytes),
             (None, _) => target.remove(&[]),
             (Some(bytes), Some(other)) => {
-                let old = change.old.as_ref().and_then(|content| content.bytes.as_deref());
-                target.move_to(other, old.map_or(&[][..], Vec::as_slice), bytes)
+                // The move comes last: what has the new name is complete, also after a kill.
+                let has_content = change.old.as_ref().map(|old| &old.digest) == new.as_ref().map(|new| &new.digest);
+                let prepared = match has_content {
+                    true => Ok(()),
+                    false => target.write(bytes).map(|()| written.push(format!("`{}`", change.name))),
+                };
+                prepared.and_then(|()| target.move_to(other, bytes))
             }
         };
         if let Err(error) = done {

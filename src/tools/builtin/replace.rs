@@ -241,39 +241,35 @@ impl WriteTarget {
         written
     }
 
-    /// Moves the file to the place of `other`, where there is none, and gives it this content. `old` is the content that it has.
-    /// Whenever the process is killed, there is one file, under the old or the new name.
+    /// Moves the file, which has this content, to the place of `other`, where there is none. Whenever the process is killed, there is
+    /// one file, under the old or the new name.
     ///
     /// # Errors
-    /// If that fails. If the content could not be written, the file has been moved all the same.
-    pub(super) fn move_to(&self, other: &Self, old: &[u8], content: &[u8]) -> io::Result<()> {
+    /// If that fails.
+    pub(super) fn move_to(&self, other: &Self, content: &[u8]) -> io::Result<()> {
         let mode = self.existing.as_ref().map_or(0o666, Found::mode);
         let mut made = Vec::new();
         let moved = OpenFolder::create(other.folder(), &mut made).and_then(|folder| {
             let from = OpenFolder::open(self.folder())?;
-            let arrives = other.begin(&FileState::File { digest: Digest::of(old), mode }, &made)?;
+            let arrives = other.begin(&FileState::File { digest: Digest::of(content), mode }, &made)?;
             let leaves = self.begin(&FileState::Absent, &[]).inspect_err(|_| other.end(arrives.clone(), false))?;
             let moved = from.move_file(self.file_name(), &folder, other.file_name());
             other.end(arrives, moved.is_ok());
             self.end(leaves, moved.is_ok());
             moved
         });
-        match moved {
-            Ok(()) => {
-                note_moved(&self.path, &other.path);
-                if old == content { Ok(()) } else { other.put(content, Mode::Set(mode)) }
-            }
+        let moved = match moved {
             // A file cannot be moved there: for a moment there are two.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                other.put(content, Mode::Set(mode)).and_then(|()| self.remove(&[]))?;
-                note_moved(&self.path, &other.path);
-                Ok(())
+                other.put(content, Mode::Set(mode)).and_then(|()| self.remove(&[]))
             }
-            Err(error) => {
-                remove_empty(made.iter().rev());
-                Err(error)
-            }
+            moved => moved,
+        };
+        match &moved {
+            Ok(()) => note_moved(&self.path, &other.path),
+            Err(_) => remove_empty(made.iter().rev()),
         }
+        moved
     }
 
     /// Deletes the file, and then those of `folders` that are empty; innermost first. Nothing happens if there is no file.

@@ -149,6 +149,12 @@ fn links_by_the_end_of_a_name_stay_short() {
 }
 
 #[test]
+fn a_link_that_waits_for_the_new_page_stays_as_it_is() {
+    let text = "[x](B.md) [x](./B) [[B]] [[A]]";
+    assert_eq!(one("X", text, &["A"], "A", "B"), "[x](B.md) [x](./B) [[B]] [[B]]");
+}
+
+#[test]
 fn a_page_that_moves_keeps_its_relative_links() {
     let text = "[a](B.md) [b](../Q/C.md) ![i](img/x.png) [[./B]] [[B]] [own](A.md) [out](../../x.md) [up](/P/B.md)";
     let expected = "[a](../P/B.md) [b](../Q/C.md) ![i](../P/img/x.png) [[../P/B]] [[B]] [own](D.md) [out](../../x.md) [up](/P/B.md)";

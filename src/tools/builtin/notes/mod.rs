@@ -6,6 +6,7 @@
 mod changes;
 mod create_note;
 mod define;
+mod earlier_run;
 mod eval_lua;
 mod get_page_info;
 mod list_pages;

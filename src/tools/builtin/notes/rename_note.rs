@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{super::report, changes, define, space::Space};
+use super::{super::report, changes, define, earlier_run::EarlierRun, space::Space};
 use crate::{
     model::ModelError,
     notes::{Pages, rename::Renaming},
@@ -41,14 +41,24 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     if page == new_page {
         return Err(ModelError::new(format!("`{page}` has this name already.")));
     }
+    let mut earlier = EarlierRun::of_move(space, &page)?;
+    if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
+        return Err(ModelError::new(format!(
+            "`{page}` has been renamed to `{new_page}` already, by a run of this call or of one like it. Nothing is left to do."
+        )));
+    }
     let old = space.read(&page)?;
     if space.is_link(&page) {
         return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
     }
-    if space.is_taken(&new_page)? {
+    let is_taken = space.is_taken(&new_page)?;
+    // Where a file cannot be moved, it is copied first, and an earlier run may have ended then.
+    let is_copied = is_taken && earlier.has_left(space, &new_page, &old)?;
+    if is_taken && !is_copied {
         return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
     }
-    let listed = space.list("")?;
+    let mut listed = space.list("")?;
+    listed.pages.retain(|other| *other != new_page);
     let pages = Pages::new(&listed.pages);
     let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
     let (mut files, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
@@ -67,31 +77,38 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
                 continue;
             }
         };
+        let is_done = earlier.look_at(space, other, &content)?;
         if let Some(relinked) = renaming.relink(other, &content) {
-            if relinked.links > 0 && !space.may_change(other)? {
+            let changes = !is_done && relinked.links > 0;
+            if changes && !space.may_change(other)? {
                 unwritable.push(format!("`{other}`"));
                 continue;
             }
-            links += relinked.links;
             if relinked.kept > 0 {
                 kept.push(format!("`{other}`"));
             }
-            if relinked.links > 0 {
+            if changes {
+                links += relinked.links;
                 files.push(changes::change(space, other, Some(content), relinked.content, None)?);
             }
         }
     }
     let named: Vec<String> = files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
     let others = files.len();
+    let is_done = earlier.look_at(space, &page, &old)?;
     let own = renaming.relink(&page, &old);
-    links += own.as_ref().map_or(0, |own| own.links);
     if own.as_ref().is_some_and(|own| own.kept > 0) {
         kept.push(format!("`{page}`"));
     }
     let below = pages.below(&page).count();
+    let own = own.filter(|_| !is_done);
+    links += own.as_ref().map_or(0, |own| own.links);
     let new = own.map_or_else(|| old.clone(), |own| own.content);
-    // The page goes last: if something fails before, the call can be repeated.
-    files.push(changes::change(space, &page, Some(old), new, Some(&new_page))?);
+    // The page goes last: until then, the call can be repeated.
+    let moved_to = (!is_copied).then_some(&new_page);
+    let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
+    last.new = last.new.filter(|_| !is_copied);
+    files.push(last);
     let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {}", report::things(links, "link"));
     match others {
         0 => summary.push('.'),
@@ -100,6 +117,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
             summary.push_str(&format!(" in {}: {}{more}.", report::things(others, "other page"), named.join(", ")));
         }
     }
+    summary.push_str(&earlier.note());
     if below > 0 {
         summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
     }

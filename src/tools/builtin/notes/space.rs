@@ -21,7 +21,7 @@ use crate::{
     model::ModelError,
     notes::PageName,
     text::{suggest::nearest_few, truncate::format_size},
-    tools::{Access, Bounds, Context, paths},
+    tools::{Access, Bounds, Context, LeftBefore, paths},
 };
 
 /// The largest page, in bytes.
@@ -138,6 +138,11 @@ impl<'a> Space<'a> {
             return earlier_bytes(content, page.as_str());
         }
         self.read_with_metadata(page).map(|(content, _)| content)
+    }
+
+    /// What earlier runs of this call have left in files.
+    pub(super) fn left_before(&self) -> LeftBefore {
+        self.context.recorder.as_ref().map_or_else(LeftBefore::new, |recorder| recorder.left_before())
     }
 
     /// A tool in Lua has read a page, or found that there is none.

@@ -3,6 +3,7 @@
 mod kills;
 mod notes;
 mod refusals;
+mod renames;
 mod sessions;
 mod store;
 mod taking_back;
