@@ -146,7 +146,8 @@ impl Workspace {
         let tool = self.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone))?;
         let ToolInput::Json(input) = call.input.clone() else { return None };
         // What an earlier run of the call has left counts.
-        let context = Context { recorder: self.recorder(conversation, call), ..self.tool_context(conversation, &definition) };
+        let context =
+            Context { recorder: self.recorder(conversation, call), ..self.tool_context(conversation, &definition) };
         Some(Candidate {
             key: key.clone(),
             tool,

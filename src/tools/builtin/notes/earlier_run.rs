@@ -70,7 +70,10 @@ impl EarlierRun {
     pub(super) fn note(&self) -> String {
         let mut note = String::new();
         if !self.done.is_empty() {
-            note.push_str(&format!(" An earlier run of this call, which did not finish, had changed {}.", named(&self.done)));
+            note.push_str(&format!(
+                " An earlier run of this call, which did not finish, had changed {}.",
+                named(&self.done)
+            ));
         }
         if !self.changed_since.is_empty() {
             note.push_str(&format!(

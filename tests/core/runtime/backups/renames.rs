@@ -163,8 +163,7 @@ fn a_rename_that_goes_on_says_what_was_done_before() {
     let said = bench.rename("c1", &input, usize::MAX).text;
     assert!(said.starts_with("Renamed `Old` to `deep/New`, and changed 3 links in 1 other page: `Two`."), "{said}");
     assert!(said.contains("An earlier run of this call, which did not finish, had changed `One`."), "{said}");
-    let whole =
-        [("One", "[[deep/New]]"), ("Two", "[[deep/New]] and [a](deep/New.md)"), ("deep/New", "[x](../Two.md)")];
+    let whole = [("One", "[[deep/New]]"), ("Two", "[[deep/New]] and [a](deep/New.md)"), ("deep/New", "[x](../Two.md)")];
     assert_eq!(contents_of(&bench), expected(&whole));
     // Nothing is left to do, and the model is not told that there is no page.
     let said = bench.rename("c1", &input, usize::MAX).text;
