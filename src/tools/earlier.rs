@@ -17,7 +17,16 @@ use crate::model::{CallId, Digest};
 #[derive(Clone, Debug, Default)]
 pub struct Earlier {
     files: Arc<BTreeMap<PathBuf, EarlierFile>>,
+    unclear: Arc<Vec<Unclear>>,
     asked: Arc<Mutex<Asked>>,
+}
+
+/// A call of which it is not known yet what it would write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unclear {
+    /// The files that it may write; `None` if it may be any.
+    targets: Option<Vec<PathBuf>>,
+    call: CallId,
 }
 
 /// A file that a call would write.
@@ -37,6 +46,7 @@ struct Asked {
     base: Base,
     lacks_bytes: bool,
     is_stale: bool,
+    waits_for: Option<CallId>,
 }
 
 /// What a proposal has been made from, of what the calls above would write.
@@ -61,7 +71,22 @@ impl Earlier {
     /// The same for another call, which has asked for nothing yet.
     #[must_use]
     pub fn for_next_call(&self) -> Self {
-        Self { files: Arc::clone(&self.files), asked: Arc::default() }
+        Self { files: Arc::clone(&self.files), unclear: Arc::clone(&self.unclear), asked: Arc::default() }
+    }
+
+    /// Adds a call of which it is not known yet what it would write. `targets` are the files that it may write; `None` if it may be
+    /// any.
+    pub fn add_unclear(&mut self, call: &CallId, targets: Option<Vec<PathBuf>>) {
+        Arc::make_mut(&mut self.unclear).push(Unclear { targets, call: call.clone() });
+    }
+
+    /// The call that may write a file and of which it is not known yet what.
+    #[must_use]
+    pub fn unclear_writer(&self, path: &Path) -> Option<&CallId> {
+        let may_write = |unclear: &&Unclear| {
+            unclear.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target == path))
+        };
+        self.unclear.iter().rfind(may_write).map(|unclear| &unclear.call)
     }
 
     /// Adds what the next call would write.
@@ -91,6 +116,9 @@ impl Earlier {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.base.files.insert(path.to_owned(), digest);
         asked.lacks_bytes |= found.iter().flatten().any(|content| content.bytes.is_none());
+        if let Some(call) = self.unclear_writer(path) {
+            asked.waits_for = Some(call.clone());
+        }
         found
     }
 
@@ -104,7 +132,15 @@ impl Earlier {
     #[must_use]
     pub fn below(&self, folder: &Path) -> EarlierEntries {
         let all: Vec<PathBuf> = self.files.keys().cloned().collect();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).base.listed = Some(all);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.base.listed = Some(all);
+        let may_write = |unclear: &&Unclear| {
+            unclear.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.starts_with(folder)))
+        };
+        if let Some(unclear) = self.unclear.iter().rfind(may_write) {
+            asked.waits_for = Some(unclear.call.clone());
+        }
+        drop(asked);
         let below = self.files.iter().filter(|(path, _)| path.starts_with(folder));
         let (present, gone): (Vec<_>, Vec<_>) = below.partition(|(_, file)| file.now.is_some());
         let paths = |files: Vec<(&PathBuf, &EarlierFile)>| files.into_iter().map(|(path, _)| path.clone()).collect();
@@ -121,6 +157,12 @@ impl Earlier {
     #[must_use]
     pub fn lacks_bytes(&self) -> bool {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).lacks_bytes
+    }
+
+    /// The call above that may write what this call has asked for, if it is not known yet what that would be.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<CallId> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).waits_for.clone()
     }
 
     /// The call has made its change before, from other contents than the files have now, or would have.
@@ -141,8 +183,8 @@ impl Earlier {
             let file = self.files.get(path)?;
             Some(file.now.as_ref().map(|content| content.digest.clone()))
         };
-        base.files.iter().all(|(path, digest)| now(path) == *digest)
-            && base.listed.as_ref().is_none_or(|listed| self.files.keys().eq(listed))
+        base.files.iter().all(|(path, digest)| now(path) == *digest && self.unclear_writer(path).is_none())
+            && base.listed.as_ref().is_none_or(|listed| self.files.keys().eq(listed) && self.unclear.is_empty())
     }
 
     /// What is on the disk in place of what a file would have; `None` if no call would write it, or that is the same.
@@ -212,5 +254,27 @@ mod tests {
         assert!(earlier.is_still(&base));
         earlier.add(&CallId("2".into()), &change("/d/c", None, "new", None));
         assert!(!earlier.is_still(&base), "the list is another one");
+    }
+
+    #[test]
+    fn what_an_unclear_call_may_write_is_waited_for() {
+        let (first, second) = (CallId("1".into()), CallId("2".into()));
+        let mut earlier = Earlier::default();
+        earlier.content(Path::new("/d/a"));
+        let base = earlier.base();
+        earlier.add_unclear(&first, Some(vec!["/d/b".into()]));
+        assert!(earlier.is_still(&base), "another file");
+        let asked = earlier.for_next_call();
+        asked.content(Path::new("/d/a"));
+        asked.below(Path::new("/e"));
+        assert_eq!(asked.waits_for(), None);
+        asked.below(Path::new("/d"));
+        assert_eq!(asked.waits_for(), Some(first.clone()));
+        let asked = earlier.for_next_call();
+        asked.content(Path::new("/d/b"));
+        assert_eq!(asked.waits_for(), Some(first));
+        earlier.add_unclear(&second, None);
+        assert!(!earlier.is_still(&base), "it may be any file");
+        assert_eq!(earlier.unclear_writer(Path::new("/d/b")), Some(&second));
     }
 }

@@ -68,6 +68,12 @@ pub trait NativeTool: Send + Sync {
     fn propose(&self, _input: &Value, _context: &Context) -> Option<Result<Proposal, ModelError>> {
         None
     }
+
+    /// The files that a call may write, as its input names them, absolute; `None` if it may be others. `input` may be anything.
+    /// It does not look at the disk.
+    fn targets(&self, _input: &Value, _context: &Context) -> Option<Vec<PathBuf>> {
+        None
+    }
 }
 
 /// What a tool can use while it runs.

@@ -131,7 +131,11 @@ impl Workspace {
     /// Adds what a call would write, which the user is shown with that.
     fn with_change(&self, conversation: &Conversation, call: &OpenCall, mut preview: Preview, width: usize) -> Preview {
         let key = CallKey::of(&call.id, &call.name, &call.input);
-        let Some(found) = conversation.proposals().found(&key) else { return preview };
+        let Some(found) = conversation.proposals().found(&key) else {
+            let words = conversation.proposals().delay_words(&key).map(DiffLine::note);
+            preview.diff = fitted(words.as_slice(), width);
+            return preview;
+        };
         conversation.proposals().show(&key);
         let most = self.config().tools.review.lines as usize;
         let lines = match &found {
@@ -151,8 +155,7 @@ impl Workspace {
             // Nothing would change, and the user has to know why.
             Err(problem) => problem.to_string().lines().take(most.max(1)).map(DiffLine::note).collect(),
         };
-        let fitted = DiffLine::fitted(&lines, width).into_iter();
-        preview.diff = fitted.map(|(kind, text)| PreviewLine { kind: kind.as_str(), text }).collect();
+        preview.diff = fitted(&lines, width);
         preview
     }
 
@@ -195,6 +198,12 @@ impl Workspace {
         lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
         lines
     }
+}
+
+/// The lines of a diff, none wider than `width` cells.
+fn fitted(lines: &[DiffLine], width: usize) -> Vec<PreviewLine> {
+    let fitted = DiffLine::fitted(lines, width).into_iter();
+    fitted.map(|(kind, text)| PreviewLine { kind: kind.as_str(), text }).collect()
 }
 
 impl Conversation {

@@ -2,141 +2,49 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, BTreeSet, HashSet},
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
     sync::Arc,
 };
 
+use super::{
+    asking::Question,
+    ready::{Found, Ready, label},
+};
 use crate::{
-    journal::{Before, Binding, BoundFile, CallKey, Take},
-    model::ModelError,
-    tools::{Base, Content, Earlier, Proposal, Review, Revision, paths::real},
+    journal::{Binding, CallKey, Take},
+    tools::{Content, Revision},
 };
 
-/// The most bytes of the files of a proposal that are kept in memory.
-const MAX_BYTES: u64 = 8 * 1024 * 1024;
-
-/// What identifies the present content of a file without reading it.
+/// Why it is not known yet what a call would write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp(u64, u64, (i64, i64), (i64, i64));
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Some(Self(found.ino(), found.len(), modified, (found.ctime(), found.ctime_nsec())))
-    }
+enum Delay {
+    /// Its tool takes long.
+    Slow,
+    /// It may be about a file that this call above may write, whose tool takes long.
+    Proposal(CallKey),
+    /// It may be about a file that this call above writes just now.
+    Write(CallKey),
 }
 
-/// A proposal that is ready to be shown.
-#[derive(Debug)]
-pub(super) struct Ready {
-    /// What is shown.
-    pub(super) review: Review,
-    /// The proposal. Of large files, it has no contents.
-    pub(super) proposal: Proposal,
-    /// For each file the call above that would write it last, if there is one: it is shown as that would leave it.
-    after: Vec<Option<CallKey>>,
-    /// What it was made from, of what the calls above would write.
-    base: Base,
-    /// What each file really has, where it is shown as calls above would leave it.
-    on_disk: Vec<Before>,
-    stamps: Vec<(PathBuf, Option<Stamp>)>,
-}
-
-impl Ready {
-    /// What is shown of a proposal that was made from what these calls above it would write. It takes as long as comparing the
-    /// files.
-    pub(super) fn of(proposal: Proposal, earlier: &Earlier, above: &[CallKey]) -> Self {
-        let review = Review::of(&proposal);
-        let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
-        let stamps = proposal.files.iter().map(|file| stamp(&file.path)).collect();
-        let on_disk = proposal.files.iter().map(|file| match earlier.on_disk(&file.path) {
-            None => Before::Unknown,
-            Some(None) => Before::Absent,
-            Some(Some(digest)) => Before::Content(digest.as_str().to_owned()),
-        });
-        let on_disk = on_disk.collect();
-        let writer = |path: &PathBuf| {
-            let id = earlier.writer(path)?;
-            above.iter().rfind(|key| key.id == *id).cloned()
-        };
-        let after = proposal.files.iter().map(|file| writer(&file.path)).collect();
-        let base = earlier.base();
-        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), after, base, on_disk, stamps }
-    }
-
-    /// Whether a file may have changed since, or is open with one of these changes that are not saved. It looks at the disk.
-    pub(super) fn is_doubtful(&self, unsaved: &[PathBuf]) -> bool {
-        let mut stamps = self.stamps.iter();
-        stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
-    }
-
-    /// Whether it would be made from something else now, of what the calls above would write.
-    pub(super) fn has_other_base(&self, earlier: &Earlier) -> bool {
-        !earlier.is_still(&self.base)
-    }
-
-    /// The revision.
-    pub(super) fn revision(&self) -> &Revision {
-        &self.review.revision
-    }
-
-    /// The calls above whose changes it follows, in no order.
-    fn followed(&self) -> Vec<CallKey> {
-        let calls: BTreeSet<&CallKey> = self.after.iter().flatten().collect();
-        calls.into_iter().cloned().collect()
-    }
-
-    /// Which calls it follows, in words for the user; `None` if it is made from what is there.
-    pub(super) fn follows(&self) -> Option<String> {
-        match self.followed().as_slice() {
-            [] => None,
-            [call] => Some(after(call)),
-            calls => {
-                Some(format!("after the calls above, {}", calls.iter().map(label).collect::<Vec<_>>().join(" and ")))
-            }
+impl Delay {
+    fn words(&self) -> String {
+        match self {
+            Self::Slow => "It takes long to find out what this call would change.".to_owned(),
+            Self::Proposal(call) => format!("Waits for the proposal of the call above, {}.", label(call)),
+            Self::Write(call) => format!("Waits for the call above, {}, which is being carried out.", label(call)),
         }
     }
-
-    /// The same for each file.
-    pub(super) fn file_follows(&self) -> impl Iterator<Item = Option<String>> {
-        self.after.iter().map(|call| call.as_ref().map(after))
-    }
-
-    /// What an approval of this is for, of which the user takes this of each file.
-    pub(super) fn binding(&self, takes: impl IntoIterator<Item = Take>) -> Binding {
-        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.as_str().to_owned());
-        let files = self.proposal.files.iter().zip(&self.on_disk).zip(takes);
-        let files = files.map(|((file, on_disk), take)| BoundFile {
-            path: file.path.to_string_lossy().into_owned(),
-            old: digest(&file.old),
-            on_disk: on_disk.clone(),
-            new: digest(&file.new),
-            take,
-        });
-        Binding { revision: self.revision().to_string(), files: files.collect() }
-    }
 }
-
-/// A call in a message: `edit (toolu_01)`.
-pub(super) fn label(key: &CallKey) -> String {
-    format!("{} ({})", key.tool, key.id)
-}
-
-fn after(key: &CallKey) -> String {
-    format!("after the call above, {}", label(key))
-}
-
-/// What a call would write: the proposal, or why there is none.
-pub(super) type Found = Result<Arc<Ready>, ModelError>;
 
 #[derive(Default)]
 struct Entry {
     /// What was found out last.
     found: Option<Found>,
+    /// Why the last survey has found out nothing.
+    delay: Option<Delay>,
+    /// What its tool was asked and had not answered by then.
+    asked: Option<Question>,
     /// Whether it has to be found out again.
     is_due: bool,
     /// The calls above that the last proposal followed.
@@ -198,6 +106,52 @@ impl Proposals {
         self.entries.borrow().get(key)?.found.clone()
     }
 
+    /// Why nothing is known of a call, in words for the user; `None` if something is known, or nothing holds it up.
+    pub(super) fn delay_words(&self, key: &CallKey) -> Option<String> {
+        let entries = self.entries.borrow();
+        let entry = entries.get(key)?;
+        entry.delay.as_ref().filter(|_| entry.found.is_none()).map(Delay::words)
+    }
+
+    /// Whether the last survey has not found out what a call would write, because its tool takes long, or that of a call above.
+    pub(super) fn is_slow(&self, key: &CallKey) -> bool {
+        let entries = self.entries.borrow();
+        matches!(entries.get(key).and_then(|entry| entry.delay.as_ref()), Some(Delay::Slow | Delay::Proposal(_)))
+    }
+
+    /// What a tool was asked and may not have answered.
+    pub(super) fn asked(&self, key: &CallKey) -> Option<Question> {
+        self.entries.borrow().get(key)?.asked.clone()
+    }
+
+    /// A survey has found that what is known of a call still holds.
+    pub(super) fn confirm(&self, key: &CallKey, survey: u64) {
+        let mut entries = self.entries.borrow_mut();
+        if let Some(entry) = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey)) {
+            entry.delay = None;
+        }
+    }
+
+    /// The tool of a call takes long. Says whether that is news for the user.
+    pub(super) fn note_slow(&self, key: &CallKey, survey: u64, question: Question) -> bool {
+        self.note_delay(key, survey, Delay::Slow, Some(question))
+    }
+
+    /// A call waits for one above. Says whether that is news for the user.
+    pub(super) fn note_waiting(&self, key: &CallKey, survey: u64, call: CallKey, is_at_work: bool) -> bool {
+        let delay = if is_at_work { Delay::Write(call) } else { Delay::Proposal(call) };
+        self.note_delay(key, survey, delay, None)
+    }
+
+    fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<Question>) -> bool {
+        let mut entries = self.entries.borrow_mut();
+        let Some(entry) = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey)) else { return false };
+        let is_news = entry.found.is_none() && entry.delay.as_ref() != Some(&delay);
+        entry.delay = Some(delay);
+        entry.asked = asked.or(entry.asked.take());
+        is_news
+    }
+
     /// What is known of a call and does not have to be found out again, to be checked by a survey that begins.
     pub(super) fn take_known(&self, key: &CallKey) -> Option<Arc<Ready>> {
         let mut entries = self.entries.borrow_mut();
@@ -217,8 +171,10 @@ impl Proposals {
     /// Whether a call that has just come is still being looked at.
     pub(super) fn is_looking(&self) -> bool {
         let (surveyed, skipped) = (self.surveyed.borrow(), self.skipped.borrow());
-        let is_looked_at = |key: &CallKey| surveyed.contains(key) && !skipped.contains(key);
-        self.survey.get().is_some() && self.arrived.borrow().iter().any(is_looked_at)
+        let is_under_way = self.survey.get().is_some();
+        let is_looked_at =
+            |key: &CallKey| surveyed.contains(key) && !skipped.contains(key) && (is_under_way || self.is_slow(key));
+        self.arrived.borrow().iter().any(is_looked_at)
     }
 
     /// Whether the last survey was about these calls, in this order, and none of them has to be found out again.
@@ -227,10 +183,13 @@ impl Proposals {
         *self.surveyed.borrow() == keys && !keys.iter().any(|key| entries.get(key).is_some_and(|entry| entry.is_due))
     }
 
-    /// What the last survey has left known of the calls that it was about.
+    /// What the last survey has left known of the calls that it was about, apart from those that something holds up.
     pub(super) fn surveyed(&self) -> Vec<(CallKey, Found)> {
         let entries = self.entries.borrow();
-        let known = |key: &CallKey| Some((key.clone(), entries.get(key)?.found.clone()?));
+        let known = |key: &CallKey| {
+            let entry = entries.get(key).filter(|entry| entry.delay.is_none())?;
+            Some((key.clone(), entry.found.clone()?))
+        };
         self.surveyed.borrow().iter().filter_map(known).collect()
     }
 
@@ -286,6 +245,7 @@ impl Proposals {
         }
         let is_first = (is_final || found.is_ok()) && self.arrived.borrow_mut().remove(key);
         entry.found = Some(found);
+        entry.delay = None;
         Some(News { is_news, is_first, followed: entry.followed.clone() })
     }
 

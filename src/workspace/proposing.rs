@@ -2,14 +2,15 @@
 //! was opened, and again when a file has changed or another call has been decided.
 //!
 //! A tool looks at the files that a call names in order to propose. So it is only asked about calls that the user may approve,
-//! in a conversation whose frontmatter is trusted. While a call is being carried out, those below it wait: nobody knows whether its
-//! change is on the disk yet.
+//! in a conversation whose frontmatter is trusted. While a call is being carried out, those below it wait that may be about the same
+//! files: nobody knows whether its change is on the disk yet.
 
 use std::sync::Arc;
 
 use super::{
     Conversation, Resolution, Workspace,
-    proposals::label,
+    ready::label,
+    ready::Found,
     survey::{Candidate, Surveyed, survey},
 };
 use crate::{
@@ -54,10 +55,9 @@ impl Workspace {
         }
     }
 
-    /// The calls that can be looked at now: those above the first one that is being carried out. Forgets what is known of calls that
-    /// are over.
+    /// The calls that are looked at, and those that are being carried out. Forgets what is known of calls that are over.
     fn calls_to_survey(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
-        let mut calls = self.all_proposing(conversation);
+        let calls = self.all_proposing(conversation);
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
         conversation.proposals().retain(&keys);
         let is_at_work = |(_, call): &(CallKey, OpenCall)| conversation.session().is_working_on(&call.id);
@@ -65,7 +65,6 @@ impl Workspace {
         for reviewer in self.reviewers().take_others(conversation.id(), &waiting) {
             reviewer(self, Err(UserError::new("this call does not wait any more")));
         }
-        calls.truncate(calls.iter().position(is_at_work).unwrap_or(calls.len()));
         calls
     }
 
@@ -94,8 +93,7 @@ impl Workspace {
         let call = calls.iter().find(|(other, _)| other == key);
         let is_possible = call.is_some_and(|(_, call)| self.may_ask(conversation, call));
         if is_possible {
-            let calls = self.calls_to_survey(conversation);
-            self.survey(conversation, calls);
+            self.survey_again(conversation);
         }
         is_possible
     }
@@ -113,7 +111,7 @@ impl Workspace {
         let (mut candidates, mut skipped) = (Vec::new(), Vec::new());
         for (key, call) in calls {
             match self.candidate(conversation, &key, &call) {
-                Some(candidate) => candidates.push(candidate),
+                Some(candidate) => candidates.push(Arc::new(candidate)),
                 None => skipped.push(key),
             }
         }
@@ -121,25 +119,35 @@ impl Workspace {
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
         let started = self.background().worker().spawn_blocking(move || {
-            survey(&candidates, |key, news| {
+            let tell = |key: &CallKey, news| {
                 let key = key.clone();
                 mailbox.job_for(id, move |workspace, conversation| {
-                    workspace.proposed(conversation, &key, number, news);
+                    workspace.was_surveyed(conversation, &key, number, news);
                 });
-            });
+            };
+            let late = mailbox.clone();
+            survey(&candidates, tell, move || late.job_for(id, Self::survey_again));
             mailbox.job_for(id, move |workspace, conversation| workspace.surveyed(conversation, number));
         });
         if started.is_err() {
             for key in asked {
                 let problem = ModelError::new("The system gives no threads, so nothing could be proposed.");
-                self.proposed(conversation, &key, number, Surveyed { found: Err(problem), is_stale: false });
+                self.proposed(conversation, &key, number, (Err(problem), false));
             }
             self.surveyed(conversation, number);
         }
     }
 
+    /// Looks again at the calls of which it is not known yet what they would write.
+    fn survey_again(&self, conversation: &Conversation) {
+        let calls = self.calls_to_survey(conversation);
+        self.survey(conversation, calls);
+    }
+
     fn candidate(&self, conversation: &Conversation, key: &CallKey, call: &OpenCall) -> Option<Candidate> {
-        if !self.may_ask(conversation, call) {
+        let proposals = conversation.proposals();
+        let is_at_work = conversation.session().is_working_on(&call.id);
+        if !is_at_work && !self.may_ask(conversation, call) {
             return None;
         }
         let definition = self.toolbox().get(&call.name)?;
@@ -148,24 +156,43 @@ impl Workspace {
         // What an earlier run of the call has left counts.
         let context =
             Context { recorder: self.recorder(conversation, call), ..self.tool_context(conversation, &definition) };
+        let known = if is_at_work { proposals.found(key).and_then(Result::ok) } else { proposals.take_known(key) };
         Some(Candidate {
             key: key.clone(),
             tool,
             input,
             context,
-            known: conversation.proposals().take_known(key),
+            known,
             approved: self.approved(conversation, key),
+            is_at_work,
+            asked: proposals.asked(key),
         })
     }
 
+    /// A survey says something about a call.
+    fn was_surveyed(&self, conversation: &Conversation, key: &CallKey, survey: u64, news: Surveyed) {
+        let proposals = conversation.proposals();
+        let is_news = match news {
+            Surveyed::Found { found, is_stale } => return self.proposed(conversation, key, survey, (found, is_stale)),
+            Surveyed::Known => return proposals.confirm(key, survey),
+            Surveyed::Slow(question) => proposals.note_slow(key, survey, question),
+            Surveyed::WaitsFor { call, is_at_work } => proposals.note_waiting(key, survey, call, is_at_work),
+        };
+        if is_news {
+            self.host().refresh(conversation.buffer());
+        }
+    }
+
     /// It is known what a call would write.
-    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, surveyed: Surveyed) {
-        let Surveyed { found, is_stale } = surveyed;
+    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, (found, is_stale): (Found, bool)) {
         let open = conversation.page().open_calls();
         let keys: Vec<CallKey> = open.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
-        let above = &open[..keys.iter().rposition(|other| other == key).unwrap_or(open.len())];
-        let is_final = !conversation.proposals().is_late()
-            && !above.iter().any(|call| conversation.session().is_working_on(&call.id));
+        let mut above = open.iter().zip(&keys).take(keys.iter().rposition(|other| other == key).unwrap_or(open.len()));
+        // What is known of it may have to do with a call above after all, by a link.
+        let is_open = |(call, key): (&OpenCall, &CallKey)| {
+            conversation.session().is_working_on(&call.id) || conversation.proposals().is_slow(key)
+        };
+        let is_final = !conversation.proposals().is_late() && !above.any(is_open);
         let Some(news) = conversation.proposals().put(key, survey, found.clone(), is_final) else { return };
         if news.is_news {
             self.host().refresh(conversation.buffer());
@@ -193,8 +220,7 @@ impl Workspace {
     fn surveyed(&self, conversation: &Conversation, survey: u64) {
         let proposals = conversation.proposals();
         if proposals.end(survey) {
-            let calls = self.calls_to_survey(conversation);
-            return self.survey(conversation, calls);
+            return self.survey_again(conversation);
         }
         for (key, found) in proposals.surveyed() {
             for reviewer in self.reviewers().take(conversation.id(), &key) {
@@ -215,7 +241,8 @@ impl Workspace {
             return;
         }
         let calls = self.calls_to_survey(conversation);
-        let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
+        let at_rest = calls.iter().filter(|(_, call)| !conversation.session().is_working_on(&call.id));
+        let keys: Vec<CallKey> = at_rest.map(|(key, _)| key.clone()).collect();
         let proposals = conversation.proposals();
         if self.has_other_calls(conversation, &calls) {
             return self.survey(conversation, calls);
@@ -227,8 +254,7 @@ impl Workspace {
                 let work = move || ready.iter().any(|ready| ready.is_doubtful(&unsaved));
                 let then = |workspace: &Self, conversation: &Conversation, is_doubtful: bool| {
                     if is_doubtful {
-                        let calls = workspace.calls_to_survey(conversation);
-                        workspace.survey(conversation, calls);
+                        workspace.survey_again(conversation);
                     }
                 };
                 let _ = self.run_for(conversation.id(), work, then);

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use super::proposals::Ready;
+use super::ready::Ready;
 use crate::{journal::CallKey, model::UserError, runtime::ConversationId};
 
 /// What is done with it, with the workspace (`W`).

@@ -4,7 +4,7 @@ use std::{io, rc::Rc, sync::Arc};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
-    proposals::Ready,
+    ready::Ready,
     reviewed::{Reviewed, ReviewedFile, Taken},
 };
 use crate::{

@@ -36,6 +36,9 @@ local api = vim.api
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
 ---@field is_over? boolean whether the call has ended
 
+--- After how long a review does not open by itself any more, in milliseconds. The user has gone on by then.
+local LATE = 1000
+
 --- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
 local PATIENCE = 2000
 
@@ -126,7 +129,15 @@ function M.open()
   if api.nvim_get_mode().mode:find("^i") then
     vim.cmd.stopinsert()
   end
+  local is_late = false
+  local timer = vim.defer_fn(function()
+    is_late = true
+    say(vim.log.levels.INFO, ("it takes long to find out what %s would change; you are told when it is known"):format(call))
+  end, LATE)
   calls.get(chat, call, function(proposal, problem)
+    if not timer:is_closing() then
+      timer:close()
+    end
     if not proposal then
       return say(vim.log.levels.WARN, calls.about(call, problem))
     end
@@ -134,7 +145,7 @@ function M.open()
     local review = reviews[key_of(chat, call)]
     if review and review.view then
       return
-    elseif api.nvim_get_current_win() ~= win or api.nvim_get_mode().mode ~= "n" then
+    elseif is_late or api.nvim_get_current_win() ~= win or api.nvim_get_mode().mode ~= "n" then
       -- The user went on meanwhile, and keeps the focus.
       return say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
     end

@@ -5,7 +5,7 @@
 //! valid UTF-8) is not changed. If the lines of the file end in CRLF, the line breaks of the old and the new text, which
 //! models write as LF, are treated as CRLF.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use memchr::memmem;
@@ -71,6 +71,10 @@ impl NativeTool for Edit {
 
     fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
         Some(propose(input, context))
+    }
+
+    fn targets(&self, input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+        super::path(input).ok().map(|name| vec![context.resolve(name)])
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {

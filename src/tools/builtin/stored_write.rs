@@ -1,6 +1,6 @@
 //! Writing what a tool has proposed while it ran: contents that were kept until the user has decided.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -151,6 +151,14 @@ impl NativeTool for StoredWrite {
 
     fn propose(&self, _: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
         Some(self.proposal(context))
+    }
+
+    fn targets(&self, _: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+        let file = |file: &ProposedContent| match file.is_page {
+            true => notes::named_file(context, &file.name),
+            false => Some(context.resolve(&file.name)),
+        };
+        self.proposed.files.iter().map(file).collect()
     }
 
     fn preview(&self, _: &Value, _: usize) -> Option<String> {

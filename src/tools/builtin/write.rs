@@ -1,6 +1,6 @@
 //! `write`: creates a file, or replaces all of its content.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -42,6 +42,10 @@ impl NativeTool for Write {
 
     fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
         Some(propose(input, context))
+    }
+
+    fn targets(&self, input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+        super::path(input).ok().map(|name| vec![context.resolve(name)])
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {

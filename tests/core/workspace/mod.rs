@@ -32,6 +32,7 @@ mod rest;
 mod retention;
 mod review;
 mod saving;
+mod slow_proposals;
 mod status_view;
 mod strangers;
 mod suspended;

@@ -18,7 +18,7 @@ pub(super) fn definition() -> Definition {
             "page": { "type": "string", "description": "The new page: its path in the folder of notes, without .md." },
             "content": { "type": "string", "description": "The entire content of the page, in Markdown." },
         }),
-        define::Writing { propose: create, preview: define::preview },
+        define::Writing { propose: create, preview: define::preview, targets: define::own_page },
     )
 }
 

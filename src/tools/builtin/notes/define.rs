@@ -1,6 +1,6 @@
 //! Definitions of tools for notes, and what their inputs share.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     super::{blocking, define},
     changes,
-    space::Space,
+    space::{Space, named_file},
 };
 use crate::{
     model::ModelError,
@@ -38,6 +38,13 @@ pub(super) struct Writing {
     pub(super) propose: fn(&Value, &Space<'_>) -> Result<Proposal, ModelError>,
     /// The preview of a call.
     pub(super) preview: fn(&Value) -> Option<String>,
+    /// The files that a call may write, by its input alone; `None` if it may be any page.
+    pub(super) targets: fn(&Value, &Context) -> Option<Vec<PathBuf>>,
+}
+
+/// The targets of a call that changes only the page in `page`.
+pub(super) fn own_page(input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+    named_file(context, input.get("page")?.as_str()?).map(|file| vec![file])
 }
 
 impl NativeTool for Writing {
@@ -55,6 +62,10 @@ impl NativeTool for Writing {
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         (self.preview)(input)
+    }
+
+    fn targets(&self, input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+        (self.targets)(input, context)
     }
 }
 

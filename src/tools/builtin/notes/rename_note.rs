@@ -23,7 +23,8 @@ pub(super) fn definition() -> Definition {
             "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
             "new_page": { "type": "string", "description": "Its new path in the folder of notes, without .md." },
         }),
-        define::Writing { propose: rename, preview },
+        // The links to it may be in any page.
+        define::Writing { propose: rename, preview, targets: |_, _| None },
     );
     definition.write_path_param = Some(["page", "new_page"].into());
     definition

@@ -28,7 +28,7 @@ pub(super) fn definition() -> Definition {
             },
             "occurrence": { "type": ["integer", "null"], "description": "For nth: which occurrence, from 1." },
         }),
-        define::Writing { propose: replace, preview: define::preview },
+        define::Writing { propose: replace, preview: define::preview, targets: define::own_page },
     )
 }
 

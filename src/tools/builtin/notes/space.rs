@@ -277,3 +277,8 @@ pub fn page_file(root: &Path, page: &str) -> Result<PathBuf, ModelError> {
         false => Err(ModelError::new(format!("`{page}` leads out of the folder of notes."))),
     }
 }
+
+/// The file that a page has by its name, without a look at the disk; `None` if no page can have this name.
+pub(in super::super) fn named_file(context: &Context, page: &str) -> Option<PathBuf> {
+    PageName::parse(page).ok().map(|page| context.notes_root.join(page.file()))
+}

@@ -31,7 +31,7 @@ pub(super) fn definition() -> Definition {
                 "description": "Keys to remove.",
             },
         }),
-        define::Writing { propose: update, preview: define::preview },
+        define::Writing { propose: update, preview: define::preview, targets: define::own_page },
     );
     // A strict schema would have to list all keys, and some models write them beside `page` instead of into `set`.
     definition.strict = false;

@@ -34,7 +34,7 @@ pub(super) fn definition() -> Definition {
                 "description": "Which section, from 1; required if several have this heading, null otherwise.",
             },
         }),
-        define::Writing { propose: update, preview: define::preview },
+        define::Writing { propose: update, preview: define::preview, targets: define::own_page },
     )
 }
 

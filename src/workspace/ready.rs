@@ -1,0 +1,139 @@
+//! A proposal that is ready to be shown, with what it was made from.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    journal::{Before, Binding, BoundFile, CallKey, Take},
+    model::ModelError,
+    tools::{Base, Content, Earlier, Proposal, Review, Revision, paths::real},
+};
+
+/// The most bytes of the files of a proposal that are kept in memory.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// What identifies the present content of a file without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp(u64, u64, (i64, i64), (i64, i64));
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        let modified = (found.mtime(), found.mtime_nsec());
+        Some(Self(found.ino(), found.len(), modified, (found.ctime(), found.ctime_nsec())))
+    }
+}
+
+/// A proposal that is ready to be shown.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// What is shown.
+    pub(super) review: Review,
+    /// The proposal. Of large files, it has no contents.
+    pub(super) proposal: Proposal,
+    /// For each file the call above that would write it last, if there is one: it is shown as that would leave it.
+    pub(super) after: Vec<Option<CallKey>>,
+    /// What it was made from, of what the calls above would write.
+    base: Base,
+    /// What each file really has, where it is shown as calls above would leave it.
+    on_disk: Vec<Before>,
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl Ready {
+    /// What is shown of a proposal that was made from what these calls above it would write. It takes as long as comparing the
+    /// files.
+    pub(super) fn of(proposal: Proposal, earlier: &Earlier, above: &[CallKey]) -> Self {
+        let review = Review::of(&proposal);
+        let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
+        let stamps = proposal.files.iter().map(|file| stamp(&file.path)).collect();
+        let on_disk = proposal.files.iter().map(|file| match earlier.on_disk(&file.path) {
+            None => Before::Unknown,
+            Some(None) => Before::Absent,
+            Some(Some(digest)) => Before::Content(digest.as_str().to_owned()),
+        });
+        let on_disk = on_disk.collect();
+        let writer = |path: &PathBuf| {
+            let id = earlier.writer(path)?;
+            above.iter().rfind(|key| key.id == *id).cloned()
+        };
+        let after = proposal.files.iter().map(|file| writer(&file.path)).collect();
+        let base = earlier.base();
+        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), after, base, on_disk, stamps }
+    }
+
+    /// Whether a file may have changed since, or is open with one of these changes that are not saved. It looks at the disk.
+    pub(super) fn is_doubtful(&self, unsaved: &[PathBuf]) -> bool {
+        let mut stamps = self.stamps.iter();
+        stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
+    }
+
+    /// Whether it would be made from something else now, of what the calls above would write.
+    pub(super) fn has_other_base(&self, earlier: &Earlier) -> bool {
+        !earlier.is_still(&self.base)
+    }
+
+    /// The files that would be written, with links resolved.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        let places = self.proposal.files.iter();
+        places.flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)]).flatten().cloned().collect()
+    }
+
+    /// The revision.
+    pub(super) fn revision(&self) -> &Revision {
+        &self.review.revision
+    }
+
+    /// The calls above whose changes it follows, in no order.
+    pub(super) fn followed(&self) -> Vec<CallKey> {
+        let calls: BTreeSet<&CallKey> = self.after.iter().flatten().collect();
+        calls.into_iter().cloned().collect()
+    }
+
+    /// Which calls it follows, in words for the user; `None` if it is made from what is there.
+    pub(super) fn follows(&self) -> Option<String> {
+        match self.followed().as_slice() {
+            [] => None,
+            [call] => Some(after(call)),
+            calls => {
+                Some(format!("after the calls above, {}", calls.iter().map(label).collect::<Vec<_>>().join(" and ")))
+            }
+        }
+    }
+
+    /// The same for each file.
+    pub(super) fn file_follows(&self) -> impl Iterator<Item = Option<String>> {
+        self.after.iter().map(|call| call.as_ref().map(after))
+    }
+
+    /// What an approval of this is for, of which the user takes this of each file.
+    pub(super) fn binding(&self, takes: impl IntoIterator<Item = Take>) -> Binding {
+        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.as_str().to_owned());
+        let files = self.proposal.files.iter().zip(&self.on_disk).zip(takes);
+        let files = files.map(|((file, on_disk), take)| BoundFile {
+            path: file.path.to_string_lossy().into_owned(),
+            old: digest(&file.old),
+            on_disk: on_disk.clone(),
+            new: digest(&file.new),
+            take,
+        });
+        Binding { revision: self.revision().to_string(), files: files.collect() }
+    }
+}
+
+/// A call in a message: `edit (toolu_01)`.
+pub(super) fn label(key: &CallKey) -> String {
+    format!("{} ({})", key.tool, key.id)
+}
+
+fn after(key: &CallKey) -> String {
+    format!("after the call above, {}", label(key))
+}
+
+/// What a call would write: the proposal, or why there is none.
+pub(super) type Found = Result<Arc<Ready>, ModelError>;
