@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{
     Conversation, Resolution, Workspace,
-    ready::label,
     ready::Found,
+    ready::label,
     survey::{Candidate, Surveyed, survey},
 };
 use crate::{

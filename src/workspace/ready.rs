@@ -81,7 +81,11 @@ impl Ready {
     /// The files that would be written, with links resolved.
     pub(super) fn places(&self) -> Vec<PathBuf> {
         let places = self.proposal.files.iter();
-        places.flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)]).flatten().cloned().collect()
+        places
+            .flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)])
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     /// The revision.

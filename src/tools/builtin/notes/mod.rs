@@ -23,8 +23,8 @@ mod update_note;
 
 pub use navigate::locate_section;
 pub(super) use requests::file_of_page;
-pub(super) use space::named_file;
 pub use requests::{PageRequest, answer_page_request, patch_frontmatter};
+pub(super) use space::named_file;
 pub use space::page_file;
 
 use crate::tools::Definition;
