@@ -69,7 +69,7 @@ pub use effect::{Activity, Cursor, Effect, Level, Placement, RequestKind};
 pub use input::{CallResult, Choice, Input, RequestId, ResolvedBy, UndoStep};
 pub use outbox::{Departure, Outbox};
 pub use progress::Progress;
-pub use rejection::{own_words, rejection};
+pub use rejection::{UNKNOWN_EFFECT, own_words, rejection};
 pub use session::Session;
 pub use shell::{CursorReason, CursorTarget, LifecycleEvent, Shell};
 pub use stop::Stop;

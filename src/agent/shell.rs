@@ -2,7 +2,7 @@
 
 use super::{
     Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop, Verdict,
-    rejection::rejection,
+    rejection::{UNKNOWN_EFFECT, rejection},
 };
 use crate::{
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript},
@@ -153,7 +153,7 @@ pub trait Shell {
 
     /// See [`View::rejection`](super::View::rejection).
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        rejection(call, reason, self.is_interrupted(call), |_| None)
+        rejection(call, reason, self.is_interrupted(call).then_some(UNKNOWN_EFFECT), |_| None)
     }
 
     /// See [`View::is_authorised`](super::View::is_authorised).

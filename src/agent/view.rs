@@ -1,6 +1,9 @@
 //! What the state machine sees of the world in one step.
 
-use super::{CallResult, Outbox, rejection::rejection};
+use super::{
+    CallResult, Outbox,
+    rejection::{UNKNOWN_EFFECT, rejection},
+};
 use crate::{
     chat::{AwaitKind, OpenCall, Tail},
     model::ModelError,
@@ -29,7 +32,7 @@ pub trait View {
 
     /// The result of a call that the user rejects, for this reason.
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        rejection(call, reason, self.is_interrupted(call), |_| None)
+        rejection(call, reason, self.is_interrupted(call).then_some(UNKNOWN_EFFECT), |_| None)
     }
 
     /// Whether a call was started, and waits for a decision about what it wants to write.

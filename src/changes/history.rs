@@ -134,6 +134,15 @@ impl History {
         own.map(|change| (change.path.clone(), change.new.clone())).collect()
     }
 
+    /// What a call has left in files, as far as that stands.
+    #[must_use]
+    pub fn left_by_call(&self, key: &CallKey) -> BTreeMap<PathBuf, FileState> {
+        let wanted = (&key.id, key.tool.as_str(), key.input.as_str());
+        let standing = self.standing_of_calls().into_iter();
+        let own = standing.filter(|change| key_of(change) == Some(wanted));
+        own.map(|change| (change.path.clone(), change.new.clone())).collect()
+    }
+
     /// What taking changes back does, file by file, the latest change first.
     ///
     /// # Errors

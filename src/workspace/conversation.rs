@@ -8,9 +8,9 @@ use std::{
 
 use super::{
     accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
-    file_on_disk::FileOnDisk, generation::Generation, holder::Holding, kept_outbox::KeptOutbox,
-    known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals, questions::Questions, records::Records,
-    replies::Replies, tasks::Tasks, trust::Gate,
+    file_on_disk::FileOnDisk, generation::Generation, holder::Holding, interrupted_calls::InterruptedCalls,
+    kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
+    questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use crate::{
     agent::Session,
@@ -45,6 +45,7 @@ pub struct Conversation {
     file: FileOnDisk,
     proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     proposals: Proposals,
+    interrupted: InterruptedCalls,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
@@ -81,6 +82,7 @@ impl Conversation {
             file,
             proposal: RefCell::default(),
             proposals: Proposals::default(),
+            interrupted: InterruptedCalls::default(),
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
             is_revived: Cell::new(false),
@@ -184,6 +186,11 @@ impl Conversation {
     /// What calls that wait would write.
     pub(super) fn proposals(&self) -> &Proposals {
         &self.proposals
+    }
+
+    /// What calls that were interrupted have done to files.
+    pub(super) fn interrupted(&self) -> &InterruptedCalls {
+        &self.interrupted
     }
 
     /// Sets whether the file is written when what happens now is over; gives what was set before.

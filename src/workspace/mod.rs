@@ -109,6 +109,8 @@ mod frontmatter;
 mod generation;
 mod holder;
 mod holding;
+mod interrupted;
+mod interrupted_calls;
 mod journaling;
 mod kept_outbox;
 mod known_calls;

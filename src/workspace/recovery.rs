@@ -82,6 +82,7 @@ impl Workspace {
         }
         self.note_found(conversation, &calls);
         self.report_lost(conversation, &calls);
+        self.look_at_interrupted(conversation, &calls);
         self.shorten_journal(conversation);
         self.watch_deadlines(conversation, true);
         known

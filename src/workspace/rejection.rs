@@ -20,11 +20,12 @@ impl Workspace {
     /// The result of a call that the user rejects, for this reason.
     pub(super) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = self.is_interrupted(conversation, call);
+        let effect = is_interrupted.then(|| self.effect_of_interrupted(conversation, call));
         if self.has_proposed(conversation, call) {
             // It did run until then.
-            return agent::rejection(call, reason, false, |reason| Some(refused_write(reason)));
+            return agent::rejection(call, reason, None, |reason| Some(refused_write(reason)));
         }
-        agent::rejection(call, reason, is_interrupted, |reason| self.own_rejection(conversation, call, reason))
+        agent::rejection(call, reason, effect.as_deref(), |reason| self.own_rejection(conversation, call, reason))
     }
 
     /// What the tool's own `format_rejection` says; `None` where it has none, throws, or gives no text.

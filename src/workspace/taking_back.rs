@@ -186,7 +186,14 @@ impl Workspace {
             fence: self.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups().clone(), self.log_key(&conversation), (*proposal).clone());
-        self.run_or_tell(move || backups.apply(&log, &proposal, &permit), then);
+        let id = conversation.id();
+        self.run_or_tell(
+            move || backups.apply(&log, &proposal, &permit),
+            move |workspace, restored| {
+                workspace.with_conversation(id, Self::look_at_interrupted_again);
+                then(workspace, restored);
+            },
+        );
     }
 
     /// Finds out which files a conversation has changed. `then` gets it as text, or why it is not known.
@@ -268,7 +275,7 @@ impl Workspace {
     }
 
     /// The log of a conversation.
-    fn log_key(&self, conversation: &Conversation) -> LogKey {
+    pub(super) fn log_key(&self, conversation: &Conversation) -> LogKey {
         let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session_name(), conversation.buffer()));
         conversation.records().path().map_or_else(unnamed, LogKey::File)
     }
@@ -299,7 +306,7 @@ fn limits(options: BackupOptions) -> Limits {
 }
 
 /// The name of a file for the user: from the folder of the conversation, if it is in there.
-fn name(path: &Path, folder: &Path) -> String {
+pub(super) fn name(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 

@@ -179,7 +179,7 @@ impl Workspace {
         }
         let placeholder = call.placeholder.as_ref()?;
         let (answer, decided) = match placeholder.block.status {
-            Status::Rejected => (rejection(call, None, false, |_| None), Some(Event::Decided(Decision::Rejected))),
+            Status::Rejected => (rejection(call, None, None, |_| None), Some(Event::Decided(Decision::Rejected))),
             _ if placeholder.content.is_empty() => return Some(()),
             _ => (self.typed_result(call, &placeholder.content)?, None),
         };

@@ -38,6 +38,7 @@ mod harness;
 mod hosted;
 #[path = "../support/http.rs"]
 mod http;
+mod interrupted_renames;
 mod journey;
 mod killed;
 mod lastline;

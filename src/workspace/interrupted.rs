@@ -1,0 +1,110 @@
+//! What calls that were interrupted have done to files, as far as that is recorded. It is found out away from the main thread when a
+//! conversation is opened, and again when the user has taken changes back. The user is told once, and the model with the rejection.
+
+use std::path::Path;
+
+use super::{Conversation, Workspace, interrupted_calls::Left, standing::Standing, taking_back::name};
+use crate::{
+    agent::UNKNOWN_EFFECT,
+    changes::{FileState, History},
+    chat::OpenCall,
+    journal::CallKey,
+    tools::{Executor, Runner},
+};
+
+/// How many files a message names.
+const LISTED: usize = 20;
+
+impl Workspace {
+    /// Finds out what calls that were interrupted have done to files, and tells the user.
+    pub(super) fn look_at_interrupted(&self, conversation: &Conversation, calls: &[OpenCall]) {
+        if !self.host().carries_on() {
+            return;
+        }
+        let key = |call: &OpenCall| CallKey::of(&call.id, &call.name, &call.input);
+        let known = conversation.interrupted().keys();
+        let is_new = |call: &&OpenCall| {
+            self.standing(conversation, call) == Standing::Interrupted
+                && self.is_recorded(call)
+                && !known.contains(&key(call))
+        };
+        let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
+        for key in &found {
+            conversation.interrupted().put(key.clone(), None);
+        }
+        if !found.is_empty() {
+            self.find_effects(conversation, found, true);
+        }
+    }
+
+    /// The user has taken changes back, or made them again.
+    pub(super) fn look_at_interrupted_again(&self, conversation: &Conversation) {
+        let known = conversation.interrupted().keys();
+        if !known.is_empty() {
+            self.find_effects(conversation, known, false);
+        }
+    }
+
+    fn find_effects(&self, conversation: &Conversation, calls: Vec<CallKey>, is_told: bool) {
+        let (backups, log) = (self.backups().clone(), self.log_key(conversation));
+        let work = move || {
+            let history = backups.history(&log).ok().map(|(history, _)| history);
+            calls.into_iter().map(|key| (history.as_ref().map(|history| left(history, &key)), key)).collect::<Vec<_>>()
+        };
+        let then = move |workspace: &Self, conversation: &Conversation, found: Vec<(Option<Left>, CallKey)>| {
+            let folder = workspace.place(conversation).folder();
+            for (left, key) in found {
+                if let Some(left) = left.as_ref().filter(|left| is_told && !left.is_empty()) {
+                    workspace.warn(&format!(
+                        "{} ({}) had changed {} when it was interrupted. Its block shows what running it again would do, \
+                         and `:Flemma undo {}` takes back what was done",
+                        key.tool,
+                        key.id,
+                        listed(left, &folder),
+                        key.id,
+                    ));
+                }
+                conversation.interrupted().put(key, left);
+            }
+        };
+        // Without this, nothing is said of files.
+        let _ = self.run_for(conversation.id(), work, then);
+    }
+
+    /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
+    pub(super) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        match conversation.interrupted().left(&key) {
+            None => UNKNOWN_EFFECT.to_owned(),
+            Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
+            Some(left) => {
+                format!("by then it had changed {}", listed(&left, &self.place(conversation).folder()))
+            }
+        }
+    }
+
+    /// Whether everything that a call does to files is recorded.
+    fn is_recorded(&self, call: &OpenCall) -> bool {
+        let definition = self.toolbox().get(&call.name);
+        let executor = definition.as_deref().map(|definition| &definition.executor);
+        matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
+    }
+}
+
+/// What stands of what a call has done.
+fn left(history: &History, key: &CallKey) -> Left {
+    let left = history.left_by_call(key).into_iter();
+    left.map(|(path, state)| (path, state != FileState::Absent)).collect()
+}
+
+fn listed(left: &Left, folder: &Path) -> String {
+    let named = left.iter().take(LISTED).map(|(path, is_there)| {
+        let path = name(path, folder);
+        if *is_there { format!("`{path}`") } else { format!("`{path}` (gone)") }
+    });
+    let more = match left.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", named.collect::<Vec<_>>().join(", "))
+}
