@@ -40,27 +40,27 @@ function M.base(buf)
   return M.project(buf) or (name ~= "" and vim.fs.dirname(name)) or vim.fn.getcwd()
 end
 
---- The root of a buffer's project.
+--- Where the search for the root of a buffer's project starts, and the working directory.
+---@param buf integer
+---@return string start
+---@return string cwd
+function M.start(buf)
+  local name = api.nvim_buf_get_name(buf)
+  local cwd = vim.fn.getcwd()
+  return vim.bo[buf].buftype == "" and name:find("^/") and name or cwd, cwd
+end
+
+--- The root of a buffer's project. This looks at the disk, and waits a moment for it.
 ---@param buf? integer the current one by default
----@return string
+---@return string? root nil if the disk does not answer
+---@return string? problem
 function M.root(buf)
   buf = buf or api.nvim_get_current_buf()
   local project = M.project(buf)
   if project then
     return project
   end
-  local name = api.nvim_buf_get_name(buf)
-  local cwd = vim.fn.getcwd()
-  local start = vim.bo[buf].buftype == "" and name:find("^/") and name or cwd
-  local options = require("flemma.options").get()
-  local found
-  for _, marker in ipairs(options and options.conversations.markers or {}) do
-    -- One by one, and the nearest counts: Neovim's versions differ in what a list of markers means.
-    local root = vim.fs.root(start, marker)
-    found = root and #root > #(found or "") and root or found
-  end
-  found = found or cwd
-  return vim.uv.fs_realpath(found) or found
+  return native("project_root", M.start(buf))
 end
 
 --- Shows a conversation of the project in the window that is for it: the one of this tab page that has a conversation of the
@@ -75,10 +75,16 @@ function M.show(opts)
   if not options then
     return refuse(missing or "the options could not be read; `:messages` says why")
   end
-  local root = M.root(opts.buf)
+  local root, unknown = M.root(opts.buf)
+  if not root then
+    return refuse(unknown or "the project is not known")
+  end
   local path = opts.path
   if not path and not opts.new then
-    path = native("last_conversation", root)
+    path, unknown = native("last_conversation", root)
+    if unknown then
+      return refuse(unknown)
+    end
   end
   if not path then
     local problem
@@ -133,7 +139,10 @@ end
 ---@param layout? flemma.Layout instead of `conversations.layout`; a window in another layout changes to this one
 function M.toggle(layout)
   local windows = require("flemma.conversations.windows")
-  local root = M.root()
+  local root, unknown = M.root()
+  if not root then
+    return refuse(unknown or "the project is not known")
+  end
   local shown = windows.find_own(function(buf)
     return M.project(buf) == root
   end)
@@ -161,7 +170,11 @@ end
 --- Lets the user pick a conversation of the project, or shows the one that words name: `:Flemma open`.
 ---@param words? string a path, or what its title or the name of its file has
 function M.open(words)
-  require("flemma.conversations.picker").open(M.root(), words)
+  local root, unknown = M.root()
+  if not root then
+    return refuse(unknown or "the project is not known")
+  end
+  require("flemma.conversations.picker").open(root, words)
 end
 
 --- Follows which conversation of a project is used.

@@ -14,24 +14,27 @@ end
 ---@field sends? boolean whether the message is sent
 
 --- The path by which a conversation refers to the file of a buffer: below the folder where its paths start, if the file is there.
----@param buf integer
+---@param name string
+---@param real string the same with links resolved
 ---@param chat integer
 ---@return string
-local function path_for(buf, chat)
-  local name = api.nvim_buf_get_name(buf)
+local function path_for(name, real, chat)
   local base = require("flemma.conversations").base(chat)
   base = vim.endswith(base, "/") and base or base .. "/"
-  local real = vim.uv.fs_realpath(name) or name
   return not vim.startswith(name, base) and vim.startswith(real, base) and real or name
 end
 
---- Whether the text of a buffer belongs to a file that is on the disk.
+--- The file on the disk to which the text of a buffer belongs.
 ---@param buf integer
----@return boolean
-local function has_file(buf)
+---@return string? real its path with links resolved; nil if there is none
+---@return string? problem
+local function file_of(buf)
   local name = api.nvim_buf_get_name(buf)
-  local stat = vim.bo[buf].buftype == "" and vim.startswith(name, "/") and vim.uv.fs_stat(name)
-  return stat and stat.type == "file" or false
+  if vim.bo[buf].buftype ~= "" or not vim.startswith(name, "/") then
+    return nil
+  end
+  local real, is_file, problem = require("flemma.native").call("found_file", name)
+  return is_file and real or nil, problem
 end
 
 --- The conversation is at work: the question becomes a queued message, or the draft of one.
@@ -51,9 +54,9 @@ end
 --- Puts the question into the conversation, and sends it or lets the user go on typing.
 ---@param buf integer
 ---@param question flemma.Question
----@param as_text boolean whether the text of the buffer goes into the message, and not a reference to the file
-local function put(buf, question, as_text)
-  local lines = as_text and api.nvim_buf_get_lines(buf, question.first - 1, question.last, false) or nil
+---@param file? string the file with links resolved; nil if the text of the buffer goes into the message, and not a reference to it
+local function put(buf, question, file)
+  local lines = not file and api.nvim_buf_get_lines(buf, question.first - 1, question.last, false) or nil
   local name = api.nvim_buf_get_name(buf)
   local chat, win = require("flemma.conversations").show({ buf = buf })
   if not chat then
@@ -63,7 +66,7 @@ local function put(buf, question, as_text)
   local span = question.first == question.last and ("line %d"):format(question.first)
     or ("lines %d to %d"):format(question.first, question.last)
   local line, column = require("flemma.native").call("ask_about", chat, {
-    path = not as_text and path_for(buf, chat) or nil,
+    path = file and path_for(name, file, chat) or nil,
     first = question.first,
     last = question.last,
     name = shown ~= "" and ("%s, %s"):format(shown, span) or "",
@@ -107,10 +110,11 @@ function M.ask(question)
   local count = api.nvim_buf_line_count(buf)
   question.first = math.max(1, math.min(question.first, count))
   question.last = math.max(question.first, math.min(question.last, count))
-  if not has_file(buf) then
-    return put(buf, question, true)
-  elseif not vim.bo[buf].modified then
-    return put(buf, question, false)
+  local file, problem = file_of(buf)
+  if problem then
+    return say(vim.log.levels.ERROR, problem)
+  elseif not file or not vim.bo[buf].modified then
+    return put(buf, question, file)
   end
   local name = vim.fs.basename(api.nvim_buf_get_name(buf))
   require("flemma.ask").select(choices, {
@@ -131,7 +135,7 @@ function M.ask(question)
         return say(vim.log.levels.ERROR, ("%s was not written: %s"):format(name, tostring(problem):match("[^\n]*")))
       end
     end
-    put(buf, question, choice.answer == "text")
+    put(buf, question, choice.answer ~= "text" and file or nil)
   end)
 end
 

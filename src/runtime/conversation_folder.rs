@@ -11,6 +11,15 @@ use rustix::fs::{Access, access};
 
 use crate::tools::own_files::LOCK;
 
+/// The nearest folder, from a file or folder upwards, that has one of these entries; with links resolved. `None` if there is none.
+#[must_use]
+pub fn project_root(start: &Path, markers: &[String]) -> Option<PathBuf> {
+    // A file need not be there yet.
+    let folders = start.ancestors().skip(usize::from(!start.is_dir()));
+    let mut roots = folders.filter(|folder| markers.iter().any(|marker| folder.join(marker).exists()));
+    roots.next().map(|root| root.canonicalize().unwrap_or_else(|_| root.to_owned()))
+}
+
 /// Makes a folder in which conversations can be written, with those above it. `mode` is that of folders which are made.
 ///
 /// # Errors

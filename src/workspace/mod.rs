@@ -130,6 +130,7 @@ mod permissions;
 pub mod ports;
 mod project_conversations;
 mod projects;
+mod promptly;
 mod proposals;
 mod proposing;
 mod protected_files;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Workspace, projects::plain_names};
-use crate::{agent::Level, chat::file_name, model::UserError, runtime::conversation_folder};
+use crate::{agent::Level, chat::file_name, model::UserError, runtime::conversation_folder, tools::paths::real};
 
 /// The mode of folders for conversations in the state directory, and of those below a project's root.
 const MODES: (u32, u32) = (0o700, 0o777);
@@ -28,14 +28,43 @@ impl Workspace {
         self.projects().root_of(file, self.config().conversations.folder.as_deref())
     }
 
-    /// The conversation of a project that was used last, in this editor or else in another one; `None` if there is none. This
-    /// reads a short file, as opening the conversation does.
-    #[must_use]
-    pub fn last_used_conversation(&self, root: &Path) -> Option<PathBuf> {
-        let here = self.projects().last_used(root);
-        let open = || self.host().open_conversations();
-        here.filter(|file| file.is_file() || open().contains(file))
-            .or_else(|| conversation_folder::last_used(&self.projects().note_of(root)))
+    /// The root of the project of a file, or of a folder: the nearest folder with one of the markers (`conversations.markers`), or
+    /// else `cwd`. Both are absolute. Links are resolved.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn project_root(&self, start: &Path, cwd: &Path) -> Result<PathBuf, UserError> {
+        self.promptly(start, self.find_root(start, cwd))
+    }
+
+    /// The same for something that does not have to wait: `then` gets the root.
+    pub fn look_for_project_root(&self, start: &Path, cwd: &Path, then: impl FnOnce(&Self, PathBuf) + Send + 'static) {
+        let found = self.background().run(self.find_root(start, cwd), then);
+        if let Err(error) = found {
+            self.log(Level::Warn, &format!("the project of {} could not be found: {error}", start.display()));
+        }
+    }
+
+    /// Finds the root of a project.
+    fn find_root(&self, start: &Path, cwd: &Path) -> impl FnOnce() -> PathBuf + Send + 'static {
+        let (start, cwd) = (start.to_owned(), cwd.to_owned());
+        let markers = self.config().conversations.markers.clone();
+        move || conversation_folder::project_root(&start, &markers).unwrap_or_else(|| real(&cwd))
+    }
+
+    /// The conversation of a project that was used last, in this editor or else in another one; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn last_used_conversation(&self, root: &Path) -> Result<Option<PathBuf>, UserError> {
+        let (here, note) = (self.projects().last_used(root), self.projects().note_of(root));
+        if let Some(here) = here.as_ref().filter(|here| self.host().open_conversations().contains(here)) {
+            return Ok(Some(here.clone()));
+        }
+        let place = self.projects().own_folder(root);
+        self.promptly(&place, move || {
+            here.filter(|file| file.is_file()).or_else(|| conversation_folder::last_used(&note))
+        })
     }
 
     /// The user looks at a conversation, or it was written: it is the one of its project that was used last. `is_entered` is
@@ -65,18 +94,22 @@ impl Workspace {
     /// made. `date` and `time` are the user's, as they are to be in the name.
     ///
     /// # Errors
-    /// When the folder cannot be made or not be written to.
+    /// When the folder cannot be made or not be written to, or the disk does not answer in time.
     pub fn new_conversation(&self, root: &Path, title: &str, date: &str, time: &str) -> Result<PathBuf, UserError> {
         let folder = self.conversation_folder(root);
         let mode = if self.config().conversations.folder.is_some() { MODES.1 } else { MODES.0 };
-        conversation_folder::prepare(&folder, mode).map_err(|error| {
-            let words = format!("the folder for conversations, {}, cannot be written: {error}.", folder.display());
-            UserError::new(words).with_advice("`conversations.folder` in `setup` chooses another one.")
-        })?;
         let open = self.host().open_conversations();
-        let names = (1..=MOST_NAMESAKES).map(|number| folder.join(file_name(title, date, time, number)));
-        let mut free = names.filter(|path| !open.contains(path) && !conversation_folder::is_taken(path));
-        free.next()
-            .ok_or_else(|| UserError::new(format!("{} has too many conversations of this name", folder.display())))
+        let (title, date, time) = (title.to_owned(), date.to_owned(), time.to_owned());
+        let place = folder.clone();
+        self.promptly(&place, move || {
+            conversation_folder::prepare(&folder, mode).map_err(|error| {
+                let words = format!("the folder for conversations, {}, cannot be written: {error}.", folder.display());
+                UserError::new(words).with_advice("`conversations.folder` in `setup` chooses another one.")
+            })?;
+            let names = (1..=MOST_NAMESAKES).map(|number| folder.join(file_name(&title, &date, &time, number)));
+            let mut free = names.filter(|path| !open.contains(path) && !conversation_folder::is_taken(path));
+            let none = || UserError::new(format!("{} has too many conversations of this name", folder.display()));
+            free.next().ok_or_else(none)
+        })?
     }
 }

@@ -15,6 +15,10 @@ local M = {}
 ---@field date string when the file was written, in a few words
 ---@field text string everything that the user may type to find it, on one line
 
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
 ---@param level integer
 ---@param message string
 local function say(level, message)
@@ -45,7 +49,7 @@ local listed = {}
 ---@param root string
 ---@param callback fun(items?: flemma.ConversationItem[], problem?: string) called once, later
 function M.list(root, callback)
-  require("flemma.native").call("list_conversations", root, function(rows, problem)
+  native("list_conversations", root, function(rows, problem)
     if rows then
       listed[root] = vim.tbl_map(item_of, rows)
     end
@@ -56,7 +60,11 @@ end
 --- Lists the conversations of the current buffer's project, for a picker that shows them. A message says if there are none.
 ---@param callback fun(items: flemma.ConversationItem[])
 function M.gather(callback)
-  M.list(require("flemma.conversations").root(), function(items, problem)
+  local root, unknown = require("flemma.conversations").root()
+  if not root then
+    return say(vim.log.levels.ERROR, unknown or "the project is not known")
+  end
+  M.list(root, function(items, problem)
     if not items then
       say(vim.log.levels.ERROR, problem or "the conversations cannot be listed")
     elseif not items[1] then
@@ -152,9 +160,14 @@ end
 ---@param words? string a path, or what a title or a name has
 function M.open(root, words)
   local path = words and vim.fs.normalize(vim.fn.fnamemodify(words, ":p"))
-  if path and vim.endswith(path, ".chat") and vim.uv.fs_stat(path) then
-    require("flemma.conversations").show({ path = path })
-    return
+  if path and vim.endswith(path, ".chat") then
+    local found, _, problem = native("found_file", path)
+    if problem then
+      return say(vim.log.levels.ERROR, problem)
+    elseif found then
+      require("flemma.conversations").show({ path = path })
+      return
+    end
   end
   M.list(root, function(items, problem)
     if not items then
@@ -183,9 +196,33 @@ local function list_ahead(root)
   end
 end
 
+---@type table<string, string> the roots of projects that were found last, by where the search for them starts
+local roots = {}
+
+--- Finds the root of the current buffer's project in the background, and lists its conversations.
+---@return string? root as it was found last
+local function root_ahead()
+  local conversations = require("flemma.conversations")
+  local buf = vim.api.nvim_get_current_buf()
+  local project = conversations.project(buf)
+  if project then
+    list_ahead(project)
+    return project
+  end
+  local start, cwd = conversations.start(buf)
+  local key = start .. "\n" .. cwd
+  native("look_for_project_root", start, cwd, function(root)
+    if root then
+      roots[key] = root
+      list_ahead(root)
+    end
+  end)
+  return roots[key]
+end
+
 --- The user may be about to name a conversation: the list is made ahead.
 function M.prepare()
-  list_ahead(require("flemma.conversations").root())
+  root_ahead()
 end
 
 --- Completes the titles of the project's conversations: those that were listed last. The command line does not wait for the disk,
@@ -194,12 +231,11 @@ end
 ---@param lead string
 ---@return string[]
 function M.complete(words, lead)
-  local root = require("flemma.conversations").root()
-  list_ahead(root)
+  local root = root_ahead()
   local before = #words > 0 and table.concat(words, " ") .. " " or ""
   local typed = (before .. lead):lower()
   local found, seen = {}, {}
-  for _, item in ipairs(listed[root] or {}) do
+  for _, item in ipairs(listed[root or ""] or {}) do
     if vim.startswith(item.title:lower(), typed) and not seen[item.title] then
       seen[item.title] = true
       found[#found + 1] = item.title:sub(#before + 1)

@@ -5,23 +5,48 @@ use std::path::PathBuf;
 use mlua::Function;
 
 use super::table::Exports;
-use crate::workspace::Workspace;
+use crate::{model::UserError, workspace::Workspace};
+
+/// A result for Lua: the value, or nil and what went wrong.
+fn or_problem<T>(result: Result<T, UserError>) -> (Option<T>, Option<String>) {
+    match result {
+        Ok(value) => (Some(value), None),
+        Err(problem) => (None, Some(problem.to_string())),
+    }
+}
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // conversation_project(path) -> the root of the project that the conversation at this path belongs to, or nil
     exports.add("conversation_project", |_, binding, path: PathBuf| Ok(binding.workspace.project_of(&path)))?;
-    // last_conversation(root) -> the path of the project's conversation that was used last, or nil
+    // project_root(start, cwd) -> the root of the project of a file or folder; or nil and what went wrong. This and the next
+    // three wait for the disk for a moment, and not longer
+    exports.add("project_root", |_, binding, (start, cwd): (PathBuf, PathBuf)| {
+        Ok(or_problem(binding.workspace.project_root(&start, &cwd)))
+    })?;
+    // last_conversation(root) -> the path of the project's conversation that was used last, or nil; or nil and what went wrong
     exports.add("last_conversation", |_, binding, root: PathBuf| {
-        let found = binding.workspace.last_used_conversation(&root);
-        Ok(found)
+        let (found, problem) = or_problem(binding.workspace.last_used_conversation(&root));
+        Ok((found.flatten(), problem))
     })?;
     // new_conversation(root, title, date, time) -> the path for a new conversation; or nil and what went wrong
     exports.add("new_conversation", |_, binding, (root, title, date, time): (PathBuf, String, String, String)| {
-        Ok(match binding.workspace.new_conversation(&root, &title, &date, &time) {
-            Ok(path) => (Some(path), None),
-            Err(error) => (None, Some(error.to_string())),
-        })
+        Ok(or_problem(binding.workspace.new_conversation(&root, &title, &date, &time)))
+    })?;
+    // found_file(path) -> its path with links resolved, or nil if there is nothing; whether it is a regular file; and what went
+    // wrong
+    exports.add("found_file", |_, binding, path: PathBuf| {
+        let (found, problem) = or_problem(binding.workspace.found_file(&path));
+        let (real, is_file) = found.flatten().map(|found| (found.real, found.is_file)).unzip();
+        Ok((real, is_file.unwrap_or(false), problem))
+    })?;
+    // look_for_project_root(start, cwd, callback). Calls back later with the root
+    exports.add("look_for_project_root", |_, binding, (start, cwd, callback): (PathBuf, PathBuf, Function)| {
+        let callback = binding.functions.keep(callback);
+        binding.workspace.look_for_project_root(&start, &cwd, move |workspace: &Workspace, root| {
+            workspace.give_answer(callback, Ok(root.to_string_lossy().into()));
+        });
+        Ok(())
     })?;
     // list_conversations(root, callback). Calls back later with a list, the newest first, of { path, name, title, modified or
     // nil, model, state }; or with nil and what went wrong

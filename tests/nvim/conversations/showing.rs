@@ -144,3 +144,22 @@ fn a_folder_that_cannot_be_written_is_named() {
     assert_eq!(nvim.text(), "fn main() {}\n");
     assert_eq!(nvim.file("code/.chats"), "a file");
 }
+
+#[test]
+fn a_disk_that_does_not_answer_holds_nobody_up() {
+    let mut nvim = start("");
+    let folder = state_folder(&nvim, "code");
+    fs::create_dir_all(&folder).unwrap();
+    // Whoever reads this waits for somebody who writes to it, as for a share that is gone.
+    assert!(std::process::Command::new("mkfifo").arg(folder.join(".last")).status().unwrap().success());
+    nvim.command("Flemma toggle");
+    nvim.wait_for("the message", |nvim| said(nvim).contains("does not answer. Try again when it does."));
+    assert_eq!(windows(&mut nvim), ["main.rs"], "nothing is shown");
+    let told = show(&mut nvim, &none());
+    assert!(told[0].is_null() && told[1].as_str().unwrap().contains("does not answer"), "{told}");
+    // What does not need it works, and so does leaving.
+    nvim.command("Flemma new without it");
+    assert_eq!(nvim.text(), "@You:\n\n");
+    nvim.input(":qall!<CR>");
+    nvim.wait_for_exit();
+}
