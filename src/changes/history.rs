@@ -126,12 +126,16 @@ impl History {
         self.made().filter(|change| change.call().is_some() && standing.contains(&change.id)).collect()
     }
 
-    /// What calls of a tool with this input (its digest) have left in files, as far as that stands.
+    /// What the calls of a tool have left in files, as far as that stands: by the digest of their input, and by path.
     #[must_use]
-    pub fn left_by(&self, tool: &str, input: &str) -> BTreeMap<PathBuf, FileState> {
-        let standing = self.standing_of_calls().into_iter();
-        let own = standing.filter(|change| key_of(change).is_some_and(|(_, by, from)| (by, from) == (tool, input)));
-        own.map(|change| (change.path.clone(), change.new.clone())).collect()
+    pub fn left_by(&self, tool: &str) -> BTreeMap<String, BTreeMap<PathBuf, FileState>> {
+        let mut left: BTreeMap<String, BTreeMap<PathBuf, FileState>> = BTreeMap::new();
+        for change in self.standing_of_calls() {
+            if let Some((_, _, input)) = key_of(change).filter(|(_, by, _)| *by == tool) {
+                left.entry(input.to_owned()).or_default().insert(change.path.clone(), change.new.clone());
+            }
+        }
+        left
     }
 
     /// What a call has left in files, as far as that stands.

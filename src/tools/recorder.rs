@@ -19,8 +19,14 @@ pub struct Upcoming<'a> {
     pub folders: &'a [PathBuf],
 }
 
-/// What earlier calls have left in files, by their paths with links resolved.
-pub type LeftBefore = BTreeMap<PathBuf, FileState>;
+/// What earlier calls of a tool have left in files, by their paths with links resolved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftBefore {
+    /// What those with the same input have left.
+    pub same: BTreeMap<PathBuf, FileState>,
+    /// What those with another input have left, of which none has taken a file away.
+    pub others: BTreeMap<PathBuf, FileState>,
+}
 
 /// Keeps what files were before tools change them. It may wait for the disk.
 pub trait Recorder: Send + Sync {
@@ -34,7 +40,7 @@ pub trait Recorder: Send + Sync {
     /// A change was made, or was not made. Not called if that is not known.
     fn end(&self, id: &ChangeId, is_made: bool);
 
-    /// What calls of the same tool with the same input have left in files before, as far as that was not taken back. A call that was
-    /// interrupted finds out with it what is left to do.
+    /// What calls of the same tool have left in files before, as far as that was not taken back. A call that was interrupted finds
+    /// out with it what is left to do.
     fn left_before(&self) -> LeftBefore;
 }

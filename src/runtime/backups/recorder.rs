@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Backups, Limits, LogKey, clean, log};
 use crate::{
-    changes::{Cause, Change, ChangeId, Line},
+    changes::{Cause, Change, ChangeId, FileState, Line},
     runtime::line_file::{Fence, Flush, Lock},
     tools::{LeftBefore, Recorder, Upcoming},
 };
@@ -60,9 +60,18 @@ impl Recorder for CallRecorder {
     }
 
     fn left_before(&self) -> LeftBefore {
-        let Cause::Call { tool, input, .. } = &self.cause else { return LeftBefore::new() };
+        let Cause::Call { tool, input, .. } = &self.cause else { return LeftBefore::default() };
         // Without the log, a call looks at the files alone.
-        self.backups.history(&self.key).map_or_else(|_| LeftBefore::new(), |(history, _)| history.left_by(tool, input))
+        let Ok((history, _)) = self.backups.history(&self.key) else { return LeftBefore::default() };
+        let mut left = LeftBefore::default();
+        for (by, files) in history.left_by(tool) {
+            if by == *input {
+                left.same = files;
+            } else if !files.values().any(|state| *state == FileState::Absent) {
+                left.others.extend(files);
+            }
+        }
+        left
     }
 
     fn end(&self, id: &ChangeId, is_made: bool) {

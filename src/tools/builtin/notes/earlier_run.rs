@@ -18,6 +18,7 @@ pub(super) struct EarlierRun {
     left: LeftBefore,
     done: Vec<String>,
     changed_since: Vec<String>,
+    by_others: Vec<String>,
 }
 
 impl EarlierRun {
@@ -27,12 +28,12 @@ impl EarlierRun {
     /// If the page must not be read.
     pub(super) fn of_move(space: &Space<'_>, page: &PageName) -> Result<Self, ModelError> {
         let mut left = space.left_before();
-        let is_gone = left.get(&path(space, page)?) == Some(&FileState::Absent);
+        let is_gone = left.same.get(&path(space, page)?) == Some(&FileState::Absent);
         // A call that has moved it was complete. If the page is there again, it is another one.
         if is_gone && space.is_taken(page)? {
-            left.clear();
+            left.same.clear();
         }
-        Ok(Self { left, done: Vec::new(), changed_since: Vec::new() })
+        Ok(Self { left, done: Vec::new(), changed_since: Vec::new(), by_others: Vec::new() })
     }
 
     /// Whether an earlier run has taken a page away.
@@ -40,7 +41,7 @@ impl EarlierRun {
     /// # Errors
     /// If the page must not be read.
     pub(super) fn has_removed(&self, space: &Space<'_>, page: &PageName) -> Result<bool, ModelError> {
-        Ok(self.left.get(&path(space, page)?) == Some(&FileState::Absent))
+        Ok(self.left.same.get(&path(space, page)?) == Some(&FileState::Absent))
     }
 
     /// Whether a page has this content from an earlier run.
@@ -48,19 +49,24 @@ impl EarlierRun {
     /// # Errors
     /// If the page must not be read.
     pub(super) fn has_left(&self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
-        let left = self.left.get(&path(space, page)?);
+        let left = self.left.same.get(&path(space, page)?);
         Ok(left.and_then(FileState::digest).is_some_and(|left| *left == Digest::of(content)))
     }
 
-    /// The same, for the result: it says which pages an earlier run has changed, and which of them somebody has changed since.
+    /// The same, for the result: it says which pages an earlier run has changed, which of them somebody has changed since, and which
+    /// pages another call has left half done.
     ///
     /// # Errors
     /// If the page must not be read.
     pub(super) fn look_at(&mut self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
         let is_done = self.has_left(space, page, content)?;
+        let of_other = self.left.others.get(&path(space, page)?).and_then(FileState::digest);
+        if of_other.is_some_and(|left| *left == Digest::of(content)) {
+            self.by_others.push(format!("`{page}`"));
+        }
         if is_done {
             self.done.push(format!("`{page}`"));
-        } else if matches!(self.left.get(&path(space, page)?), Some(FileState::File { .. })) {
+        } else if matches!(self.left.same.get(&path(space, page)?), Some(FileState::File { .. })) {
             self.changed_since.push(format!("`{page}`"));
         }
         Ok(is_done)
@@ -80,6 +86,13 @@ impl EarlierRun {
                 "\n\n[An earlier run of this call, which did not finish, had changed {} too, and somebody has changed them \
                  since. Links there were taken as they are now; look at them]",
                 named(&self.changed_since)
+            ));
+        }
+        if !self.by_others.is_empty() {
+            note.push_str(&format!(
+                "\n\n[Another call of this tool has changed {}, and has not moved its page. Links there may lead to the name that \
+                 it was to get]",
+                named(&self.by_others)
             ));
         }
         note

@@ -140,9 +140,9 @@ impl<'a> Space<'a> {
         self.read_with_metadata(page).map(|(content, _)| content)
     }
 
-    /// What earlier runs of this call have left in files.
+    /// What earlier calls of the same tool have left in files.
     pub(super) fn left_before(&self) -> LeftBefore {
-        self.context.recorder.as_ref().map_or_else(LeftBefore::new, |recorder| recorder.left_before())
+        self.context.recorder.as_ref().map_or_else(LeftBefore::default, |recorder| recorder.left_before())
     }
 
     /// A tool in Lua has read a page, or found that there is none.

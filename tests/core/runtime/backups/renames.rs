@@ -182,6 +182,19 @@ fn a_page_that_changed_after_the_kill_is_named() {
 }
 
 #[test]
+fn a_rename_to_a_third_name_says_what_is_half_done() {
+    let mut bench = linked();
+    bench.rename("c1", &input("Old", "New"), ONE_PAGE);
+    let said = bench.rename("c2", &input("Old", "Third"), usize::MAX).text;
+    assert!(said.contains("Another call of this tool has changed `One`, and has not moved its page"), "{said}");
+    let said = bench.rename("c3", &input("Third", "New"), usize::MAX).text;
+    assert!(said.contains("changed `One`"), "{said}");
+    bench.back(&Wanted::Call(CallId::from("c1")));
+    let said = bench.rename("c4", &input("New", "Last"), usize::MAX).text;
+    assert!(!said.contains("Another call"), "{said}");
+}
+
+#[test]
 fn a_rename_that_was_taken_back_is_made_anew() {
     let mut bench = linked();
     let input = input("Old", "New");
