@@ -12,8 +12,9 @@ use crate::{
     tools::{Executor, Runner},
 };
 
-/// How many files a message names.
-const LISTED: usize = 20;
+/// How many files the user is told of by name, and how many the model.
+const FOR_USER: usize = 4;
+const FOR_MODEL: usize = 40;
 
 impl Workspace {
     /// Finds out what calls that were interrupted have done to files, and tells the user.
@@ -60,7 +61,7 @@ impl Workspace {
                          and `:Flemma undo {}` takes back what was done",
                         key.tool,
                         key.id,
-                        listed(left, &folder),
+                        listed(left, &folder, FOR_USER),
                         key.id,
                     ));
                 }
@@ -78,7 +79,7 @@ impl Workspace {
             None => UNKNOWN_EFFECT.to_owned(),
             Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
             Some(left) => {
-                format!("by then it had changed {}", listed(&left, &self.place(conversation).folder()))
+                format!("by then it had changed {}", listed(&left, &self.place(conversation).folder(), FOR_MODEL))
             }
         }
     }
@@ -97,14 +98,17 @@ fn left(history: &History, key: &CallKey) -> Left {
     left.map(|(path, state)| (path, state != FileState::Absent)).collect()
 }
 
-fn listed(left: &Left, folder: &Path) -> String {
-    let named = left.iter().take(LISTED).map(|(path, is_there)| {
+/// The number of files, with the names of the first ones.
+fn listed(left: &Left, folder: &Path, max: usize) -> String {
+    let named = left.iter().take(max).map(|(path, is_there)| {
         let path = name(path, folder);
         if *is_there { format!("`{path}`") } else { format!("`{path}` (gone)") }
     });
-    let more = match left.len().saturating_sub(LISTED) {
+    let more = match left.len().saturating_sub(max) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}{more}", named.collect::<Vec<_>>().join(", "))
+    let named = named.collect::<Vec<_>>().join(", ");
+    let files = if left.len() == 1 { "file" } else { "files" };
+    format!("{} {files} ({named}{more})", left.len())
 }
