@@ -1,10 +1,13 @@
 //! What a call would write, as a Lua table. The contents of files are bytes.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-use mlua::{Lua, Table};
+use mlua::{IntoLua, Lua, Table};
 
-use crate::workspace::{Reviewed, ReviewedFile};
+use crate::{
+    text::{hunk_lines::HunkRows, hunk_places::HunkPlace},
+    workspace::{DrawnHunks, Reviewed, ReviewedFile},
+};
 
 /// The table that `review` calls back with.
 pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
@@ -29,5 +32,69 @@ fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     table.set("moved_to", file.moved_to.as_deref())?;
     table.set("after", file.after.as_deref())?;
     table.set("note", file.note)?;
+    table.set("line_breaks", file.line_breaks.as_deref())?;
+    if file.note.is_none() {
+        table.set("hunks", places(lua, &file.hunks)?)?;
+    }
+    Ok(table)
+}
+
+/// Where contents differ: eight numbers for each place, as in `flemma.Hunk`. One list is made faster than a table for each.
+fn places(lua: &Lua, places: &[HunkPlace]) -> mlua::Result<Table> {
+    // As a diff names them: the lines from 1, or the one before them if there are none; the bytes from 0, the end not included.
+    let lines = |lines: &Range<usize>| [lines.start + usize::from(!lines.is_empty()), lines.len()];
+    let bytes = |bytes: &Range<usize>| [bytes.start, bytes.end];
+    let numbers = places
+        .iter()
+        .flat_map(|place| [lines(&place.old), lines(&place.new), bytes(&place.old_bytes), bytes(&place.new_bytes)]);
+    lua.create_sequence_from(numbers.flatten())
+}
+
+/// The places that a list says.
+pub(super) fn read_places(numbers: &[usize]) -> Vec<HunkPlace> {
+    let lines = |[first, count]: [usize; 2]| {
+        let start = first.saturating_sub(usize::from(count > 0));
+        start..start.saturating_add(count)
+    };
+    let place = |numbers: &[usize; 8]| {
+        let &[old_first, old_count, new_first, new_count, old_from, old_to, new_from, new_to] = numbers;
+        HunkPlace {
+            old: lines([old_first, old_count]),
+            new: lines([new_first, new_count]),
+            old_bytes: old_from..old_to,
+            new_bytes: new_from..new_to,
+        }
+    };
+    numbers.as_chunks().0.iter().map(place).collect()
+}
+
+/// The table that `hunk_rows` calls back with.
+pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("hunks", places(lua, &drawn.places)?)?;
+    let rows = drawn.rows.iter().map(|rows| hunk(lua, rows));
+    table.set("rows", sequence(lua, rows)?)?;
+    Ok(table)
+}
+
+fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
+    // A list with nil would not keep its places.
+    let texts =
+        |lines: &[Option<String>]| sequence(lua, lines.iter().map(|line| Ok(line.as_deref().unwrap_or_default())));
+    let table = lua.create_table()?;
+    table.set("old", texts(&rows.old)?)?;
+    table.set(
+        "new",
+        sequence(lua, rows.new.iter().map(|rows| sequence(lua, rows.iter().map(|row| Ok(row.as_str())))))?,
+    )?;
+    table.set("same", texts(&rows.same)?)?;
+    table.set("more", rows.more)?;
+    Ok(table)
+}
+
+/// A list of any length.
+fn sequence<T: IntoLua>(lua: &Lua, items: impl Iterator<Item = mlua::Result<T>>) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    items.enumerate().try_for_each(|(at, item)| table.raw_set(at + 1, item?))?;
     Ok(table)
 }

@@ -16,7 +16,7 @@ use crate::{
         command::CommandResult,
     },
     workspace::{
-        LuaOutcome, Reviewed, Scripts, StopTool,
+        DrawnHunks, LuaOutcome, Reviewed, Scripts, StopTool,
         ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
     },
 };
@@ -220,6 +220,15 @@ impl Scripts for LuaScripts {
             Ok(reviewed) => review_table::review(&self.lua, &reviewed).and_then(|review| function.call::<()>(review)),
             Err(problem) => function.call((Value::Nil, problem.to_string())),
         };
+        if let Err(error) = called {
+            self.shim.report(&error);
+        }
+    }
+
+    fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        let called = review_table::drawn(&self.lua, drawn).and_then(|drawn| function.call::<()>(drawn));
         if let Err(error) = called {
             self.shim.report(&error);
         }

@@ -5,6 +5,7 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     time::{Duration, Instant},
 };
 
@@ -14,9 +15,9 @@ use similar::{
 };
 
 /// How the new parts come from the old ones. Once the time is over, the rest is compared less closely.
-pub(crate) fn diff<'a>(old: &[&'a str], new: &[&'a str], time: Duration) -> Vec<DiffOp> {
-    let mut numbers: HashMap<&'a str, usize> = HashMap::new();
-    let mut number = |part: &&'a str| {
+pub(crate) fn diff<'a, P: Hash + Eq + ?Sized>(old: &[&'a P], new: &[&'a P], time: Duration) -> Vec<DiffOp> {
+    let mut numbers: HashMap<&'a P, usize> = HashMap::new();
+    let mut number = |part: &&'a P| {
         let next = numbers.len();
         *numbers.entry(part).or_insert(next)
     };

@@ -1,19 +1,22 @@
 //! The lines of a hunk, each compared with the one whose place it takes.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
+    ops::Range,
     time::{Duration, Instant},
 };
 
 use super::{
     diff::{likeness, words},
     diff_line::{self, DrawnLine},
+    hunk_places::HunkPlace,
     unified::{NO_BREAK, readable},
     visible::{Naming, drawn as drawn_clusters, looks_same},
 };
 
 /// How long comparing the lines of hunks may take while somebody waits.
-const TIME: Duration = Duration::from_millis(40);
+const TIME: Duration = Duration::from_millis(200);
 
 /// How long comparing each line with the one in its place may take after that.
 const MORE_TIME: Duration = Duration::from_millis(400);
@@ -26,6 +29,9 @@ const MAX_LOOKS: usize = 4096;
 
 /// How long comparing two lines word by word may take.
 const WORDS_TIME: Duration = Duration::from_millis(5);
+
+/// A byte order mark.
+const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// What stands at the end of a line whose line break goes or comes, if nothing else changes.
 const BREAK: &str = "↵";
@@ -97,9 +103,6 @@ fn partner(line: &SidedLine<'_>, others: &[SidedLine<'_>], deadline: Instant) ->
     others.iter().position(|other| is_at_place(&other) && is_like(other))
 }
 
-/// The lines that go and those that come, with their line breaks.
-pub type HunkPieces<'a> = (Vec<&'a [u8]>, Vec<&'a [u8]>);
-
 /// A hunk that is drawn over a file, in rows of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HunkRows {
@@ -109,29 +112,43 @@ pub struct HunkRows {
     pub new: Vec<Vec<String>>,
     /// For each line that comes the same in one row, if the file itself would not show what changes in it.
     pub same: Vec<Option<String>>,
+    /// How many more lines come than are drawn.
+    pub more: usize,
 }
 
-/// The room for a hunk.
+/// The room for a hunk, and what is not drawn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HunkRoom {
     /// How many cells a row has.
     pub width: usize,
     /// How many rows a line may take.
     pub rows: usize,
+    /// How many lines of each sign are drawn.
+    pub lines: usize,
     /// Whether a line of the file is continued in the next row where it is too long, and not cut.
     pub wraps: bool,
+    /// Whether all lines end in CR LF, and the CR is not drawn.
+    pub is_dos: bool,
+    /// Whether both sides begin with a byte order mark, which is not drawn.
+    pub has_bom: bool,
 }
 
 impl HunkRows {
-    /// The rows of hunks.
+    /// The rows of hunks. It takes a fraction of a second at most.
     #[must_use]
-    pub fn of(hunks: &[HunkPieces<'_>], room: HunkRoom) -> Vec<Self> {
+    pub fn of(old: &[u8], new: &[u8], places: &[HunkPlace], room: HunkRoom) -> Vec<Self> {
         let deadline = Instant::now() + TIME;
-        hunks.iter().map(|(old, new)| Self::of_one(old, new, room, deadline)).collect()
+        let (old, new) = (Lines::of(old, room), Lines::of(new, room));
+        let one = |place: &HunkPlace| {
+            let (gone, come) = (old.cut(&place.old), new.cut(&place.new));
+            Self { more: place.new.len() - come.len(), ..Self::of_one(&gone, &come, room, deadline) }
+        };
+        places.iter().map(one).collect()
     }
 
-    fn of_one(old: &[&[u8]], new: &[&[u8]], room: HunkRoom, deadline: Instant) -> Self {
-        let texts = |pieces: &[&[u8]]| pieces.iter().map(|piece| readable(piece).into_owned()).collect::<Vec<_>>();
+    fn of_one(old: &[Cow<'_, [u8]>], new: &[Cow<'_, [u8]>], room: HunkRoom, deadline: Instant) -> Self {
+        let texts =
+            |pieces: &[Cow<'_, [u8]>]| pieces.iter().map(|piece| readable(piece).into_owned()).collect::<Vec<_>>();
         let (old, new) = (texts(old), texts(new));
         let (gone, come) = (sided(&old), sided(&new));
         let [gone_drawn, come_drawn] = drawn(&gone, &come, deadline);
@@ -160,7 +177,30 @@ impl HunkRows {
             }
             rows
         });
-        Self { new: rows.collect(), old: old_rows.collect(), same: same.collect() }
+        Self { new: rows.collect(), old: old_rows.collect(), same: same.collect(), more: 0 }
+    }
+}
+
+/// The lines of a content, with their line breaks.
+struct Lines<'a> {
+    lines: Vec<&'a [u8]>,
+    room: HunkRoom,
+}
+
+impl<'a> Lines<'a> {
+    fn of(content: &'a [u8], room: HunkRoom) -> Self {
+        let content = content.strip_prefix(BOM).filter(|_| room.has_bom).unwrap_or(content);
+        Self { lines: content.split_inclusive(|byte| *byte == b'\n').collect(), room }
+    }
+
+    /// Those of a hunk that are drawn, as they are drawn.
+    fn cut(&self, lines: &Range<usize>) -> Vec<Cow<'a, [u8]>> {
+        let lines = self.lines.get(lines.clone()).unwrap_or_default().iter().take(self.room.lines);
+        let line = |line: &&'a [u8]| match line.strip_suffix(b"\r\n").filter(|_| self.room.is_dos) {
+            Some(text) => Cow::Owned([text, b"\n"].concat()),
+            None => Cow::Borrowed(*line),
+        };
+        lines.map(line).collect()
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// What stands above a diff of what changes besides.
+const BESIDES: &str = ". These lines change besides";
+
 /// How the lines of a content end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Breaks {
@@ -10,6 +13,12 @@ enum Breaks {
     Lf,
     CrLf,
     Mixed,
+}
+
+/// What is said about a change of line breaks in all lines, or where nothing else changes; `None` if there is no such change.
+pub(crate) fn change(old: &[u8], new: &[u8]) -> Option<String> {
+    let change = compared(old, new).2?;
+    Some(change.strip_suffix(BESIDES).map_or_else(|| change.clone(), str::to_owned))
 }
 
 /// The contents with the same line breaks, if these are the same in all lines, or change in all of them. What is said about such a
@@ -33,9 +42,7 @@ pub(crate) fn compared<'a>(old: &'a [u8], new: &'a [u8]) -> (Cow<'a, [u8]>, Cow<
             let direction = direction.map_or_else(String::new, |direction| format!(": {direction}"));
             Some(format!("only the line endings change in {count} {lines}{direction}"))
         }
-        (false, Some(direction)) => {
-            Some(format!("the line endings change in all lines: {direction}. These lines change besides"))
-        }
+        (false, Some(direction)) => Some(format!("the line endings change in all lines: {direction}{BESIDES}")),
         // Where they are mixed, each line shows its own.
         (false, None) if breaks.0 == Breaks::Mixed || breaks.1 == Breaks::Mixed => {
             return (Cow::Borrowed(old), Cow::Borrowed(new), None);
@@ -95,6 +102,9 @@ mod tests {
         assert_eq!(note("a\nb\r\n", "a\nb\n").as_deref(), Some("only the line endings change in 1 line"));
         let all = "the line endings change in all lines: CRLF becomes LF. These lines change besides";
         assert_eq!(note("a\r\nb\r\n", "a\nc\n").as_deref(), Some(all));
+        let alone = "the line endings change in all lines: CRLF becomes LF";
+        assert_eq!(change(b"a\r\nb\r\n", b"a\nc\n").as_deref(), Some(alone));
+        assert_eq!(change(b"a\nb\n", b"a\r\nb\r\n").as_deref(), Some(only));
         assert_eq!(note("a\nb\r\n", "a\nc\n"), None);
         assert_eq!(note("", "a\r\n"), None);
     }

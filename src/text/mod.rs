@@ -16,6 +16,7 @@ pub(crate) mod diff;
 pub mod diff_line;
 mod fence;
 pub mod hunk_lines;
+pub mod hunk_places;
 pub mod hunks;
 pub(crate) mod line_breaks;
 mod one_line;

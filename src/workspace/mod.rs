@@ -198,7 +198,7 @@ pub use ports::{Host, NoScripts, Scripts};
 pub use resolution::{Resolution, ResolveError};
 pub use resolve::HypotheticalCall;
 pub use rest::Rest;
-pub use reviewed::{Reviewed, ReviewedFile, Taken};
+pub use reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
 pub use stale::Stale;
 pub use status_view::{OptionLayer, OptionRow, StatusView};
 pub use switch::{Switched, Toggle};

@@ -15,7 +15,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    editor_view::LookedUp, latest_output::LatestOutput, lua_outcome::LuaOutcome, reviewed::Reviewed, tasks::StopTool,
+    editor_view::LookedUp,
+    latest_output::LatestOutput,
+    lua_outcome::LuaOutcome,
+    reviewed::{DrawnHunks, Reviewed},
+    tasks::StopTool,
     tool_answer::ToolAnswer,
 };
 use crate::{
@@ -417,6 +421,9 @@ pub trait Scripts {
 
     /// Calls a function that asked what a call would write.
     fn reviewed(&self, _callback: LuaRef, _reviewed: Result<Reviewed, UserError>) {}
+
+    /// Calls a function that asked how hunks are drawn.
+    fn drawn(&self, _callback: LuaRef, _drawn: &DrawnHunks) {}
 
     /// Calls a function that waits for the end of something: with nothing, or with why it failed.
     fn ended(&self, _callback: LuaRef, _problem: Option<UserError>) {}

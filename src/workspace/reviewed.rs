@@ -1,8 +1,11 @@
 //! The whole of what a call would write, for the user to look at, and what they take of it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use crate::model::CallId;
+use crate::{
+    model::CallId,
+    text::{hunk_lines::HunkRows, hunk_places::HunkPlace, line_breaks},
+};
 
 /// What the user looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,35 @@ pub struct ReviewedFile {
     pub after: Option<String>,
     /// Why its contents are not here: `binary` or `too large`.
     pub note: Option<&'static str>,
+    /// Where the contents differ.
+    pub hunks: Vec<HunkPlace>,
+    /// What is said about a change of the line breaks of the whole file.
+    pub line_breaks: Option<String>,
+}
+
+/// How long comparing a file may take.
+const TIME: Duration = Duration::from_millis(500);
+
+impl Reviewed {
+    /// The same with where the contents of each file differ. It takes as long as comparing them.
+    #[must_use]
+    pub(super) fn compared(mut self) -> Self {
+        for file in self.files.iter_mut().filter(|file| file.note.is_none()) {
+            let [old, new] = [&file.old, &file.new].map(|content| content.as_ref().map_or(&[][..], |bytes| bytes));
+            file.line_breaks = line_breaks::change(old, new);
+            file.hunks = HunkPlace::between(old, new, TIME);
+        }
+        self
+    }
+}
+
+/// What is drawn of hunks over a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DrawnHunks {
+    /// The hunks.
+    pub places: Vec<HunkPlace>,
+    /// The rows of each.
+    pub rows: Vec<HunkRows>,
 }
 
 /// What the user takes of a file.

@@ -1,24 +1,36 @@
 //! Shows the user the whole of what a call would write, and takes what they have made of it.
 
-use std::{io, rc::Rc, sync::Arc};
+use std::{io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
     ready::Ready,
-    reviewed::{Reviewed, ReviewedFile, Taken},
+    reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
 use crate::{
     journal::{CallKey, Role, Take},
     model::{CallId, Digest, UserError},
+    text::{
+        hunk_lines::{HunkRoom, HunkRows},
+        hunk_places::HunkPlace,
+    },
     tools::{Content, LuaRef},
 };
+
+/// How long comparing what is drawn may take.
+const DRAWING: Duration = Duration::from_millis(200);
 
 /// Why nothing was approved.
 const CHANGED: &str = "the file has changed since, so nothing was approved; look at the change again";
 
 impl Workspace {
     /// Finds out what a call that waits would write, and gives the whole of it to `then`.
-    pub fn review(&self, buffer: i32, call: &CallId, then: impl FnOnce(&Self, Result<Reviewed, UserError>) + 'static) {
+    pub fn review(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        then: impl FnOnce(&Self, Result<Reviewed, UserError>) + Send + 'static,
+    ) {
         let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
         let Some(key) = self.proposing_key(&conversation, call) else {
             let problem = format!("there is no call `{call}` that waits and would change a file");
@@ -33,7 +45,14 @@ impl Workspace {
                 if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
                     conversation.proposals().show(&key);
                 }
-                then(workspace, ready.map(|ready| reviewed(&key, &ready)));
+                let compared = match ready {
+                    Err(problem) => return then(workspace, Err(problem)),
+                    Ok(ready) => move || reviewed(&key, &ready).compared(),
+                };
+                // There are threads: one of them has found out the proposal.
+                let _ = workspace
+                    .background()
+                    .run(compared, move |workspace: &Self, reviewed| then(workspace, Ok(reviewed)));
             }),
         );
         if !self.look_again(&conversation, &key) {
@@ -107,6 +126,25 @@ impl Workspace {
         let _ = self.run_for(id, work, approve);
     }
 
+    /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the
+    /// contents are compared.
+    pub fn draw_hunks(
+        &self,
+        [old, new]: [Vec<u8>; 2],
+        places: Option<Vec<HunkPlace>>,
+        room: HunkRoom,
+        callback: LuaRef,
+    ) {
+        let work = move || {
+            let places = places.unwrap_or_else(|| HunkPlace::between(&old, &new, DRAWING));
+            DrawnHunks { rows: HunkRows::of(&old, &new, &places, room), places }
+        };
+        let then = move |workspace: &Self, drawn: DrawnHunks| workspace.scripts().drawn(callback, &drawn);
+        if self.background().run(work, then).is_err() {
+            self.scripts().forget(callback);
+        }
+    }
+
     /// Tells a Lua function what it has asked to review.
     pub fn give_review(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
         self.scripts().reviewed(callback, reviewed);
@@ -150,6 +188,8 @@ fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
             moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
             after,
             note,
+            hunks: Vec::new(),
+            line_breaks: None,
         }
     });
     Reviewed {

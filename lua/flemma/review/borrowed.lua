@@ -20,12 +20,23 @@ local keys = {
   { "q", "leave the review" },
 }
 
+---@type table<integer, true> the buffers of all reviews
+local all = {}
+
+--- Whether a review is drawn over a buffer.
+---@param buf integer
+---@return boolean
+function M.is_borrowed(buf)
+  return all[buf] ~= nil
+end
+
 --- Maps the keys, and forbids changes.
 ---@param view flemma.InlineView
 ---@param buf integer
 ---@return fun() restore
 function M.borrow(view, buf)
   local before = {}
+  all[buf] = true
   for _, key in ipairs(keys) do
     local lhs, desc, method, argument = unpack(key)
     local map = vim.fn.maparg(lhs, "n", false, true)
@@ -44,6 +55,7 @@ function M.borrow(view, buf)
   local modifiable = vim.bo[buf].modifiable
   vim.bo[buf].modifiable = false
   return function()
+    all[buf] = nil
     if not api.nvim_buf_is_loaded(buf) then
       return
     end

@@ -3,7 +3,7 @@ local M = {}
 
 local api = vim.api
 
-local BOM = "\239\187\191"
+M.BOM = "\239\187\191"
 
 --- What two contents that are compared have in common, and their lines do not have.
 ---@class flemma.Form
@@ -14,11 +14,11 @@ local BOM = "\239\187\191"
 ---@param content string
 ---@return boolean?
 local function is_dos(content)
-  local _, breaks = content:gsub("\n", "")
-  if breaks > 0 then
-    local _, pairs = content:gsub("\r\n", "")
-    return breaks == pairs
+  if not content:find("\n", 1, true) then
+    return nil
   end
+  local has_any = content:find("\r\n", 1, true) ~= nil
+  return has_any and content:byte(1) ~= 10 and not content:find("[^\r]\n")
 end
 
 --- What two contents have in common. Where they differ in it, it stays in their lines, and is seen.
@@ -29,7 +29,7 @@ function M.form(old, new)
   local dos, bom
   for _, content in pairs({ old = old, new = new }) do
     if content ~= "" then
-      local has_bom = vim.startswith(content, BOM)
+      local has_bom = vim.startswith(content, M.BOM)
       local has_pairs = is_dos(content)
       bom = has_bom and bom ~= false
       if has_pairs ~= nil then
@@ -40,26 +40,13 @@ function M.form(old, new)
   return { dos = dos or false, bom = bom or false }
 end
 
---- The lines of a content, each with its line break.
----@param content string
----@return string[]
-function M.pieces(content)
-  local pieces = {}
-  for piece in content:gmatch("[^\n]*\n?") do
-    if piece ~= "" then
-      pieces[#pieces + 1] = piece
-    end
-  end
-  return pieces
-end
-
 --- Fills a buffer. Its options have what its lines do not.
 ---@param buf integer
 ---@param content string
 ---@param form flemma.Form
 function M.fill(buf, content, form)
-  local has_bom = form.bom and vim.startswith(content, BOM)
-  local text = has_bom and content:sub(#BOM + 1) or content
+  local has_bom = form.bom and vim.startswith(content, M.BOM)
+  local text = has_bom and content:sub(#M.BOM + 1) or content
   local lines = vim.split(text, "\n", { plain = true })
   local has_end = #lines > 1 and lines[#lines] == ""
   if has_end then
@@ -116,7 +103,7 @@ local breaks = { dos = "\r\n", mac = "\r", unix = "\n" }
 function M.read(buf, is_line)
   local bo = vim.bo[buf]
   local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
-  local mark = bo.bomb and BOM or ""
+  local mark = bo.bomb and M.BOM or ""
   if #lines == 1 and lines[1] == "" and not is_line then
     return mark
   end
@@ -128,7 +115,7 @@ end
 ---@param content string
 ---@return boolean
 function M.is_line(content)
-  return content:gsub("^" .. BOM, ""):find("^\r?\n$") ~= nil
+  return content:gsub("^" .. M.BOM, ""):find("^\r?\n$") ~= nil
 end
 
 return M

@@ -29,6 +29,9 @@ function M.value(view, file)
     local known = view.review.drafts[file.path]
     return known and known.text or true
   end
+  if sides.is_untouched(buf) then
+    return true
+  end
   local text = content.read(buf, content.is_line(file.new))
   if text == file.new then
     return true
@@ -52,6 +55,7 @@ function M.is_edited(view, file)
   return sides.is_text(file)
     and buf ~= nil
     and api.nvim_buf_is_loaded(buf)
+    and not sides.is_untouched(buf)
     and content.read(buf, content.is_line(file.new)) ~= file.new
 end
 

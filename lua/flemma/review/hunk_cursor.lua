@@ -1,5 +1,9 @@
 --- The hunk at the cursor of a review in the file's window, and the way to another one.
-local line_of = require("flemma.review.hunks").line_of
+local content = require("flemma.review.content")
+local hunks_of = require("flemma.review.hunks")
+local windows = require("flemma.review.windows")
+
+local line_of = hunks_of.line_of
 
 local api = vim.api
 
@@ -12,14 +16,16 @@ function M.go_to(view, hunk)
   if not hunk or not api.nvim_win_is_valid(view.win) then
     return
   end
-  local count = api.nvim_buf_line_count(view.buf)
-  api.nvim_win_set_cursor(view.win, { math.min(line_of(hunk), count), 0 })
+  local count, file = api.nvim_buf_line_count(view.buf), view:file()
+  local place = hunks_of.first_difference(view:hunks_in(file), hunk, content.form(file.old, file.new))
+  windows.show_place(view.win, math.min(line_of(hunk), count), place)
   api.nvim_win_call(view.win, function()
     vim.cmd("normal! zv")
-    local above = hunk.old_first == 0
+    local is_first = hunk == view:hunks_in(view:file()).list[1]
+    local above = is_first and view.overlay and view.overlay:rows_above() or 0
     local below = line_of(hunk) + math.max(hunk.old_count - 1, 0)
-    if above then
-      vim.fn.winrestview({ topline = 1, topfill = hunk.new_count })
+    if above > 0 then
+      vim.fn.winrestview({ topline = 1, topfill = above })
     elseif vim.fn.line("w$") < below + 1 or api.nvim_win_get_height(0) - vim.fn.winline() <= hunk.new_count then
       -- The rows below the line count too.
       vim.cmd("normal! zt")
@@ -30,16 +36,17 @@ end
 --- The hunk at the cursor, or the nearest one before it.
 ---@param view flemma.InlineView
 ---@return flemma.Hunk?
+---@return integer? number
 function M.hunk_here(view)
   local line = api.nvim_win_get_cursor(view.win)[1]
   local list = view:hunks_in(view:file()).list
-  local found = list[1]
-  for _, hunk in ipairs(list) do
+  local found = 1
+  for number, hunk in ipairs(list) do
     if line_of(hunk) <= line then
-      found = hunk
+      found = number
     end
   end
-  return found
+  return list[found], found
 end
 
 ---@param view flemma.InlineView

@@ -3,7 +3,6 @@
 --- Nothing of the buffer changes: neither its text nor its undo history. While the review is open it cannot be edited, and keys
 --- take and leave single hunks. To edit the proposal, the review goes on side by side.
 local borrowed = require("flemma.review.borrowed")
-local content = require("flemma.review.content")
 local hunk_cursor = require("flemma.review.hunk_cursor")
 local hunks_of = require("flemma.review.hunks")
 local original = require("flemma.review.original")
@@ -25,6 +24,7 @@ local api = vim.api
 ---@field made_win? boolean whether we have split the window
 ---@field look? fun() gives a window of the user its look back
 ---@field watch? flemma.Watch
+---@field overlay? flemma.Overlay what is drawn over the file on the screen
 ---@field restore? fun() takes back what was changed of the buffer
 ---@field group integer
 ---@field is_busy? boolean
@@ -49,14 +49,15 @@ end
 ---@param file flemma.ReviewedFile
 ---@return flemma.Hunks
 function Inline:hunks_in(file)
-  self.hunks[file.path] = self.hunks[file.path] or hunks_of.between(file.old or "", file.new or "")
+  self.hunks[file.path] = self.hunks[file.path] or hunks_of.of_file(file)
   return self.hunks[file.path]
 end
 
 --- Draws the hunks of the file on the screen.
 function Inline:draw()
-  local file = self:file()
-  overlay.draw(self.buf, self.win, self:hunks_in(file), content.form(file.old, file.new))
+  if self.overlay then
+    self.overlay:draw()
+  end
 end
 
 --- Goes to the next hunk, or to the one before.
@@ -68,11 +69,11 @@ end
 --- Takes the hunk at the cursor, or leaves it out.
 ---@param is_taken boolean
 function Inline:take(is_taken)
-  local hunk = hunk_cursor.hunk_here(self)
-  if hunk then
+  local hunk, number = hunk_cursor.hunk_here(self)
+  if hunk and number and self.overlay then
     hunk.taken = is_taken
     self.review.marks[self:file().path] = nil
-    self:draw()
+    self.overlay:draw_one(number)
   end
 end
 
@@ -139,13 +140,31 @@ function Inline:edit()
   require("flemma.review").show_in_tab(review)
 end
 
+--- Opens the buffers of the files, and says why the change cannot be shown in them.
+---@return string? problem
+function Inline:why_not()
+  for _, file in ipairs(self.review.files) do
+    local problem = original.why_not(file)
+    if problem then
+      return problem
+    end
+    local buf
+    buf, problem = original.open(file, self.ours)
+    if not buf then
+      return problem
+    elseif borrowed.is_borrowed(buf) then
+      return ("%s is being reviewed for another call"):format(vim.fn.fnamemodify(file.path, ":~:."))
+    end
+  end
+end
+
 --- Shows a file in the window.
 ---@param at integer
 ---@param stays? boolean whether the cursor stays where it is
 ---@return string? problem
 function Inline:show(at, stays)
   local file = self.review.files[at]
-  local buf, problem = original.open(file, self:hunks_in(file).old, self.ours)
+  local buf, problem = original.open(file, self.ours)
   if not buf then
     return problem
   end
@@ -166,9 +185,19 @@ function Inline:show(at, stays)
   self.restore = api.nvim_buf_call(buf, function()
     return borrowed.borrow(self, buf)
   end)
-  self:draw()
-  if not stays then
-    hunk_cursor.go_to(self, self:hunks_in(file).list[1])
+  local hunks = self:hunks_in(file)
+  self.overlay = overlay.new(buf, self.win, file, hunks)
+  if stays then
+    self.overlay:draw()
+  else
+    hunk_cursor.go_to(self, hunks.list[1])
+    local cursor = api.nvim_win_get_cursor(self.win)
+    self.overlay:draw(function()
+      -- With the rows around it, unless the user has gone on.
+      if vim.deep_equal(api.nvim_win_get_cursor(self.win), cursor) then
+        hunk_cursor.go_to(self, hunks.list[1])
+      end
+    end)
   end
   self.is_busy = nil
 end
@@ -202,6 +231,10 @@ end
 
 --- Takes back what was changed of the buffer on the screen.
 function Inline:give_back()
+  if self.overlay then
+    self.overlay:stop()
+    self.overlay = nil
+  end
   local restore = self.restore
   self.restore = nil
   if restore then
@@ -331,26 +364,9 @@ function M.open(review)
     ours = {},
     origin = { win = api.nvim_get_current_win() },
   }, Inline)
-  for _, file in ipairs(review.files) do
-    local problem = original.why_not(file)
-    if problem then
-      self:drop_buffers()
-      return nil, problem
-    end
-    local buf
-    buf, problem = original.open(file, self:hunks_in(file).old, self.ours)
-    if not buf then
-      self:drop_buffers()
-      return nil, problem
-    elseif not vim.bo[buf].modifiable and #api.nvim_buf_get_extmarks(buf, overlay.namespace, 0, -1, { limit = 1 }) > 0 then
-      return nil, ("%s is being reviewed for another call"):format(vim.fn.fnamemodify(file.path, ":~:."))
-    end
-  end
-  if next(review.drafts) then
-    return nil, "you have edited the proposal"
-  end
-  local problem = self:show(1)
+  local problem = next(review.drafts) and "you have edited the proposal" or self:why_not() or self:show(1)
   if problem then
+    self:drop_buffers()
     return nil, problem
   end
   self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })

@@ -1,8 +1,8 @@
 --- What Neovim's diff mode does not show of two sides: lines that differ and look the same, and a line break at the end.
 ---
 --- They get a note at their end, in which the characters that differ are named.
-local hunks_of = require("flemma.review.hunks")
 local overlay = require("flemma.review.overlay")
+local slices = require("flemma.review.slices")
 
 local M = {}
 
@@ -11,50 +11,69 @@ local api = vim.api
 --- How wide a note is, in cells.
 local WIDTH = 48
 
---- More rows than any line has: the file itself shows a line whole, however long it is.
-local ROWS = 2 ^ 24
+--- More rows than any line has: the file itself shows a line whole, however long it is. And the most lines of a hunk that get notes.
+local ROWS, LINES = 2 ^ 24, 20000
 
---- The most bytes of both sides that are looked at again after an edit.
-local MOST = 512 * 1024
-
+--- The notes of a buffer.
 ---@param buf integer
 ---@param first integer the line of the first text, from 1
 ---@param texts string[] those that are empty say nothing
-local function draw(buf, first, texts)
+---@param notes { buf: integer, line: integer, text: string }[]
+local function add(buf, first, texts, notes)
   local count = api.nvim_buf_line_count(buf)
   for at, text in ipairs(texts) do
     if text ~= "" then
-      api.nvim_buf_set_extmark(buf, overlay.namespace, math.min(first + at - 1, count) - 1, 0, {
-        virt_text = { { "  ≠ " .. text, "FlemmaReviewNote" } },
-        virt_text_pos = "eol",
-      })
+      notes[#notes + 1] = { buf = buf, line = math.min(first + at - 1, count) - 1, text = text }
     end
   end
 end
 
---- Draws the notes.
+---@param note { buf: integer, line: integer, text: string }
+local function draw(note)
+  api.nvim_buf_set_extmark(note.buf, overlay.namespace, note.line, 0, {
+    virt_text = { { "  ≠ " .. note.text, "FlemmaReviewNote" } },
+    virt_text_pos = "eol",
+    strict = false,
+  })
+end
+
+--- Draws the notes, as soon as they are known, unless the text has changed by then.
 ---@param sides { old: integer, new: integer } buffers
 ---@param old string what the left side shows
 ---@param new string what the right side shows
+---@param numbers integer[]? the hunks between them as in `flemma.ReviewedFile`; nil if they are not known
 ---@param form flemma.Form
----@param is_again? boolean whether it is after an edit
-function M.draw(sides, old, new, form, is_again)
-  if is_again and #old + #new > MOST then
-    return
+function M.draw(sides, old, new, numbers, form)
+  local ticks = vim.tbl_map(api.nvim_buf_get_changedtick, sides)
+  local function is_same()
+    return vim.iter(pairs(sides)):all(function(side, buf)
+      return api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf) == ticks[side]
+    end)
   end
-  for _, buf in pairs(sides) do
-    api.nvim_buf_clear_namespace(buf, overlay.namespace, 0, -1)
+  local function clear()
+    for _, buf in pairs(sides) do
+      api.nvim_buf_clear_namespace(buf, overlay.namespace, 0, -1)
+    end
   end
   if old == new then
-    return
+    return clear()
   end
-  local hunks = hunks_of.between(old, new)
-  local drawn = overlay.rows(overlay.pieces(hunks, "utf-8", form), WIDTH, ROWS, true)
-  for number, hunk in ipairs(hunks.list) do
-    local rows = drawn[number] or { old = {}, same = {} }
-    draw(sides.old, math.max(hunk.old_first, 1), rows.old)
-    draw(sides.new, math.max(hunk.new_first, 1), rows.same)
-  end
+  local room = { width = WIDTH, rows = ROWS, lines = LINES, wraps = true, dos = form.dos, bom = form.bom }
+  overlay.rows(old, new, numbers, room, function(drawn)
+    if not is_same() then
+      return
+    end
+    clear()
+    local notes = {}
+    for number, rows in ipairs(drawn.rows) do
+      local at = 8 * (number - 1)
+      add(sides.old, math.max(drawn.hunks[at + 1], 1), rows.old, notes)
+      add(sides.new, math.max(drawn.hunks[at + 3], 1), rows.same, notes)
+    end
+    slices.run(#notes, function(at)
+      draw(notes[at])
+    end, is_same)
+  end)
 end
 
 return M

@@ -3,7 +3,7 @@ local hunks = require("flemma.review.hunks")
 
 local M = {}
 
----@class flemma.Range what a hunk replaces, in pieces from 0, the end not included
+---@class flemma.Range what a hunk replaces, in bytes from 0, the end not included
 ---@field from integer
 ---@field to integer
 ---@field new_from integer
@@ -19,21 +19,19 @@ local function ranges(found)
   return vim
     .iter(found.list)
     :map(function(hunk)
-      local from = hunk.old_count == 0 and hunk.old_first or hunk.old_first - 1
-      local new_from = hunk.new_count == 0 and hunk.new_first or hunk.new_first - 1
-      return { from = from, to = from + hunk.old_count, new_from = new_from, new_to = new_from + hunk.new_count }
+      return { from = hunk.old_from, to = hunk.old_to, new_from = hunk.new_from, new_to = hunk.new_to }
     end)
     :totable()
 end
 
 --- What one side has in place of a stretch of the base.
----@param pieces string[] of that side
+---@param content string of that side
 ---@param list flemma.Range[] its hunks in the stretch; at least one
 ---@param from integer
 ---@param to integer
-local function text_of(pieces, list, from, to)
+local function text_of(content, list, from, to)
   local first, last = list[1], list[#list]
-  return table.concat(pieces, "", first.new_from - (first.from - from) + 1, last.new_to + (to - last.to))
+  return content:sub(first.new_from - (first.from - from) + 1, last.new_to + (to - last.to))
 end
 
 --- The edits of the user on what the file is now. Where both have changed the same place, the user's text stays.
@@ -61,16 +59,16 @@ function M.three_way(base, mine, theirs)
         end
       end
     until not is_more
-    out[#out + 1] = table.concat(to_mine.old, "", at + 1, from)
-    local text = here.mine[1] and text_of(to_mine.new, here.mine, from, to)
-    local other = here.theirs[1] and text_of(to_theirs.new, here.theirs, from, to)
+    out[#out + 1] = base:sub(at + 1, from)
+    local text = here.mine[1] and text_of(mine, here.mine, from, to)
+    local other = here.theirs[1] and text_of(theirs, here.theirs, from, to)
     if text and other and text ~= other then
       conflicts[#conflicts + 1] = other
     end
     out[#out + 1] = text or other
     at = to
   end
-  out[#out + 1] = table.concat(to_mine.old, "", at + 1)
+  out[#out + 1] = base:sub(at + 1)
   return { text = table.concat(out), conflicts = conflicts }
 end
 

@@ -1,8 +1,6 @@
 --- The buffer of a file that is reviewed in its own window: it has to show what the file is.
 local M = {}
 
-local hunks = require("flemma.review.hunks")
-
 local api = vim.api
 
 --- Why a file cannot be shown in a buffer of its own.
@@ -23,34 +21,31 @@ function M.why_not(file)
   end
 end
 
+--- A text whose lines all end in LF.
+---@param text string
+local function plain(text)
+  return text:find("\r", 1, true) and text:gsub("\r\n", "\n"):gsub("\r$", "") or text
+end
+
 --- Whether a buffer shows a content.
 ---@param buf integer
----@param pieces string[]
-local function shows(buf, pieces)
-  if api.nvim_buf_line_count(buf) ~= math.max(#pieces, 1) then
-    return false
-  elseif vim.bo[buf].fileencoding ~= "" and vim.bo[buf].fileencoding ~= "utf-8" then
-    return true
+---@param content string
+local function shows(buf, content)
+  local body = content:gsub("^\239\187\191", ""):gsub("\r?\n$", "")
+  if vim.bo[buf].fileencoding ~= "" and vim.bo[buf].fileencoding ~= "utf-8" then
+    local _, breaks = body:gsub("\n", "")
+    return api.nvim_buf_line_count(buf) == breaks + 1
   end
-  for at, line in ipairs(api.nvim_buf_get_lines(buf, 0, -1, false)) do
-    local piece = hunks.text_of(pieces[at] or "")
-    if at == 1 then
-      piece = piece:gsub("^\239\187\191", "")
-    end
-    if line ~= piece and line ~= piece .. "\r" then
-      return false
-    end
-  end
-  return true
+  local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+  return text == body or plain(text) == plain(body)
 end
 
 --- The buffer of a file, with what is on the disk.
 ---@param file flemma.ReviewedFile
----@param pieces string[]
 ---@param ours table<integer, true> gets the buffer if it was not there before
 ---@return integer? buf
 ---@return string problem
-function M.open(file, pieces, ours)
+function M.open(file, ours)
   local known = vim.fn.bufexists(file.path) == 1
   local buf = vim.fn.bufadd(file.path)
   ours[buf] = ours[buf] or not known or nil
@@ -72,7 +67,7 @@ function M.open(file, pieces, ours)
     return nil, ("%s cannot be opened"):format(name)
   elseif vim.bo[buf].modified then
     return nil, ("%s has changes that are not saved"):format(name)
-  elseif not shows(buf, pieces) then
+  elseif not shows(buf, file.old or "") then
     return nil, ("the buffer of %s does not show the file as it is"):format(name)
   end
   return buf, ""

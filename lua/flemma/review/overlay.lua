@@ -1,5 +1,9 @@
 --- What is proposed, drawn over what the file is.
+---
+--- How hunks are drawn takes as long as comparing their lines. The library finds it out away from the main thread, and calls back.
+local content = require("flemma.review.content")
 local hunks_of = require("flemma.review.hunks")
+local slices = require("flemma.review.slices")
 
 local M = {}
 
@@ -7,114 +11,221 @@ local api = vim.api
 
 M.namespace = api.nvim_create_namespace("flemma.review")
 
---- The most rows of the screen that one line of the proposal takes.
-local MAX_ROWS = 20
+--- The most rows of the screen that one line of the proposal takes, and the most lines of one hunk that are drawn.
+local MAX_ROWS, MAX_LINES = 20, 1000
+
+---@class flemma.HunkRoom
+---@field width integer cells of a row
+---@field rows integer the most rows of a line
+---@field lines integer the most lines of each sign in a hunk
+---@field wraps boolean whether the window continues a line that is too long in the next row
+---@field dos boolean whether every line break is CR LF, and the CR is not drawn
+---@field bom boolean whether both sides begin with a byte order mark, which is not drawn
+
+---@class flemma.HunkRows
+---@field old string[] for each line that goes what is drawn of it once more; empty if the file shows what changes in it
+---@field new string[][] the rows of each line that comes
+---@field same string[] for each line that comes the same in one row, as `old`
+---@field more integer how many more lines come
+
+---@class flemma.DrawnHunks
+---@field hunks integer[] as in `flemma.ReviewedFile`
+---@field rows flemma.HunkRows[]
+
+--- Finds out how hunks are drawn.
+---@param old string
+---@param new string
+---@param numbers integer[]? the hunks as in `flemma.ReviewedFile`; nil if the library has to find them
+---@param room flemma.HunkRoom
+---@param callback fun(drawn: flemma.DrawnHunks)
+function M.rows(old, new, numbers, room, callback)
+  require("flemma.native").call("hunk_rows", old, new, numbers, room, callback)
+end
 
 --- A row of the screen, filled up to the edge.
 ---@param text string
 ---@param width integer
 ---@param group string
 local function row(text, width, group)
-  return { { text .. (" "):rep(width - vim.fn.strdisplaywidth(text)), group } }
+  return { { text .. (" "):rep(width - api.nvim_strwidth(text)), group } }
 end
 
---- The hunks as `hunk_rows` takes them, in UTF-8.
----@param hunks flemma.Hunks
----@param encoding string of the file
----@param form flemma.Form what both sides have in common is not drawn
-function M.pieces(hunks, encoding, form)
-  local function side(pieces, first, count)
-    return vim
-      .iter(ipairs(vim.list_slice(pieces, first, first + count - 1)))
-      :map(function(at, piece)
-        if form.bom and first + at == 2 then
-          piece = piece:gsub("^\239\187\191", "")
-        end
-        if encoding ~= "" and encoding ~= "utf-8" then
-          piece = vim.iconv(piece, encoding, "utf-8") or piece
-        end
-        return form.dos and piece:gsub("\r\n$", "\n") or piece
-      end)
-      :totable()
-  end
-  return vim
-    .iter(hunks.list)
-    :map(function(hunk)
-      return {
-        side(hunks.old, math.max(hunk.old_first, 1), hunk.old_count),
-        side(hunks.new, math.max(hunk.new_first, 1), hunk.new_count),
-      }
-    end)
-    :totable()
-end
+---@class flemma.Overlay what is drawn over one file
+---@field private buf integer
+---@field private win integer
+---@field private file flemma.ReviewedFile
+---@field private hunks flemma.Hunks
+---@field private room? flemma.HunkRoom that of the rows
+---@field private rows? flemma.HunkRows[]
+---@field private ids table<integer, integer[]> by hunk
+---@field private run integer counts what was asked of the library, and what is drawn in slices
+---@field private is_over? boolean
+local Overlay = {}
+Overlay.__index = Overlay
 
----@class flemma.HunkRows
----@field old string[] for each line that goes what is drawn of it once more; empty if the file shows what changes in it
----@field new string[][] the rows of each line that comes
----@field same string[] for each line that comes the same in one row, as `old`
-
---- How hunks are drawn.
----@param pieces [string[], string[]][]
----@param width integer
----@param rows integer the most rows of a line
----@param wraps boolean whether the window continues a line that is too long in the next row
----@return flemma.HunkRows[]
-function M.rows(pieces, width, rows, wraps)
-  return require("flemma.native").call("hunk_rows", pieces, width, rows, wraps) or {}
-end
-
---- Draws the hunks.
+--- What is drawn over a file.
 ---@param buf integer the file's buffer
 ---@param win integer a window that shows it
+---@param file flemma.ReviewedFile
 ---@param hunks flemma.Hunks
----@param form flemma.Form
-function M.draw(buf, win, hunks, form)
-  api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
-  if not api.nvim_win_is_valid(win) then
+---@return flemma.Overlay
+function M.new(buf, win, file, hunks)
+  return setmetatable({ buf = buf, win = win, file = file, hunks = hunks, ids = {}, run = 0 }, Overlay)
+end
+
+---@private
+---@return flemma.HunkRoom
+function Overlay:room_now()
+  local info = vim.fn.getwininfo(self.win)[1]
+  local form = content.form(self.file.old, self.file.new)
+  return {
+    width = math.max(info.width - info.textoff, 1),
+    rows = MAX_ROWS,
+    lines = MAX_LINES,
+    wraps = vim.wo[self.win].wrap,
+    dos = form.dos,
+    bom = form.bom,
+  }
+end
+
+--- A content as the library reads it.
+---@private
+---@param text string
+function Overlay:in_utf8(text)
+  local encoding = vim.bo[self.buf].fileencoding
+  if encoding ~= "" and encoding ~= "utf-8" then
+    return vim.iconv(text, encoding, "utf-8") or text
+  end
+  return text
+end
+
+--- Draws the hunks, as soon as it is known how.
+---@param drawn? fun() the first of them are drawn
+function Overlay:draw(drawn)
+  if not api.nvim_win_is_valid(self.win) or self.is_over then
     return
   end
-  local info = vim.fn.getwininfo(win)[1]
-  local width = math.max(info.width - info.textoff, 1)
-  local count = api.nvim_buf_line_count(buf)
-  local drawn = M.rows(M.pieces(hunks, vim.bo[buf].fileencoding, form), width, MAX_ROWS, vim.wo[win].wrap)
-  for number, hunk in ipairs(hunks.list) do
-    for line = hunk.old_first, hunk.old_first + hunk.old_count - 1 do
-      -- A line that stays is ordinary text.
-      if line <= count and hunk.taken then
-        api.nvim_buf_set_extmark(buf, M.namespace, line - 1, 0, {
-          end_row = line,
-          hl_group = "FlemmaReviewDelete",
-          hl_eol = true,
-          strict = false,
-          priority = 200,
-        })
-      end
+  self.run = self.run + 1
+  local run, room = self.run, self:room_now()
+  if self.rows and vim.deep_equal(self.room, room) then
+    return self:paint(drawn)
+  end
+  local old, new = self:in_utf8(self.hunks.old), self:in_utf8(self.hunks.new)
+  M.rows(old, new, self.hunks.numbers, room, function(found)
+    if run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf) then
+      self.rows, self.room = found.rows, room
+      self:paint(drawn)
     end
-    local below = {}
-    for _, text in ipairs(drawn[number] and drawn[number].old or {}) do
-      if text ~= "" then
-        below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewDelete" or "FlemmaReviewLeft")
-      end
+  end)
+end
+
+--- Draws all hunks, from those at the cursor on.
+---@private
+---@param drawn? fun()
+function Overlay:paint(drawn)
+  api.nvim_buf_clear_namespace(self.buf, M.namespace, 0, -1)
+  self.ids = {}
+  local list = self.hunks.list
+  local line = api.nvim_win_is_valid(self.win) and api.nvim_win_get_cursor(self.win)[1] or 1
+  local order = {}
+  for number in ipairs(list) do
+    order[number] = number
+  end
+  table.sort(order, function(one, other)
+    local near, far = math.abs(list[one].old_first - line), math.abs(list[other].old_first - line)
+    return near == far and one < other or near < far
+  end)
+  local run = self.run
+  slices.run(#order, function(at)
+    self:draw_one(order[at])
+  end, function()
+    return run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf)
+  end)
+  if drawn then
+    drawn()
+  end
+end
+
+--- The rows below a hunk, or above it if it comes before the first line.
+---@private
+---@param number integer
+function Overlay:rows_of(number)
+  local hunk, rows, width = self.hunks.list[number], self.rows[number], self.room.width
+  local below = {}
+  for _, text in ipairs(rows and rows.old or {}) do
+    if text ~= "" then
+      below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewDelete" or "FlemmaReviewLeft")
     end
-    for _, rows in ipairs(drawn[number] and drawn[number].new or {}) do
-      for _, text in ipairs(rows) do
-        below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewAdd" or "FlemmaReviewLeft")
-      end
+  end
+  for _, texts in ipairs(rows and rows.new or {}) do
+    for _, text in ipairs(texts) do
+      below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewAdd" or "FlemmaReviewLeft")
     end
-    local above = hunk.old_count == 0 and hunk.old_first == 0
-    local last = hunk.old_count == 0 and hunk.old_first or hunk.old_first + hunk.old_count - 1
-    if #below > 0 then
-      api.nvim_buf_set_extmark(buf, M.namespace, math.min(math.max(last, 1), count) - 1, 0, {
-        virt_lines = below,
-        virt_lines_above = above and #hunks.old > 0,
-      })
-    end
-    local state = hunk.taken and "" or ", left out"
-    api.nvim_buf_set_extmark(buf, M.namespace, math.min(hunks_of.line_of(hunk), count) - 1, 0, {
-      virt_text = { { (" %d/%d%s"):format(number, #hunks.list, state), "FlemmaReviewNote" } },
-      virt_text_pos = "eol",
+  end
+  if rows and rows.more > 0 then
+    local words = ("… %d more lines; gK shows them"):format(rows.more)
+    below[#below + 1] = row(words, width, "FlemmaReviewNote")
+  end
+  return below
+end
+
+--- Draws one hunk, which may have been drawn before.
+---@param number integer
+function Overlay:draw_one(number)
+  local hunk, count = self.hunks.list[number], api.nvim_buf_line_count(self.buf)
+  if not self.rows or self.is_over then
+    return
+  end
+  for _, id in ipairs(self.ids[number] or {}) do
+    api.nvim_buf_del_extmark(self.buf, M.namespace, id)
+  end
+  local ids = {}
+  local function mark(line, options)
+    ids[#ids + 1] = api.nvim_buf_set_extmark(self.buf, M.namespace, math.min(line, count) - 1, 0, options)
+  end
+  -- A line that stays is ordinary text.
+  if hunk.taken and hunk.old_count > 0 then
+    mark(hunk.old_first, {
+      end_row = hunk.old_first + hunk.old_count - 1,
+      hl_group = "FlemmaReviewDelete",
+      hl_eol = true,
+      strict = false,
+      priority = 200,
     })
   end
+  local below = self:rows_of(number)
+  local is_above = hunk.old_count == 0 and hunk.old_first == 0 and self.hunks.old ~= ""
+  local note = number == 1 and self.file.line_breaks
+  if note then
+    local words = row(" ≠ " .. note, self.room.width, "FlemmaReviewNote")
+    mark(hunks_of.line_of(hunk), { virt_lines = { words }, virt_lines_above = true })
+  end
+  if #below > 0 then
+    local last = hunk.old_count == 0 and hunk.old_first or hunk.old_first + hunk.old_count - 1
+    mark(math.max(last, 1), { virt_lines = below, virt_lines_above = is_above })
+  end
+  local state = hunk.taken and "" or ", left out"
+  mark(hunks_of.line_of(hunk), {
+    virt_text = { { (" %d/%d%s"):format(number, #self.hunks.list, state), "FlemmaReviewNote" } },
+    virt_text_pos = "eol",
+  })
+  self.ids[number] = ids
+end
+
+--- How many rows stand above the first line of the file.
+---@return integer
+function Overlay:rows_above()
+  local hunk = self.hunks.list[1]
+  if not hunk or not self.rows or hunks_of.line_of(hunk) > 1 then
+    return 0
+  end
+  local note = self.file.line_breaks and 1 or 0
+  return note + (hunk.old_first == 0 and self.hunks.old ~= "" and #self:rows_of(1) or 0)
+end
+
+--- Draws nothing any more.
+function Overlay:stop()
+  self.is_over = true
 end
 
 return M

@@ -36,6 +36,30 @@ function M.is_text(file)
   return not file.note and file.new ~= nil
 end
 
+---@type table<integer, string> by buffer: its state when it was filled
+local filled = {}
+
+--- What changes with the text of a buffer, and with the options that count for what is written of it.
+---@param buf integer
+local function state_of(buf)
+  local bo = vim.bo[buf]
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  return ("%d %s %s %s"):format(tick, bo.fileformat, bo.bomb, bo.endofline)
+end
+
+--- Whether a buffer still has what it was filled with. Reading it takes long if it is large.
+---@param buf integer
+---@return boolean
+function M.is_untouched(buf)
+  return filled[buf] == state_of(buf)
+end
+
+--- Forgets a buffer.
+---@param buf integer
+function M.forget(buf)
+  filled[buf] = nil
+end
+
 --- Fills a buffer with what its side shows.
 ---@param buf integer
 ---@param file flemma.ReviewedFile
@@ -46,6 +70,7 @@ function M.fill(buf, file, side)
   content.fill(buf, text_of(file, side), content.form(file.old, file.new))
   bo.modifiable = side == "new" and M.is_text(file)
   bo.modified = false
+  filled[buf] = state_of(buf)
 end
 
 --- Makes the buffer of a side. It goes with its window.

@@ -4,6 +4,7 @@
 --- go with their windows. Every other way to close them ends the review as well.
 local content = require("flemma.review.content")
 local draft = require("flemma.review.draft")
+local hunks_of = require("flemma.review.hunks")
 local marks = require("flemma.review.marks")
 local merge = require("flemma.review.merge")
 local sides = require("flemma.review.sides")
@@ -32,6 +33,9 @@ local api = vim.api
 ---@field is_closed? boolean
 local Tab = {}
 Tab.__index = Tab
+
+--- The most bytes of both sides that are looked at again after an edit.
+local MOST = 512 * 1024
 
 --- With fewer columns, one side is above the other.
 local NARROW = 60
@@ -211,25 +215,33 @@ end
 function Tab:draw_marks(is_again)
   local file = self:file()
   local shown = { old = self.old[file.path], new = self.new[file.path] }
-  if sides.is_text(file) and api.nvim_buf_is_loaded(shown.old) and api.nvim_buf_is_loaded(shown.new) then
-    marks.draw(shown, file.old or "", draft.text(self, file), content.form(file.old, file.new), is_again)
+  if not sides.is_text(file) or not api.nvim_buf_is_loaded(shown.old) or not api.nvim_buf_is_loaded(shown.new) then
+    return
+  end
+  local old, form = file.old or "", content.form(file.old, file.new)
+  if sides.is_untouched(shown.new) then
+    marks.draw(shown, old, file.new, file.hunks, form)
+  elseif not is_again or #old + #file.new <= MOST then
+    marks.draw(shown, old, draft.text(self, file), nil, form)
   end
 end
 
---- Puts the cursors on the first difference.
+--- Puts the cursors on the first difference. In a line that is wider than its window, that may be far from its beginning.
 function Tab:go_to_first()
   local file = self:file()
   if file.note then
     return
   end
-  local hunk = require("flemma.review.hunks").between(file.old or "", file.new or "").list[1]
+  local hunks = hunks_of.of_file(file)
+  local hunk = hunks.list[1]
   if not hunk then
     return
   end
+  local column = hunks_of.first_difference(hunks, hunk, content.form(file.old, file.new))
   for win, line in pairs({ [self.left] = hunk.old_first, [self.right] = hunk.new_first }) do
     if api.nvim_win_is_valid(win) then
       local last = api.nvim_buf_line_count(api.nvim_win_get_buf(win))
-      api.nvim_win_set_cursor(win, { math.min(math.max(line, 1), last), 0 })
+      windows.show_place(win, math.min(math.max(line, 1), last), column)
     end
   end
 end
@@ -310,6 +322,7 @@ function Tab:close()
     for _, buf in pairs(buffers) do
       windows.wipe(buf)
       writing.release(buf)
+      sides.forget(buf)
     end
   end
   local in_diff = vim.iter(api.nvim_list_wins()):any(function(win)

@@ -36,6 +36,26 @@ function M.unfold(win)
   end
 end
 
+--- Puts the cursor on a line, so that a place in it can be seen: at its beginning, unless that place would not be seen then.
+---@param win integer
+---@param line integer
+---@param column integer the place, in bytes from 0
+function M.show_place(win, line, column)
+  api.nvim_win_call(win, function()
+    api.nvim_win_set_cursor(win, { line, column })
+    local width = math.max(api.nvim_win_get_width(win) - vim.fn.getwininfo(win)[1].textoff, 1)
+    local place = vim.fn.virtcol(".")
+    if vim.wo[win].wrap then
+      -- What is drawn below the line has to be seen too.
+      if place <= width * api.nvim_win_get_height(win) / 2 then
+        vim.cmd("normal! 0")
+      end
+    else
+      vim.cmd(place > width and "normal! zs10zh" or "normal! 0")
+    end
+  end)
+end
+
 --- Does something even if an autocommand of the user fails: then once more without autocommands.
 ---@param run fun()
 ---@param is_done fun(): boolean

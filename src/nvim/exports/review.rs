@@ -1,16 +1,19 @@
 //! What calls that wait would write: the whole of it, and what the user takes of it.
 
-use mlua::{BorrowedBytes, Function, Lua, LuaString, Table, Value};
+use mlua::{Function, LuaString, Table, Value};
 
-use super::table::Exports;
+use super::{super::review_table, table::Exports};
 use crate::{
     model::CallId,
-    text::hunk_lines::{HunkRoom, HunkRows},
+    text::hunk_lines::HunkRoom,
     workspace::Taken,
 };
 
 /// What `review_accept` takes.
 type Accepting = (i32, LuaString, LuaString, Table, Function);
+
+/// What `hunk_rows` takes.
+type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -34,41 +37,28 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         Ok(())
     })?;
-    // hunk_rows(hunks, width, rows, wraps): for each hunk `{ old, new }` of lines with their line breaks how it is drawn in rows of
-    // `width` cells, at most `rows` for a line: `{ old, new, same }` as in `flemma.HunkRows`. `wraps` is that of the file's window.
-    exports.add(
-        "hunk_rows",
-        |lua, _, (hunks, width, rows, wraps): (Vec<[Vec<LuaString>; 2]>, usize, usize, bool)| {
-            let hunks: Vec<_> = hunks.iter().map(|[old, new]| (borrowed(old), borrowed(new))).collect();
-            let hunks: Vec<_> = hunks.iter().map(|(old, new)| (bytes(old), bytes(new))).collect();
-            let drawn = HunkRows::of(&hunks, HunkRoom { width, rows, wraps });
-            drawn.into_iter().map(|rows| hunk(lua, rows)).collect::<mlua::Result<Vec<_>>>()
-        },
-    )?;
+    // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,
+    // or nil for contents that have to be compared. `room` is as in `flemma.HunkRoom`. Calls back with `flemma.DrawnHunks`.
+    exports.add("hunk_rows", |_, binding, (old, new, hunks, room, callback): Drawing| {
+        let room = HunkRoom {
+            width: room.get("width")?,
+            rows: room.get("rows")?,
+            lines: room.get("lines")?,
+            wraps: room.get("wraps")?,
+            is_dos: room.get("dos")?,
+            has_bom: room.get("bom")?,
+        };
+        let contents = [old, new].map(|content| content.as_bytes().to_vec());
+        let places = hunks.map(|hunks| review_table::read_places(&hunks));
+        let callback = binding.functions.keep(callback);
+        binding.workspace.draw_hunks(contents, places, room, callback);
+        Ok(())
+    })?;
     // check_proposals(): files may have changed
     exports.add("check_proposals", |_, binding, ()| {
         binding.workspace.check_proposals();
         Ok(())
     })
-}
-
-fn borrowed(lines: &[LuaString]) -> Vec<BorrowedBytes> {
-    lines.iter().map(LuaString::as_bytes).collect()
-}
-
-fn bytes(lines: &[BorrowedBytes]) -> Vec<&[u8]> {
-    lines.iter().map(|line| &**line).collect()
-}
-
-fn hunk(lua: &Lua, rows: HunkRows) -> mlua::Result<Table> {
-    // A list with nil would not keep its places.
-    let places =
-        |lines: Vec<Option<String>>| -> Vec<String> { lines.into_iter().map(Option::unwrap_or_default).collect() };
-    let table = lua.create_table()?;
-    table.set("old", places(rows.old))?;
-    table.set("new", rows.new)?;
-    table.set("same", places(rows.same))?;
-    Ok(table)
 }
 
 fn read(taken: Value) -> mlua::Result<Taken> {

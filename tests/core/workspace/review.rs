@@ -49,13 +49,16 @@ impl Harness {
     /// Opens the whole of a call's change: its revision.
     #[track_caller]
     pub fn review(&self, call: &str) -> Result<flemma::workspace::Reviewed, String> {
-        let reviewed = std::rc::Rc::new(std::cell::RefCell::new(None));
-        let there = std::rc::Rc::clone(&reviewed);
+        let (tell, told) = std::sync::mpsc::channel();
         self.workspace.review(self.current(), &flemma::model::CallId(call.into()), move |_, found| {
-            *there.borrow_mut() = Some(found.map_err(|problem| problem.to_string()));
+            let _ = tell.send(found.map_err(|problem| problem.to_string()));
         });
-        self.drain_until("the review", |_| reviewed.borrow().is_some());
-        reviewed.take().unwrap()
+        let mut reviewed = None;
+        self.drain_until("the review", |_| {
+            reviewed = reviewed.take().or_else(|| told.try_recv().ok());
+            reviewed.is_some()
+        });
+        reviewed.unwrap()
     }
 
     /// Approves what was reviewed, with these contents.

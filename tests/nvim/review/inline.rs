@@ -25,6 +25,8 @@ fn open(chat: &mut Chat) {
     chat.nvim.input("gK");
     let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
     chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
+    let marks = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('flemma.review'), 0, -1, {}) > 0";
+    chat.nvim.wait_for("the hunks", |nvim| nvim.lua(marks, &[]) == true);
 }
 
 /// What is drawn over the file: the line above, and the text without the blanks up to the edge.
@@ -177,4 +179,50 @@ fn the_card_says_that_a_hunk_was_left_out() {
     chat.nvim.wait_for_screen("write a.txt  1 of 3 changes left out");
     assert_eq!(chat.nvim.row_with(" B)"), None, "the size of the proposal");
     assert_eq!(chat.nvim.row_with(hint), None, "the keys of a review that is over");
+}
+
+#[test]
+fn a_rewrite_of_very_many_lines_is_drawn_and_written() {
+    let text = |sign: &str| (0..20_000).map(|line| format!("{sign}{line}\n")).collect::<String>();
+    let (old, new) = (text("a"), text("b"));
+    let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), INLINE);
+    open(&mut chat);
+    let all = drawn(&mut chat);
+    // As many as anybody reads; the other view has the rest.
+    assert_eq!(all.len(), 1002, "{:?}", &all[..3]);
+    assert!(all.contains(&(20_000, "… 19000 more lines; gK shows them".to_owned())));
+    assert!(all.contains(&(1, "1/1".to_owned())) && all.contains(&(20_000, "b999".to_owned())));
+    chat.nvim.input("dodp");
+    chat.nvim.wait_for("the hunk", |_| true);
+    chat.nvim.input("gA");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), new);
+}
+
+#[test]
+fn a_change_that_is_shown_elsewhere_leaves_no_buffer_of_its_files() {
+    let mut chat = waiting(&[("a.txt", &lines()), ("b.txt", "b\n")], "edit", &edit("b.txt", "b", "B"), INLINE);
+    chat.nvim.command("split b.txt | wincmd p");
+    let count = "return #vim.api.nvim_list_bufs()";
+    let before = chat.nvim.lua(count, &[]);
+    // Two files, of which the second has changes that are not saved.
+    chat.nvim.lua(
+        "vim.api.nvim_buf_set_lines(vim.fn.bufnr('b.txt'), 0, -1, false, { 'mine' })
+         local calls, get = require('flemma.review.calls'), require('flemma.review.calls').get
+         calls.get = function(buf, call, callback)
+           get(buf, call, function(found, problem)
+             found = found or { call_id = call, tool = 'edit', revision = 'r1', files = {} }
+             local a = vim.fn.fnamemodify('a.txt', ':p')
+             found.files = { { path = a, name = 'a.txt', old = table.concat(vim.fn.readfile(a), '\\n') .. '\\n', new = 'x\\n', hunks = {} },
+               { path = vim.fn.fnamemodify('b.txt', ':p'), name = 'b.txt', old = 'b\\n', new = 'B\\n', hunks = {} } }
+             callback(found)
+           end)
+         end",
+        &[],
+    );
+    chat.nvim.input("gK");
+    chat.nvim.wait_for("the other view", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
+    wait_for_message(&mut chat.nvim, "shown side by side: b.txt has changes that are not saved");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for("the end of the buffers", |nvim| nvim.lua(count, &[]) == before);
 }

@@ -10,20 +10,19 @@ use super::{
 const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
 
 /// The notes at the ends of lines in the buffer of a window, by line.
-fn notes(chat: &mut Chat, window: usize) -> Vec<String> {
-    let found = chat.nvim.lua(
-        "local buf = vim.fn.winbufnr(...)
+fn wait_for_notes(chat: &mut Chat, window: usize, expected: &[&str]) {
+    let notes = "local buf = vim.fn.winbufnr(...)
          local marks = vim.api.nvim_buf_get_extmarks(buf, vim.api.nvim_create_namespace('flemma.review'), 0, -1, { details = true })
-         return vim.tbl_map(function(mark) return (mark[2] + 1) .. mark[4].virt_text[1][1] end, marks)",
-        &[json!(window)],
-    );
-    found.as_array().unwrap().iter().map(|note| note.as_str().unwrap().to_owned()).collect()
+         return vim.tbl_map(function(mark) return (mark[2] + 1) .. mark[4].virt_text[1][1] end, marks)";
+    chat.nvim.wait_for("the notes", |nvim| nvim.lua(notes, &[json!(window)]) == json!(expected));
 }
 
 fn open_inline(chat: &mut Chat) {
     chat.nvim.input("gK");
     let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
     chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
+    let marks = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('flemma.review'), 0, -1, {}) > 0";
+    chat.nvim.wait_for("the hunks", |nvim| nvim.lua(marks, &[]) == true);
 }
 
 /// What is drawn over the file, without the blanks up to the edge.
@@ -38,18 +37,19 @@ fn sides_that_look_the_same_have_notes() {
     open(&mut chat);
     let right =
         ["1  \u{2260} caf<U+00E9>", "2  \u{2260} x = 1\u{b7}\u{b7}", "3  \u{2260} last \\ No newline at end of file"];
-    assert_eq!(notes(&mut chat, 1), ["1  \u{2260} cafe<U+0301>", "2  \u{2260} x = 1", "3  \u{2260} last\u{21b5}"]);
-    assert_eq!(notes(&mut chat, 2), right);
+    let left = ["1  \u{2260} cafe<U+0301>", "2  \u{2260} x = 1", "3  \u{2260} last\u{21b5}"];
+    wait_for_notes(&mut chat, 1, &left);
+    wait_for_notes(&mut chat, 2, &right);
     chat.nvim.wait_for_screen("No newline at end of file");
     // They follow the text.
     chat.nvim.input("2Gdd");
     chat.nvim.wait_for("the other notes", |nvim| nvim.lines(0).len() == 2);
     chat.nvim.input("u");
     chat.nvim.wait_for("the text", |nvim| nvim.lines(0).len() == 3);
-    assert_eq!(notes(&mut chat, 2), right);
+    wait_for_notes(&mut chat, 2, &right);
     chat.nvim.input("2GA<BS><BS><Esc>");
     chat.nvim.wait_for("the text", |nvim| nvim.lines(0)[1] == "x = 1");
-    assert_eq!(notes(&mut chat, 2), [right[0], right[2]]);
+    wait_for_notes(&mut chat, 2, &[right[0], right[2]]);
 }
 
 #[test]
@@ -87,6 +87,8 @@ fn the_end_of_a_long_line_is_seen_in_the_file() {
         let all = drawn(&mut chat);
         assert!(all.iter().any(|row| row.ends_with("789old")), "{wrap}: {all:?}");
         assert!(all.iter().any(|row| row.ends_with("789new")), "{wrap}: {all:?}");
+        chat.nvim.wait_for_screen("789old");
+        chat.nvim.wait_for_screen("789new");
     }
     // A line break of another kind.
     let (old, new) = ("a\r\nb\r\n", "a\nb\r\n");
@@ -94,4 +96,19 @@ fn the_end_of_a_long_line_is_seen_in_the_file() {
     open_inline(&mut chat);
     let all = drawn(&mut chat);
     assert!(all.contains(&"a\u{240d}".to_owned()) && all.contains(&"a".to_owned()), "{all:?}");
+}
+
+#[test]
+fn a_note_says_that_all_line_endings_change() {
+    let cases = [("a\nb\n", "a\r\nb\r\n", "only the line endings change in 2 lines: LF becomes CRLF")];
+    let besides = ("a\r\nb\r\n", "a\nc\n", "the line endings change in all lines: CRLF becomes LF");
+    for (old, new, words) in cases.into_iter().chain([besides]) {
+        let mut chat = waiting(&[("a.txt", old)], "write", &write("a.txt", new), INLINE);
+        open_inline(&mut chat);
+        chat.nvim.wait_for("the note above the file", |nvim| nvim.row_with(words) == Some(0));
+        assert!(!drawn(&mut chat).concat().contains("besides"));
+        chat.nvim.input("gA");
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(super::content(&chat, "a.txt"), new);
+    }
 }

@@ -132,3 +132,21 @@ fn every_way_to_leave_leaves_nothing_behind() {
     }
     wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits");
 }
+
+#[test]
+fn the_difference_in_a_long_line_is_seen() {
+    let start = "0123456789".repeat(500);
+    for wrap in ["wrap", "nowrap"] {
+        let (old, new) = (format!("{start}old end\n"), format!("{start}NEW end\n"));
+        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), "");
+        chat.nvim.command(&format!("set {wrap}"));
+        open(&mut chat);
+        chat.nvim.wait_for_screen("old end");
+        chat.nvim.wait_for_screen("NEW end");
+        assert_eq!(chat.nvim.cursor(), (1, 5000), "{wrap}");
+    }
+    // One that fits is shown from its beginning.
+    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "line five"), "");
+    open(&mut chat);
+    assert_eq!(chat.nvim.cursor(), (5, 0));
+}
