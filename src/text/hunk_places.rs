@@ -61,7 +61,7 @@ mod tests {
     proptest! {
         #[test]
         fn with_all_hunks_the_old_content_is_the_new_one(old in content(), new in content()) {
-            let (mut merged, mut at) = (Vec::new(), 0);
+            let (mut merged, mut at) = (Vec::<u8>::new(), 0);
             for place in HunkPlace::between(&old, &new, Duration::from_secs(1)) {
                 merged.extend(&old[at..place.old_bytes.start]);
                 merged.extend(&new[place.new_bytes.clone()]);

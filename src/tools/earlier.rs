@@ -260,18 +260,18 @@ mod tests {
     fn what_an_unclear_call_may_write_is_waited_for() {
         let (first, second) = (CallId("1".into()), CallId("2".into()));
         let mut earlier = Earlier::default();
-        earlier.content(Path::new("/d/a"));
+        let _ = earlier.content(Path::new("/d/a"));
         let base = earlier.base();
         earlier.add_unclear(&first, Some(vec!["/d/b".into()]));
         assert!(earlier.is_still(&base), "another file");
         let asked = earlier.for_next_call();
-        asked.content(Path::new("/d/a"));
-        asked.below(Path::new("/e"));
+        let _ = asked.content(Path::new("/d/a"));
+        let _ = asked.below(Path::new("/e"));
         assert_eq!(asked.waits_for(), None);
-        asked.below(Path::new("/d"));
+        let _ = asked.below(Path::new("/d"));
         assert_eq!(asked.waits_for(), Some(first.clone()));
         let asked = earlier.for_next_call();
-        asked.content(Path::new("/d/b"));
+        let _ = asked.content(Path::new("/d/b"));
         assert_eq!(asked.waits_for(), Some(first));
         earlier.add_unclear(&second, None);
         assert!(!earlier.is_still(&base), "it may be any file");

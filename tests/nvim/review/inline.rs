@@ -200,7 +200,7 @@ fn a_rewrite_of_very_many_lines_is_drawn_and_written() {
 }
 
 #[test]
-fn a_change_that_is_shown_elsewhere_leaves_no_buffer_of_its_files() {
+fn a_change_that_is_shown_elsewhere_leaves_no_buffer() {
     let mut chat = waiting(&[("a.txt", &lines()), ("b.txt", "b\n")], "edit", &edit("b.txt", "b", "B"), INLINE);
     chat.nvim.command("split b.txt | wincmd p");
     let count = "return #vim.api.nvim_list_bufs()";
