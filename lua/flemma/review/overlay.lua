@@ -59,6 +59,7 @@ end
 ---@field private rows? flemma.HunkRows[]
 ---@field private ids table<integer, integer[]> by hunk
 ---@field private run integer counts what was asked of the library, and what is drawn in slices
+---@field private drawn? fun() is called once they are drawn
 ---@field private is_over? boolean
 local Overlay = {}
 Overlay.__index = Overlay
@@ -106,23 +107,28 @@ function Overlay:draw(drawn)
     return
   end
   self.run = self.run + 1
+  -- The window may get another size before it is known how they are drawn.
+  self.drawn = drawn or self.drawn
   local run, room = self.run, self:room_now()
   if self.rows and vim.deep_equal(self.room, room) then
-    return self:paint(drawn)
+    return self:paint()
   end
   local old, new = self:in_utf8(self.hunks.old), self:in_utf8(self.hunks.new)
   M.rows(old, new, self.hunks.numbers, room, function(found)
     if run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf) then
       self.rows, self.room = found.rows, room
-      self:paint(drawn)
+      self:paint()
     end
   end)
 end
 
 --- Draws all hunks, from those at the cursor on.
 ---@private
----@param drawn? fun()
-function Overlay:paint(drawn)
+function Overlay:paint()
+  local drawn = self.drawn
+  self.drawn = nil
+  -- The rows above the first line count as seen while they are drawn anew.
+  local view = api.nvim_win_is_valid(self.win) and api.nvim_win_call(self.win, vim.fn.winsaveview)
   api.nvim_buf_clear_namespace(self.buf, M.namespace, 0, -1)
   self.ids = {}
   local list = self.hunks.list
@@ -141,6 +147,11 @@ function Overlay:paint(drawn)
   end, function()
     return run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf)
   end)
+  if view and view.topfill > 0 and api.nvim_win_get_buf(self.win) == self.buf then
+    api.nvim_win_call(self.win, function()
+      vim.fn.winrestview({ topline = view.topline, topfill = view.topfill })
+    end)
+  end
   if drawn then
     drawn()
   end
