@@ -3,11 +3,7 @@
 use mlua::{Function, LuaString, Table, Value};
 
 use super::{super::review_table, table::Exports};
-use crate::{
-    model::CallId,
-    text::hunk_lines::HunkRoom,
-    workspace::Taken,
-};
+use crate::{model::CallId, text::hunk_lines::HunkRoom, workspace::Taken};
 
 /// What `review_accept` takes.
 type Accepting = (i32, LuaString, LuaString, Table, Function);

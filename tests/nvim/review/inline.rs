@@ -25,7 +25,8 @@ fn open(chat: &mut Chat) {
     chat.nvim.input("gK");
     let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
     chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
-    let marks = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('flemma.review'), 0, -1, {}) > 0";
+    let marks =
+        "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('flemma.review'), 0, -1, {}) > 0";
     chat.nvim.wait_for("the hunks", |nvim| nvim.lua(marks, &[]) == true);
 }
 
