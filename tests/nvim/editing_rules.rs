@@ -90,46 +90,69 @@ fn commands_that_need_a_bang_are_refused_and_stop_nothing() {
 
 /// Presses keys, and waits for the message that explains why they did nothing.
 fn refused(chat: &mut Chat, keys: &str, why: &str) {
+    chat.nvim.command("echo 'something else' | redraw");
+    chat.nvim.wait_for_screen("something else");
     chat.nvim.input(keys);
-    chat.nvim.wait_for(&format!("why {keys} is refused"), |nvim| said(nvim).contains(why));
-    chat.nvim.wait_for_screen(&why[..30]);
+    chat.nvim.wait_for_screen(&format!("Flemma: {why}"));
+    assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
     assert_eq!(chat.nvim.text(), "@You:\nHello\n\n@Assistant:\nhalf \n", "{keys}");
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{keys}");
-    chat.nvim.command("messages clear");
+    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1, "{keys}");
 }
 
 #[test]
 fn a_refused_command_says_what_the_user_can_do() {
     let gate = Gate::new();
     let mut chat = replying("", &gate);
-    let locked = "the text is locked while it works: `i` queues a message, Ctrl-C stops it";
+    // It fits into a row of 80 columns.
+    chat.nvim.request("nvim_ui_try_resize", &[json!(80), json!(24)]);
+    let locked = "locked while it works: `i` queues a message, Ctrl-C stops it";
     for keys in ["dd", "dd", "ggJ", "gqG", ">>", "~", ":%s/H/x/<CR>", ":normal! dd<CR>", ":sort<CR>"] {
         refused(&mut chat, keys, locked);
     }
     for keys in [":read notes.chat<CR>", ":put<CR>", ":join<CR>", "u", "VGd<Esc>", "@='dd'<CR>"] {
         refused(&mut chat, keys, locked);
     }
-    // These two show themselves, and with an error below them Neovim asks for Enter.
-    for keys in [":g/Hello/d<CR>", ":%!cat<CR>"] {
-        chat.nvim.input(keys);
-        chat.nvim.wait_for("the question", |nvim| nvim.request("nvim_get_mode", &[])["blocking"] == true);
-        refused(&mut chat, "<CR>", locked);
+    // Neovim would show these two and an error below them, and ask for Enter.
+    for keys in [":g/Hello/d<CR>", ":%!cat<CR>", ":v+a\\+b+s/l/x/<CR>"] {
+        refused(&mut chat, keys, locked);
     }
-    let unwritten = "it is still at work: `:w` writes what has arrived, Ctrl-C or a `!` stops it";
-    for keys in [":edit<CR>", ":edit<CR>", ":bdelete<CR>"] {
+    // However often it was shown, it was said once.
+    assert_eq!(said(&mut chat.nvim).matches(locked).count(), 1, "{}", said(&mut chat.nvim));
+    // What changes nothing is carried out.
+    chat.nvim.input(":g/Hello/let g:seen = 1<CR>");
+    chat.nvim.wait_for("the command", |nvim| nvim.lua("return vim.g.seen", &[]) == 1);
+    let unwritten = "it is still at work: `:w` saves it, Ctrl-C or a `!` stops it";
+    for keys in [":edit<CR>", ":edit<CR>", ":bdelete<CR>", ":quit<CR>", ":qall<CR>", ":silent quit<CR>"] {
         refused(&mut chat, keys, unwritten);
     }
-    for keys in [":quit<CR>", ":qall<CR>"] {
+    chat.nvim.input(":confirm quit<CR>");
+    chat.nvim.wait_for_screen("Save changes");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    // Neovim's own error does not fit into 30 columns.
+    chat.nvim.request("nvim_ui_try_resize", &[json!(30), json!(24)]);
+    for keys in [":s/H/x/<CR>", ":$delete<CR>"] {
+        chat.nvim.input("h");
+        chat.nvim.wait_for("the message before it to go", |nvim| {
+            nvim.command("echo '' | redraw");
+            nvim.row_with("Flemma:").is_none()
+        });
         chat.nvim.input(keys);
-        chat.nvim.wait_for("both errors", |nvim| nvim.request("nvim_get_mode", &[])["blocking"] == true);
-        refused(&mut chat, "<CR>", unwritten);
+        chat.nvim.wait_for_screen("Flemma: locked");
+        assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
     }
+    chat.nvim.request("nvim_ui_try_resize", &[json!(100), json!(40)]);
+    refused(&mut chat, ":quit<CR>", unwritten);
     // Nobody sees what is silent, and an error of something else has words of its own.
     chat.nvim.command("messages clear");
     chat.nvim.input(":silent! normal! dd<CR>:unknown<CR>");
     chat.nvim.wait_for("another error", |nvim| said(nvim).contains("E492"));
     assert!(!said(&mut chat.nvim).contains("locked"), "{}", said(&mut chat.nvim));
+    refused(&mut chat, "dd", locked);
     goes_on(&mut chat, &gate, "notes.chat");
+    // It no longer holds.
+    chat.nvim.wait_for("the message to go", |nvim| nvim.row_with(locked).is_none());
     // Afterwards it is Neovim's own again.
     chat.nvim.command("messages clear");
     chat.nvim.input(":set nomodifiable<CR>dd:unknown<CR>");
@@ -137,7 +160,7 @@ fn a_refused_command_says_what_the_user_can_do() {
     assert!(said(&mut chat.nvim).contains("E21") && !said(&mut chat.nvim).contains("works"));
     // The key is named only if it is there.
     let mut chat = replying("vim.keymap.set('n', 'i', 'i')", &Gate::new());
-    refused(&mut chat, "dd", "the text is locked while it works: `:Flemma queue` queues a message");
+    refused(&mut chat, "dd", "locked while it works: `:Flemma queue` queues a message");
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn leaving_something_queued_behind_is_refused_once() {
     });
     for leave in [":q", ":qa", ":wqa", ":xa", ":wq", ":set autowriteall | q"] {
         chat.nvim.input(&format!(":messages clear<CR>{leave}<CR>"));
-        let why = "a queued message was not sent (notes.chat); `:qa!` leaves anyway";
+        let why = "a queued message is unsent; `:qa!` exits anyway (notes.chat)";
         chat.nvim.wait_for(leave, |nvim| said(nvim).contains(why));
         assert!(!said(&mut chat.nvim).contains("E37"), "it was written");
         assert_eq!(

@@ -4,7 +4,7 @@ local M = {}
 local api = vim.api
 
 -- There is nothing to warn about before something is drawn here.
-require("flemma.queue.leaving")
+require("flemma.leaving")
 
 local namespace = api.nvim_create_namespace("flemma.queue")
 
