@@ -76,6 +76,8 @@ local function record(messages)
     vim.o.eventignore = "OptionSet"
     vim.o.showcmd, vim.o.ruler = false, false
   end
+  -- What Neovim has just said itself must not be followed by another row.
+  vim.cmd.redraw()
   for _, item in ipairs(messages) do
     for _, line in ipairs(M.wrap(item.message, math.max(vim.v.echospace, 1))) do
       api.nvim_echo({ { line, highlights[item.level] } }, true, {})
@@ -173,6 +175,15 @@ function M.say(level, message)
     if #waiting == 1 then
       vim.schedule(flush)
     end
+  end
+end
+
+--- Shows a message again that was said before, without adding it to `:messages`. Where a plugin shows messages, that was enough.
+---@param level integer
+---@param message string
+function M.repeat_on_screen(level, message)
+  if shows_in_command_line() and #waiting == 0 and not M.listener then
+    require("flemma.lastline").show({ text = "Flemma: " .. message, more = 0, highlight = highlights[level] })
   end
 end
 

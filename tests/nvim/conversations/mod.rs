@@ -35,12 +35,14 @@ fn show(nvim: &mut Nvim, options: &Value) -> Value {
     )
 }
 
-/// The names of the buffers in the windows of this tab page, without their folders.
+/// The names of the buffers in the windows of this tab page, without their folders. A message is none of them.
 fn windows(nvim: &mut Nvim) -> Vec<String> {
     let names = nvim.lua(
         "return vim.tbl_map(function(win)
            return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
-         end, vim.api.nvim_tabpage_list_wins(0))",
+         end, vim.tbl_filter(function(win)
+           return vim.api.nvim_win_get_config(win).focusable
+         end, vim.api.nvim_tabpage_list_wins(0)))",
         &[],
     );
     serde_json::from_value(names).unwrap_or_default()
