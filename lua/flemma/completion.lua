@@ -84,6 +84,13 @@ function M.find(buf, line, column, callback)
   end
 end
 
+--- What a user types to find an item: `./greet.py` is offered for `gre` as well.
+---@param item flemma.CompletionItem
+---@return string
+local function typed_text(item)
+  return item.word:match("^%./(.+)$") or item.word
+end
+
 --- The answer for a completion plugin, as the Language Server Protocol has it. Columns are in bytes.
 ---@param found flemma.Completion
 ---@param line integer from 0
@@ -100,7 +107,7 @@ function M.lsp_items(found, line, column)
       kind = KINDS[item.kind],
       detail = item.detail ~= "" and item.detail or nil,
       documentation = item.documentation ~= "" and { kind = "markdown", value = item.documentation } or nil,
-      filterText = item.word,
+      filterText = typed_text(item),
       sortText = ("%05d"):format(place),
       -- PlainText: a `$` is only a character.
       insertTextFormat = 1,
@@ -120,7 +127,8 @@ local function fitting(items, base)
   end
   local lower = base:lower()
   local found = vim.tbl_filter(function(item)
-    return vim.startswith(item.word:lower(), lower) or vim.startswith(item.label:lower(), lower)
+    local text = typed_text(item):lower()
+    return vim.startswith(text, lower) or vim.startswith(item.word:lower(), lower) or vim.startswith(item.label:lower(), lower)
   end, items)
   return found[1] and found or vim.fn.matchfuzzy(items, base, { key = "word" })
 end

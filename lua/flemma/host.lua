@@ -120,6 +120,14 @@ function M.refresh(buf)
   end
 end
 
+--- What is drawn over the text has changed.
+---@param buf integer
+function M.redraw(buf)
+  if api.nvim_buf_is_loaded(buf) then
+    api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
+  end
+end
+
 --- The user's edit is not settled yet.
 ---@param buf integer
 function M.unsettled(buf)

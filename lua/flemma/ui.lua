@@ -290,6 +290,22 @@ local function fall_behind(buf)
   end
 end
 
+--- Dims what stands behind the status of a call, so that the word which the user may change is seen first.
+---@param buf integer
+---@param line integer from 0
+local function dim_attributes(buf, line)
+  local text = api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or ""
+  local _, last = text:find("status=%S+")
+  if last and last < #text then
+    api.nvim_buf_set_extmark(buf, marks, line, last, {
+      ephemeral = true,
+      end_col = #text,
+      hl_group = "FlemmaMeta",
+      priority = 151,
+    })
+  end
+end
+
 --- Draws the lines `first..last` of a buffer that is on the screen.
 local function draw_window(win, buf, first, last)
   local markdown = require("flemma.markdown")
@@ -309,7 +325,13 @@ local function draw_window(win, buf, first, last)
     growing = false,
   })
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
-    if mark.to or not (covered and covered[mark.line]) then
+    if mark.hint then
+      api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
+        ephemeral = true,
+        virt_text = { { " " .. mark.hint, "FlemmaMeta" } },
+        virt_text_pos = "eol",
+      })
+    elseif mark.to or not (covered and covered[mark.line]) then
       api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
         ephemeral = true,
         end_row = mark.to and mark.line or mark.line + 1,
@@ -318,6 +340,9 @@ local function draw_window(win, buf, first, last)
         hl_eol = not mark.to,
         priority = 150,
       })
+      if mark.group == "FlemmaToolStatus" then
+        dim_attributes(buf, mark.line)
+      end
     end
   end
 end

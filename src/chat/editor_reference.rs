@@ -42,7 +42,7 @@ pub(super) fn editor_references(line: &str) -> Vec<(Range<usize>, EditorReferenc
 }
 
 /// The reference that begins here, and its length.
-fn read(text: &str, before: Option<char>) -> Option<(usize, EditorReference)> {
+pub(super) fn read(text: &str, before: Option<char>) -> Option<(usize, EditorReference)> {
     let name = &text[..text.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(text.len())];
     let subject = EditorSubject::from_name(name)?;
     if mention::ends_word(&text[name.len()..]) {

@@ -17,6 +17,7 @@ mod at_sign;
 mod attachment;
 mod attributes;
 mod awaiting;
+mod bare_name;
 mod block;
 mod blocks;
 mod calls;
@@ -64,6 +65,7 @@ mod uncaptured;
 mod unsent;
 
 pub use awaiting::{AwaitKind, Awaiting, deadline};
+pub use bare_name::BareName;
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
     ToolUse,

@@ -105,6 +105,11 @@ pub(super) fn path_at(text: &str, before: Option<char>) -> Option<(usize, String
     Some((path.len(), plain(path)))
 }
 
+/// The word that begins here, without the punctuation behind it.
+pub(super) fn path_word(text: &str, before: Option<char>) -> &str {
+    trim(&text[..text.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(text.len())], before)
+}
+
 /// The reference that begins here: its length, its path as it is written, and its media type. `None` if there is none.
 fn reference(text: &str, before: Option<char>) -> Option<(usize, &str, Option<String>)> {
     let beginning = BEGINNINGS.into_iter().find(|beginning| text.starts_with(beginning))?;
@@ -121,7 +126,7 @@ fn reference(text: &str, before: Option<char>) -> Option<(usize, &str, Option<St
 }
 
 /// The path that is written like this in a reference.
-fn plain(written: &str) -> String {
+pub(super) fn plain(written: &str) -> String {
     // An encoded control character is not decoded, because it could break a line.
     let decoded = percent_decode_str(written).decode_utf8().ok().filter(|path| !path.contains(char::is_control));
     let plain = decoded.unwrap_or(Cow::Borrowed(written));

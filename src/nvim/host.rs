@@ -55,6 +55,7 @@ pub(super) const NAMES: &[&str] = &[
     "place",
     "proposals_changed",
     "read_again",
+    "redraw",
     "refresh",
     "refuse_late",
     "run_frontmatter",
@@ -395,6 +396,11 @@ impl Host for NvimHost {
     /// `:help nvim__redraw()` is not needed: the shim schedules its own drawing.
     fn refresh(&self, buffer: i32) {
         self.shim.tell("refresh", buffer);
+    }
+
+    /// `:help nvim__redraw()`.
+    fn redraw(&self, buffer: i32) {
+        self.shim.tell("redraw", buffer);
     }
 
     /// `:help vim.on_key()`.

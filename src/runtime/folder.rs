@@ -14,7 +14,7 @@ use std::{
 
 use ignore::WalkBuilder;
 
-use crate::tools::rules::DeniedPaths;
+use crate::tools::{Agents, paths::real, rules::DeniedPaths};
 
 /// How long a list of names is used again.
 const FRESH: Duration = Duration::from_secs(2);
@@ -28,6 +28,8 @@ pub struct FolderQuery {
     pub prefix: String,
     /// The paths that are left out.
     pub denied: Arc<DeniedPaths>,
+    /// The agents that have to permit reading the rest, or something below it.
+    pub agents: Agents,
     /// How many entries are wanted.
     pub most: usize,
 }
@@ -202,9 +204,15 @@ fn select(listing: &Listing, query: &FolderQuery) -> FolderEntries {
             && name.text.to_lowercase().starts_with(&prefix)
     };
     let mut found = FolderEntries::default();
+    let permitted = query.agents.permitted();
+    let own = if permitted.is_everything() { listing.folder.clone() } else { real(&listing.folder) };
     for name in listing.names.iter().filter(is_wanted) {
         let path = listing.folder.join(&name.text);
         if !query.denied.allows(&listing.folder, &path) {
+            continue;
+        }
+        let entry = own.join(&name.text);
+        if !permitted.shows(&entry) && !(name.is_folder && permitted.leads_on(&real(&entry))) {
             continue;
         }
         if found.entries.len() == query.most {

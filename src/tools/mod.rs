@@ -102,7 +102,7 @@ pub use lua_error::LuaError;
 pub use lua_sandbox::{AskNotes, LuaFault, LuaProgram, LuaResults, LuaSandbox};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use path_params::{NamedPath, PathKind, PathParams, named_paths};
-pub use permitted::{Access, AgentBase, Bounds, PathName, Permitted, PermittedView};
+pub use permitted::{Access, AgentBase, Agents, Bounds, PathName, Permitted, PermittedView};
 pub use presets::{Policy, Preset, Presets};
 pub use proposal::{Content, FileChange, Proposal, Revision};
 pub use recorder::{LeftBefore, Recorder, Upcoming};

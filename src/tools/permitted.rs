@@ -64,6 +64,28 @@ pub struct Permitted {
     agents: Vec<Agent>,
 }
 
+/// The agents of a conversation, before anybody has looked up where their paths lead.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agents {
+    /// Each with its name. Only those that restrict something matter.
+    pub known: Vec<(String, AgentOptions)>,
+    /// The name of one that is not known.
+    pub unknown: Option<String>,
+    /// Where relative paths start.
+    pub base: AgentBase,
+}
+
+impl Agents {
+    /// What they permit together. This reads the disk, unless they permit everything.
+    #[must_use]
+    pub fn permitted(&self) -> Permitted {
+        match &self.unknown {
+            Some(name) => Permitted::nothing(name),
+            None => Permitted::new(self.known.iter().map(|(name, options)| (name.as_str(), options)), &self.base),
+        }
+    }
+}
+
 /// What one agent permits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Agent {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
+    accounts::Accounts, bare_names::BareNames, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
     file_on_disk::FileOnDisk, generation::Generation, holder::Holding, interrupted_calls::InterruptedCalls,
     kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
     questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
@@ -30,6 +30,7 @@ pub struct Conversation {
     accounts: Accounts,
     replies: Replies,
     known_calls: KnownCalls,
+    bare_names: BareNames,
     outbox: KeptOutbox,
     evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
@@ -68,6 +69,7 @@ impl Conversation {
             accounts: Accounts::default(),
             replies: Replies::default(),
             known_calls: KnownCalls::default(),
+            bare_names: BareNames::default(),
             outbox: KeptOutbox::default(),
             evaluated: Evaluated::default(),
             turn_tools: RefCell::default(),
@@ -124,6 +126,11 @@ impl Conversation {
     /// What is known of its calls, for drawing.
     pub(super) fn known_calls(&self) -> &KnownCalls {
         &self.known_calls
+    }
+
+    /// Which of the names on the screen are files.
+    pub(super) fn bare_names(&self) -> &BareNames {
+        &self.bare_names
     }
 
     /// What the user has written while it was at work.

@@ -15,7 +15,7 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use crate::{
     chat::{
-        self, Author, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
+        self, Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
         OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured, Update,
     },
     journal::CallKey,
@@ -456,6 +456,13 @@ impl Page {
         let files = document.files(lines, self.text());
         found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
         found
+    }
+
+    /// The words in these lines that may be files which the user wants to attach, as far as they are parsed.
+    pub(super) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
+        let document = self.document.borrow();
+        let known = document.line_count();
+        document.bare_names(&(lines.start.min(known)..lines.end.min(known)), self.text())
     }
 
     /// What can be completed at a place, as far as the text is parsed.

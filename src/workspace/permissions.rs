@@ -17,7 +17,7 @@ use crate::{
     config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{Access, AgentBase, Definition, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
+    tools::{Access, AgentBase, Agents, Definition, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -45,13 +45,24 @@ impl Workspace {
 
     /// The same of a conversation at `place`, of which `file` is in effect.
     pub(super) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
+        self.agents_at(file, place).permitted()
+    }
+
+    /// The agents of a conversation, for where the disk may be waited for.
+    pub(super) fn agents_of(&self, conversation: &Conversation) -> Agents {
+        self.agents_at(&self.frontmatter(conversation), &self.place(conversation))
+    }
+
+    fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
         let config = self.config();
-        let folder = place.folder();
         // Not the file's own folder of notes: it would choose what the paths mean.
-        let base = AgentBase { notes: notes::root(&config, place), folder };
+        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder() };
         match agents(&config, file) {
-            Ok(agents) => Permitted::new(agents, &base),
-            Err(unknown) => Permitted::nothing(unknown),
+            Ok(agents) => {
+                let known = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();
+                Agents { known, unknown: None, base }
+            }
+            Err(unknown) => Agents { known: Vec::new(), unknown: Some(unknown.to_owned()), base },
         }
     }
 

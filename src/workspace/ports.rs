@@ -168,6 +168,9 @@ pub trait Host {
     /// The status blocks have changed, which has to be noticed ([`super::Workspace::noticed`]).
     fn refresh(&self, _buffer: i32) {}
 
+    /// What is drawn over the text of a buffer has changed.
+    fn redraw(&self, _buffer: i32) {}
+
     /// The user's edit has to be settled when it is complete: before the next key, which may be undo
     /// ([`Conversation::settle`](super::Conversation::settle)), and at the latest when nothing else is to be done
     /// ([`super::Workspace::noticed`]).

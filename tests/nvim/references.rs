@@ -335,3 +335,23 @@ fn a_warning_moves_no_text() {
         assert_eq!(is_behind, !sign, "{:#?}", chat.nvim.screen());
     }
 }
+
+#[test]
+fn a_line_says_how_to_attach_a_file_that_it_names() {
+    let setup = Setup { text: Some("@You:\n"), files: &[("README.md", "hello\n")], ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["fine"])]);
+    chat.nvim.input("GoSee @READ");
+    chat.nvim.wait_for_screen("See @READ");
+    chat.nvim.input("ME.md");
+    chat.nvim.wait_for_screen("See @README.md  `@./README.md` attaches this file");
+    chat.nvim.input(" please");
+    chat.nvim.wait_for_screen("See @README.md please  `@./README.md` attaches this file");
+    // The one that attaches it needs no advice, and what was sent none either.
+    chat.nvim.input("<Esc>:s/@/&.\\//<CR>");
+    chat.nvim.wait_for("a reference", |nvim| nvim.row_with("attaches").is_none());
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("attaches this file");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+    chat.nvim.wait_for("nothing to say", |nvim| nvim.row_with("attaches").is_none());
+}

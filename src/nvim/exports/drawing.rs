@@ -25,8 +25,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         convert::to_lua(lua, &conversation.map(|conversation| conversation.live(width)))
     })?;
-    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, and
-    // { line, group, from, to } (in bytes) for each reference to a file
+    // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, { line, group, from,
+    // to } (in bytes) for each reference to a file, and { line, hint } for what is said behind a line
     exports.add("decorations", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let marks = conversation.decorations(first..last);
@@ -44,7 +44,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("to", columns.end)?;
             Ok(item)
         });
-        lines.chain(references).collect::<mlua::Result<Vec<_>>>().map(Some)
+        let hints = binding.workspace.file_hints(&conversation, first..last).into_iter().map(|(line, hint)| {
+            let item = lua.create_table()?;
+            item.set("line", line)?;
+            item.set("hint", hint)?;
+            Ok(item)
+        });
+        lines.chain(references).chain(hints).collect::<mlua::Result<Vec<_>>>().map(Some)
     })?;
     // looks(buffer, first, last, width, wraps, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
     type Screen = (i32, usize, usize, usize, bool, String, i64);

@@ -1,6 +1,9 @@
 //! Finds out what is wanted at the cursor, and collects it.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Completion, Item, ItemKind, json, lua,
@@ -16,6 +19,9 @@ use crate::{
 
 /// The most files of a folder that are offered at once.
 pub const MAX_FILES: usize = 500;
+
+/// The most files that are offered by their names alone, among names of tools.
+pub const MAX_NAMED: usize = 50;
 
 /// What the beginnings of a reference mean.
 const STARTS: [(&str, &str); 4] = [
@@ -82,7 +88,11 @@ impl Workspace {
                     let folder = folder.to_owned();
                     return self.complete_file(conversation, &word, &folder, typed, column, then);
                 }
-                Some(self.complete_word(&word, column))
+                let found = self.complete_word(&word, column);
+                if word.may_be_file && !word.typed.is_empty() && !word.typed.starts_with(['{', '/', '~', '.']) {
+                    return self.complete_name(conversation, &word, found, then);
+                }
+                Some(found)
             }
         };
         then(self, found.filter(|found| !found.items.is_empty()));
@@ -146,18 +156,54 @@ impl Workspace {
         let start = if lead.is_empty() { column - typed.len() } else { word.start };
         let end = column + word.rest.find('/').unwrap_or(word.rest.len());
         let Some(path) = path_of(folder) else { return then(self, None) };
-        let query = FolderQuery {
-            folder: self.place(conversation).folder().join(path),
-            prefix: decoded_name(typed),
-            denied: self.denied(conversation).into(),
-            most: MAX_FILES,
-        };
         let is_followed = word.rest.contains('/');
-        let answer = move |workspace: &Self, found: FolderEntries| {
+        self.list(conversation, &path, typed, MAX_FILES, move |workspace, found| {
             let is_incomplete = found.has_more;
             let items = items_of(found, lead, is_followed);
             let is_empty = items.is_empty() && !is_incomplete;
             then(workspace, (!is_empty).then_some(Completion { range: start..end, items, is_incomplete }));
+        });
+    }
+
+    /// Offers files for a word that is the beginning of their names or paths without `./`, among `others`.
+    fn complete_name(
+        &self,
+        conversation: &Conversation,
+        word: &AtWord,
+        mut others: Completion,
+        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
+    ) {
+        let (folder, typed) = word.typed.split_at(word.typed.rfind('/').map_or(0, |at| at + 1));
+        let (lead, path) = (format!("./{folder}"), PathBuf::from(decoded_name(folder)));
+        let is_followed = word.rest.contains('/');
+        let whole = word.typed.clone();
+        self.list(conversation, &path, typed, MAX_NAMED, move |workspace, found| {
+            others.is_incomplete |= found.has_more;
+            let files = items_of(found, &lead, is_followed);
+            // A role that fits comes first, and then files: every tool is offered to the model anyway.
+            let at = others.items.iter().take_while(|item| item.kind == ItemKind::Role).count();
+            let roles = &others.items[..at];
+            let at = if roles.iter().any(|item| item.word.starts_with(&whole)) { at } else { 0 };
+            others.items.splice(at..at, files);
+            then(workspace, (!others.items.is_empty()).then_some(others));
+        });
+    }
+
+    /// Lists the entries of a folder that begin with what was typed, away from the main thread.
+    fn list(
+        &self,
+        conversation: &Conversation,
+        folder: &Path,
+        typed: &str,
+        most: usize,
+        answer: impl FnOnce(&Self, FolderEntries) + Send + 'static,
+    ) {
+        let query = FolderQuery {
+            folder: self.place(conversation).folder().join(folder),
+            prefix: decoded_name(typed),
+            denied: self.denied(conversation).into(),
+            agents: self.agents_of(conversation),
+            most,
         };
         let mailbox = self.background().mailbox().clone();
         let then = move |found: io::Result<FolderEntries>| {
@@ -240,7 +286,7 @@ fn path_of(written: &str) -> Option<PathBuf> {
     }
 }
 
-/// The entries of a folder as they are written in a reference. `lead` stands before each name. A folder gets a slash, unless one
+/// The entries of a folder as they are written in a reference. `lead` stands before each name, and is not shown. A folder gets a slash, unless one
 /// follows.
 fn items_of(found: FolderEntries, lead: &str, is_followed: bool) -> Vec<Item> {
     let items = found.entries.into_iter().filter_map(|entry| {

@@ -6,10 +6,19 @@ use std::{
     thread,
 };
 
-use flemma::runtime::{FolderEntries, FolderQuery, Folders};
+use flemma::{
+    runtime::{FolderEntries, FolderQuery, Folders},
+    tools::Agents,
+};
 
 fn query(folder: &std::path::Path, prefix: &str) -> FolderQuery {
-    FolderQuery { folder: folder.to_owned(), prefix: prefix.to_owned(), denied: Arc::default(), most: 10 }
+    FolderQuery {
+        folder: folder.to_owned(),
+        prefix: prefix.to_owned(),
+        denied: Arc::default(),
+        agents: Agents::default(),
+        most: 10,
+    }
 }
 
 fn names(found: &FolderEntries) -> Vec<&str> {

@@ -16,6 +16,7 @@ mod captures;
 mod completion;
 mod declared;
 mod dispatch;
+mod file_hints;
 mod file_layout;
 mod files;
 mod from_code;

@@ -119,14 +119,14 @@ fn a_late_answer_does_not_disturb_who_types_on() {
 #[test]
 fn a_locked_conversation_offers_nothing_without_an_error() {
     let gate = Gate::new();
-    let setup = Setup { text: Some("@You:\nHello @ca\n"), ..Setup::default() };
+    let setup = Setup { text: Some("@You:\nHello @\n"), ..Setup::default() };
     let mut chat = Chat::start(&setup, [Reply::stream().hold(&gate)]);
     chat.wait_until_idle();
     let nvim = &mut chat.nvim;
-    let ask = "vim.api.nvim_win_set_cursor(0, { 2, 9 })
+    let ask = "vim.api.nvim_win_set_cursor(0, { 2, 7 })
         local offered
         local source = require('flemma.integrations.blink').new()
-        source:get_completions({ bufnr = 0, cursor = { 2, 9 } }, function(answer) offered = #answer.items end)
+        source:get_completions({ bufnr = 0, cursor = { 2, 7 } }, function(answer) offered = #answer.items end)
         return { require('flemma.completion').omnifunc(1, ''), offered }";
     let open = nvim.lua(ask, &[]);
     assert_eq!(open[0], 7);

@@ -109,6 +109,24 @@ fn files_that_may_not_be_read_are_not_offered() {
 }
 
 #[test]
+fn files_that_an_agent_forbids_are_not_offered() {
+    let options = json!({
+        "agents": { "notes": { "allowed_read_paths": ["./notes", "./deep/er/a.txt"] } }, "agent": "notes"
+    });
+    let files: &[(&str, &str)] =
+        &[("notes/a.txt", ""), ("secret/a.txt", ""), ("deep/er/a.txt", ""), ("deep/er/b.txt", ""), ("a.txt", "")];
+    let chat = Harness::start(Setup { files, options, ..Setup::default() }, []);
+    symlink(chat.work("a.txt"), chat.work("notes/way.txt")).unwrap();
+    symlink(chat.work("notes/a.txt"), chat.work("way")).unwrap();
+    // Folders on the way to what is allowed are offered.
+    assert_eq!(path(&chat, "@./¦").words(), ["deep/", "notes/", "way"]);
+    assert_eq!(path(&chat, "@./notes/¦").words(), ["a.txt"]);
+    assert_eq!(path(&chat, "@./deep/er/¦").words(), ["a.txt"]);
+    assert!(path(&chat, "@./secret/¦").found.is_none());
+    assert!(!path(&chat, "@sec¦").words().contains(&"./secret/"));
+}
+
+#[test]
 fn a_large_folder_is_offered_in_parts() {
     let chat = with_files(&[]);
     let folder = chat.work("many");

@@ -31,6 +31,29 @@ fn an_at_sign_offers_roles_beginnings_of_paths_and_tools() {
 }
 
 #[test]
+fn files_are_offered_by_their_names_alone() {
+    let chat = with_files(&[("greet.py", "hello\n"), ("src/grep.rs", ""), ("grapes/a.txt", ""), ("Your file.md", "")]);
+    let found = offer(&chat, "@You:\nsee @gre¦ please");
+    // Files are before tools of such names.
+    assert_eq!(found.words()[..2], ["./greet.py", "./"]);
+    assert!(found.words().contains(&"grep"), "{:?}", found.words());
+    let file = found.item("./greet.py");
+    assert_eq!((file.kind, file.label.as_str(), file.detail.as_str()), (ItemKind::File, "greet.py", "6 B"));
+    assert_eq!(found.taken("./greet.py"), "see @./greet.py please");
+    assert_eq!(offer(&chat, "@You:\nsee @GR¦").words()[..2], ["./grapes/", "./greet.py"]);
+    let found = offer(&chat, "@You:\nsee @src/¦");
+    assert_eq!(found.taken("./src/grep.rs"), "see @./src/grep.rs");
+    // A role that fits is before files, which are before one that does not.
+    assert_eq!(offer(&chat, "@You:\n@You¦").words()[..4], ["System:", "You:", "Assistant:", "./Your%20file.md"]);
+    assert_eq!(offer(&chat, "@You:\n@gree¦").words()[..2], ["./greet.py", "System:"]);
+    // Behind nothing but the sign there are no files yet, and with braces or elsewhere never.
+    for text in ["@You:\nsee @¦", "@You:\nsee @{gre¦", "@Assistant:\n@gre¦", "@You:\n```\n@gre¦\n```", "@You:\nme@gre¦"] {
+        let found = offer(&chat, text);
+        assert!(!found.words().contains(&"./greet.py"), "{text}: {:?}", found.words());
+    }
+}
+
+#[test]
 fn text_behind_the_cursor_stays() {
     let chat = with_files(&[]);
     let found = offer(&chat, "@You:\nUse @ca¦lculator, please");

@@ -1,0 +1,59 @@
+//! Words in the user's message that look like the names of tools and may be paths of files: `@README.md`, `@src/main.rs#L10`.
+//!
+//! They are text, and a reference would begin with `@./`. Whether there is such a file, and whether a tool has that name, is not
+//! known here.
+
+use std::{ops::Range, path::PathBuf};
+
+use super::{BEGINNINGS, Document, LineRange, Speaker, Text, at_sign::read_at_signs, editor_reference, mention, reference};
+
+/// A word that may be the path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BareName {
+    /// The line.
+    pub line: usize,
+    /// The path: relative or absolute. Lines at its end do not belong to it.
+    pub path: PathBuf,
+    /// The reference that would mean this file, with its `@`.
+    pub reference: String,
+}
+
+impl Document {
+    /// Such words in the user's own prose in the lines in `range`, in the messages after the last reply.
+    #[must_use]
+    pub fn bare_names(&self, range: &Range<usize>, text: &dyn Text) -> Vec<BareName> {
+        let last = self.messages.iter().rposition(|message| message.role == Speaker::Assistant);
+        let start = last.and_then(|last| self.messages.get(last)).map_or(0, |reply| reply.range().end);
+        let range = range.start.max(start)..range.end;
+        let mut found = Vec::new();
+        if range.is_empty() {
+            return found;
+        }
+        self.read_users_prose(&range, text, &mut |line, _, prose| {
+            found.extend(
+                bare_names(prose).into_iter().map(|(path, reference)| BareName { line, path: path.into(), reference }),
+            );
+        });
+        found
+    }
+}
+
+/// The words in a line of prose: the path of each, and the reference to it.
+fn bare_names(line: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    read_at_signs(line, mention::BEFORE, |text, _, before| {
+        let is_other = text.starts_with('{') || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
+        if is_other || editor_reference::read(text, before).is_some() {
+            return 0;
+        }
+        let written = reference::path_word(text, before);
+        let path = LineRange::split(written).map_or(written, |(path, _)| path);
+        let name = path.trim_end_matches('/');
+        if !name.is_empty() && name == path {
+            let beginning = if path.starts_with('/') { "@/" } else { "@./" };
+            found.push((reference::plain(path), format!("{beginning}{written}")));
+        }
+        written.len()
+    });
+    found
+}
