@@ -14,7 +14,7 @@ use crate::{
     chat::{Card, CardPart, Document, Fate, Status, Text},
     journal::{CallKey, Role, Taken},
     model::ToolInput,
-    tools::{LineCounts, Summary, builtin::left_out, preview},
+    tools::{LineCounts, Summary, builtin::PartTaken, preview},
 };
 
 /// The fewest cells that a label is shown in.
@@ -84,10 +84,11 @@ impl Workspace {
             |facts| facts.summary.clone(),
         );
         let mut summary = summary;
-        let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts)).unwrap_or_default();
+        let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts));
+        let (partly, counts) = partly.unwrap_or_default();
         if !partly.is_empty() {
             // The figures are those of the proposal.
-            summary.changes = None;
+            summary.changes = counts;
             summary.what = facts.as_ref().and_then(|facts| facts.path.clone()).unwrap_or(summary.what);
         }
         // Neovim keeps all rows that the text of a long header takes, so the second one says what the call is about.
@@ -131,19 +132,23 @@ impl Workspace {
         look
     }
 
-    /// What the user took of a call's proposal, in a few words; `None` if that is all of it, or nobody knows.
-    fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<String> {
+    /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
+    /// of it, or nobody knows.
+    fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
         conversation.records().with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
             Taken::All => None,
-            Taken::Nothing => Some("nothing written".to_owned()),
+            Taken::Nothing => Some(("nothing written".to_owned(), None)),
             Taken::Part => {
-                let left = ledger.last_result(&facts.key).and_then(|result| left_out(&result.output));
-                Some(match left {
-                    Some((left @ 1.., all)) => {
-                        format!("{left} of {all} {} left out", if all == 1 { "change" } else { "changes" })
+                let result = ledger.last_result(&facts.key);
+                let part = result.map(|result| PartTaken::in_result(&result.output)).unwrap_or_default();
+                let words = match part {
+                    PartTaken { left: left @ 1.., all, .. } => {
+                        let word = if all == 1 { "change" } else { "changes" };
+                        format!("{} of {all} {word}", all.saturating_sub(left))
                     }
-                    _ => "edited by you".to_owned(),
-                })
+                    PartTaken { .. } => "edited by you".to_owned(),
+                };
+                Some((words, part.counts))
             }
         })
     }

@@ -52,7 +52,7 @@ pub use pick::{FilesToPick, files_to_pick};
 pub use readable::{ForeignFiles, Readable, Unread};
 pub use replace::{Mode, WriteTarget};
 pub use stored_write::StoredWrite;
-pub use written::left_out;
+pub use written::PartTaken;
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {

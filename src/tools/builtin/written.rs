@@ -6,11 +6,15 @@ use super::lines;
 use crate::{
     journal::Take,
     text::{hunks::Fates, unified::Unified},
-    tools::{Content, DiffLine, FileChange, Outcome, Output, Proposal},
+    tools::{Content, DiffLine, FileChange, LineCounts, Outcome, Output, Proposal},
 };
 
 /// The most lines of a diff in a result.
 const MAX_LINES: usize = 60;
+
+/// How a result begins if not all of a change was taken, and what it says then of the lines that were written.
+const PART_TAKEN: &str = "The user took only a part of this change, or edited it before it was written.";
+const COUNTED: &str = " Lines that were added and removed: +";
 
 /// What a result says of the changes in a file that was edited, and of those that the user did not take.
 const OF_THE_PROPOSED: &str = "Of the proposed ";
@@ -54,7 +58,10 @@ pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
             names.join(", ")
         ));
     }
-    let mut text = "The user took only a part of this change, or edited it before it was written.".to_owned();
+    let mut text = PART_TAKEN.to_owned();
+    if let Some(LineCounts { added, removed }) = counts(steps) {
+        let _ = write!(text, "{COUNTED}{added} -{removed}.");
+    }
     for step in steps {
         let name = &step.change.name;
         match &step.take {
@@ -91,19 +98,54 @@ fn edited(step: &Step<'_>) -> String {
     text
 }
 
-/// How many of how many changes were left out according to the result of a call (`outcome`); `None` if it does not say.
-pub fn left_out(result: &str) -> Option<(usize, usize)> {
-    let (mut left, mut all) = (0, 0);
-    // The lines of a diff begin with a sign.
-    for line in result.lines().filter(|line| !line.starts_with(['+', '-', ' ', '@'])) {
-        let Some((count, parts)) = line.split_once(OF_THE_PROPOSED).and_then(|(_, said)| said.split_once(": ")) else {
-            continue;
+/// How many lines were added and removed; `None` if that is not known of every file.
+fn counts(steps: &[Step<'_>]) -> Option<LineCounts> {
+    let mut all = LineCounts::default();
+    for step in steps.iter().filter(|step| step.take != Take::Left) {
+        let text = |content: &Option<Content>| match content {
+            None => Some(String::new()),
+            Some(content) => String::from_utf8(content.bytes.as_deref()?.clone()).ok(),
         };
-        all += count.split_once(' ').map_or(1, |(count, _)| count.parse().unwrap_or(0));
-        let before = parts.split_once(LEFT_OUT).and_then(|(before, _)| Some(before.rsplit_once(" (")?.0));
-        left += before.and_then(|before| before.rsplit(' ').next()?.parse().ok()).unwrap_or(0);
+        let counts = LineCounts::between(&text(&step.change.old)?, &text(&step.new)?)?;
+        all.added += counts.added;
+        all.removed += counts.removed;
     }
-    (all > 0).then_some((left, all))
+    Some(all)
+}
+
+/// What was taken of a change that was not taken as it was proposed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartTaken {
+    /// How many changes were left out, of those that were proposed for files that were edited.
+    pub left: usize,
+    /// How many those were; 0 if that is not known.
+    pub all: usize,
+    /// How many lines were really added and removed.
+    pub counts: Option<LineCounts>,
+}
+
+impl PartTaken {
+    /// What the result of a call (`outcome`) says of it.
+    #[must_use]
+    pub fn in_result(result: &str) -> Self {
+        let mut part = Self { counts: read_counts(result), ..Self::default() };
+        // The lines of a diff begin with a sign.
+        for line in result.lines().filter(|line| !line.starts_with(['+', '-', ' ', '@'])) {
+            let said = line.split_once(OF_THE_PROPOSED).and_then(|(_, said)| said.split_once(": "));
+            let Some((count, parts)) = said else { continue };
+            part.all += count.split_once(' ').map_or(1, |(count, _)| count.parse().unwrap_or(0));
+            let before = parts.split_once(LEFT_OUT).and_then(|(before, _)| Some(before.rsplit_once(" (")?.0));
+            part.left += before.and_then(|before| before.rsplit(' ').next()?.parse().ok()).unwrap_or(0);
+        }
+        part
+    }
+}
+
+/// The counts that a result begins with.
+fn read_counts(result: &str) -> Option<LineCounts> {
+    let said = result.lines().next()?.strip_prefix(PART_TAKEN)?.strip_prefix(COUNTED)?.strip_suffix('.')?;
+    let (added, removed) = said.split_once(" -")?;
+    Some(LineCounts { added: added.parse().ok()?, removed: removed.parse().ok()? })
 }
 
 fn describe(fates: &Fates) -> String {

@@ -346,6 +346,7 @@ fn an_edited_content_is_written_and_the_model_told() {
     assert_eq!(chat.content("a.txt"), mine);
     let result = &chat.results(1)[0];
     assert!(result.contains("Of the proposed 2 changes: 1 (line 5) applied, 1 (line 20) left out."), "{result}");
+    assert!(result.contains("Lines that were added and removed: +1 -1."), "{result}");
     assert!(result.contains("-twenty") && result.contains("+20"), "{result}");
 }
 

@@ -177,7 +177,8 @@ fn the_card_says_that_a_hunk_was_left_out() {
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
     chat.wait_until_idle();
     chat.nvim.input("gg");
-    chat.nvim.wait_for_screen("write a.txt  1 of 3 changes left out");
+    // The counts are those of what was written.
+    chat.nvim.wait_for_screen("write a.txt +1 -1  2 of 3 changes");
     assert_eq!(chat.nvim.row_with(" B)"), None, "the size of the proposal");
     assert_eq!(chat.nvim.row_with(hint), None, "the keys of a review that is over");
 }
