@@ -1,9 +1,11 @@
 //! The list of a project's conversations, for whoever picks one.
 
 use std::{
-    collections::HashMap,
-    io,
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    fs, io,
     path::{Path, PathBuf},
+    rc::Rc,
     time::SystemTime,
 };
 
@@ -11,6 +13,9 @@ use serde::Serialize;
 
 use super::{Conversation, Workspace};
 use crate::{chat::Glance, model::UserError, runtime::ListedConversation};
+
+/// When files were written.
+type Dates = HashMap<PathBuf, SystemTime>;
 
 /// A conversation of a project, as it is listed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,7 +49,8 @@ pub enum RowState {
 
 impl Workspace {
     /// Lists the conversations of the project at `root`, the newest first. `then` gets them when the disk has been read,
-    /// which happens away from the main thread. What is open here is listed as it is in the editor.
+    /// which happens away from the main thread. What is open here is listed as it is in the editor, also if it has no file yet,
+    /// and if its file is anywhere else below `root`.
     pub fn list_conversations(
         &self,
         root: &Path,
@@ -55,40 +61,54 @@ impl Workspace {
         folders.dedup();
         let (list, root) = (self.projects().list().clone(), root.to_owned());
         let named = folders[0].clone();
-        let then = move |workspace: &Self, found: io::Result<Vec<ListedConversation>>| {
-            let rows = found.map(|found| workspace.rows(&root, found)).map_err(|error| {
+        let open: Vec<PathBuf> = self.open_below(&root).into_keys().collect();
+        let then = move |workspace: &Self, found: io::Result<(Vec<ListedConversation>, Dates)>| {
+            let rows = found.map(|(found, dates)| workspace.rows(&root, found, &dates)).map_err(|error| {
                 UserError::new(format!("the conversations in {} cannot be listed: {error}", named.display()))
             });
             then(workspace, rows);
         };
+        let look = move || {
+            let date = |path: PathBuf| Some((fs::metadata(&path).and_then(|file| file.modified()).ok()?, path));
+            let dates = open.into_iter().filter_map(date).map(|(date, path)| (path, date)).collect();
+            Ok((list.list(&folders)?, dates))
+        };
         // Where there is no thread, `then` is dropped, and this says why.
-        if let Err(error) = self.background().run(move || list.list(&folders), then) {
+        if let Err(error) = self.background().run(look, then) {
             self.warn(&format!("the conversations cannot be listed: the system gives no threads ({error})."));
         }
     }
 
-    fn rows(&self, root: &Path, found: Vec<ListedConversation>) -> Vec<ConversationRow> {
-        let mut open: HashMap<PathBuf, _> = HashMap::new();
-        for conversation in self.conversations().all() {
-            let file = PathBuf::from(self.place(&conversation).file);
-            if self.project_of(&file).as_deref() == Some(root) {
-                open.insert(file, conversation);
-            }
-        }
-        let mut rows: Vec<ConversationRow> = Vec::new();
+    /// The conversations that are open here, of the project at `root` or anywhere else below it, by their paths.
+    fn open_below(&self, root: &Path) -> BTreeMap<PathBuf, Rc<Conversation>> {
+        let is_below = |file: &Path| match self.project_of(file) {
+            Some(project) => project == root,
+            None => file.starts_with(root),
+        };
+        let open = self.conversations().all().into_iter();
+        open.map(|conversation| (PathBuf::from(self.place(&conversation).file), conversation))
+            .filter(|(file, _)| is_below(file))
+            .collect()
+    }
+
+    fn rows(&self, root: &Path, found: Vec<ListedConversation>, dates: &Dates) -> Vec<ConversationRow> {
+        let mut open = self.open_below(root);
+        let mut listed: Vec<ConversationRow> = Vec::new();
         for ListedConversation { path, modified, glance } in found {
-            rows.push(match open.remove(&path) {
+            listed.push(match open.remove(&path) {
                 Some(conversation) => self.open_row(path, Some(modified), &conversation),
                 None => self.row(path, Some(modified), glance),
             });
         }
-        // One that was never written is the newest of all, once there is something in it.
-        let unwritten = open
-            .into_iter()
-            .map(|(path, conversation)| (Glance::of_text(conversation.page().text()), path, conversation));
-        let unwritten = unwritten.filter(|(glance, ..)| glance.title.is_some());
-        let unwritten = unwritten.map(|(_, path, conversation)| self.open_row(path, None, &conversation));
-        rows.splice(0..0, unwritten.collect::<Vec<_>>());
+        // The names of new ones begin with their dates.
+        let others = open.into_iter().rev();
+        let others = others.map(|(path, conversation)| {
+            let date = dates.get(&path).copied();
+            self.open_row(path, date, &conversation)
+        });
+        let mut rows: Vec<ConversationRow> = others.chain(listed).collect();
+        // One that was never written is the newest of all.
+        rows.sort_by_key(|row| Reverse(row.modified.unwrap_or(u64::MAX)));
         rows
     }
 

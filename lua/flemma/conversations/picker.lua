@@ -30,7 +30,7 @@ local marks = { waiting = "waiting", working = "working", idle = "" }
 ---@param row flemma.ConversationRow
 ---@return flemma.ConversationItem
 local function item_of(row)
-  local date = row.modified and os.date("%Y-%m-%d %H:%M", row.modified) or "not written yet"
+  local date = row.modified and os.date("%Y-%m-%d %H:%M", row.modified) or "not saved yet"
   local parts = { date, row.title, row.model }
   if marks[row.state] ~= "" then
     table.insert(parts, 2, ("[%s]"):format(marks[row.state]))

@@ -215,11 +215,15 @@ function Overlay:draw_one(number)
     local last = hunk.old_count == 0 and hunk.old_first or hunk.old_first + hunk.old_count - 1
     mark(math.max(last, 1), { virt_lines = below, virt_lines_above = is_above })
   end
-  local state = hunk.taken and "" or ", left out"
-  mark(hunks_of.line_of(hunk), {
-    virt_text = { { (" %d/%d%s"):format(number, #self.hunks.list, state), "FlemmaReviewNote" } },
-    virt_text_pos = "eol",
-  })
+  -- A single one needs no number.
+  local note = #self.hunks.list > 1 and { ("%d/%d"):format(number, #self.hunks.list) } or {}
+  note[#note + 1] = not hunk.taken and "left out" or nil
+  if note[1] then
+    mark(hunks_of.line_of(hunk), {
+      virt_text = { { " " .. table.concat(note, ", "), "FlemmaReviewNote" } },
+      virt_text_pos = "eol",
+    })
+  end
   self.ids[number] = ids
 end
 

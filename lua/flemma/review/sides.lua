@@ -73,13 +73,28 @@ function M.fill(buf, file, side)
   filled[buf] = state_of(buf)
 end
 
+--- Gives the buffer of a side a name that reads well in a tab page's label, a status line and `:ls`: `flemma://src/a.rs (proposed)`.
+--- With the scheme, no plugin takes it for a file. Another review of the same file has a number.
+---@param buf integer
+---@param file flemma.ReviewedFile
+---@param side "old"|"new"
+local function set_name(buf, file, side)
+  local what = side == "new" and "proposed" or file.after and "before" or "now"
+  local path = vim.fn.fnamemodify(side == "new" and file.moved_to or file.path, ":~:."):gsub("%c", "_")
+  for count = 1, 100 do
+    local name = ("flemma://%s (%s%s)"):format(path, what, count > 1 and " " .. count or "")
+    if vim.fn.bufexists(name) == 0 and pcall(vim.api.nvim_buf_set_name, buf, name) then
+      return
+    end
+  end
+end
+
 --- Makes the buffer of a side. It goes with its window.
 ---@param file flemma.ReviewedFile
 ---@param side "old"|"new"
----@param call string the call's id
 ---@param draft? string what the user has made of it before
 ---@return integer
-function M.create(file, side, call, draft)
+function M.create(file, side, draft)
   local buf = require("flemma.scratch").create({ is_named = true })
   local bo = vim.bo[buf]
   -- What cannot be edited can still be taken with `:write`.
@@ -87,11 +102,7 @@ function M.create(file, side, call, draft)
   bo.bufhidden = "wipe"
   bo.swapfile = false
   bo.modeline = false
-  local what = side == "new" and "proposed" or file.after and "before" or "now"
-  -- A tab page shows the last part of it.
-  local id = call:gsub("[^%w_-]", "_")
-  local name = ("flemma://%d/%s (%s, %s)"):format(buf, vim.fs.basename(file.path), what, id)
-  pcall(vim.api.nvim_buf_set_name, buf, name)
+  set_name(buf, file, side)
   -- Not a step that can be undone.
   local levels = bo.undolevels
   bo.undolevels = -1

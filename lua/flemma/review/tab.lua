@@ -61,7 +61,7 @@ function Tab:buffer(file, side)
   end
   local review = self.review
   local text = side == "new" and review.drafts[file.path] or nil
-  local buf = sides.create(file, side, review.call, text and text.text)
+  local buf = sides.create(file, side, text and text.text)
   self[side][file.path] = buf
   self.names[buf] = api.nvim_buf_get_name(buf)
   if side == "new" then

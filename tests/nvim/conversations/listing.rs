@@ -84,13 +84,27 @@ fn conversations_are_offered_by_title_date_and_model() {
     let working = offered.iter().find(|text| text.contains("Fix the lexer")).unwrap();
     assert!(working.contains("[working]"), "{offered:?}");
     gate.open();
-    // One that was never written is listed once there is something in it.
+    // A new one that was never written is the first.
     nvim.input(":Flemma new draft<CR>");
     nvim.wait_for("the draft", |nvim| current(nvim).ends_with("-draft.chat"));
-    assert_eq!(picks(nvim, "Flemma open").len(), 4);
+    let offered = picks(nvim, "Flemma open");
+    assert_eq!(offered.len(), 5, "{offered:?}");
+    assert!(offered[0].starts_with("not saved yet  ") && offered[0].contains("-draft  claude-test"), "{offered:?}");
     nvim.input("iDraft words<Esc>");
     let offered = picks(nvim, "Flemma open");
-    assert!(offered[0].starts_with("not written yet  Draft words  claude-test"), "{offered:?}");
+    assert!(offered[0].starts_with("not saved yet  Draft words  claude-test"), "{offered:?}");
+    // So is one that is open elsewhere in the project, whether it has a file or not.
+    nvim.input(":tabedit code/elsewhere.chat<CR>GiOther words<Esc>");
+    nvim.wait_for("the text", |nvim| nvim.text().contains("Other words"));
+    let offered = picks(nvim, "Flemma open");
+    assert_eq!(offered.len(), 6, "{offered:?}");
+    assert!(offered.iter().any(|text| text.starts_with("not saved yet  Other words")), "{offered:?}");
+    nvim.input(":write<CR>");
+    nvim.wait_for("the file", |nvim| nvim.work().join("code/elsewhere.chat").exists());
+    let offered = picks(nvim, "Flemma open");
+    assert!(offered[0].starts_with("not saved yet  Draft words"), "{offered:?}");
+    assert!(date(&offered[1]) == "0000-00-00 00:00" && offered[1].contains("Other words"), "{offered:?}");
+    nvim.input(":tabclose<CR>");
     // The file is gone when it is picked: its buffer is a new one, and nothing is an error.
     let index = offered.iter().position(|text| text.contains("Write them")).unwrap();
     fs::remove_file(folder.join("2026-01-01-release-notes.chat")).unwrap();

@@ -32,6 +32,28 @@ fn the_key_shows_the_change_and_writing_accepts_it() {
 }
 
 #[test]
+fn the_names_of_both_sides_can_be_read_and_are_no_files() {
+    let edit = edit("src/a.txt", "line 5", "LINE 5");
+    let lua = "vim.o.showtabline = 2 vim.o.statusline = '%f'";
+    let mut chat = waiting(&[("src/a.txt", &lines())], "edit", &edit, "");
+    chat.nvim.lua(lua, &[]);
+    chat.nvim.lua("vim.fn.bufadd('flemma://src/a.txt (now)')", &[]);
+    open(&mut chat);
+    chat.nvim.wait_for_screen("2 f//s/a.txt (proposed)");
+    chat.nvim.wait_for_screen("flemma://src/a.txt (proposed)");
+    // Somebody has the other name already.
+    chat.nvim.wait_for_screen("flemma://src/a.txt (now 2)");
+    // Neither is listed, and neither gets a file.
+    assert!(!chat.nvim.lua("return vim.fn.execute('ls')", &[]).as_str().unwrap().contains("proposed"));
+    chat.nvim.input("ggOmine<Esc>:noautocmd write<CR>:wall<CR>:q!<CR>");
+    chat.nvim.wait_for("the end of the review", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+    let files = |folder: &str| std::fs::read_dir(chat.nvim.work().join(folder)).unwrap().flatten();
+    assert_eq!(files("src").count(), 1);
+    assert!(!files(".").any(|file| file.file_name().to_string_lossy().contains("flemma:")));
+    assert_eq!(content(&chat, "src/a.txt"), lines());
+}
+
+#[test]
 fn failing_autocommands_leave_nothing_behind() {
     for event in ["TabClosed", "WinClosed", "DiffUpdated", "BufWipeout", "WinEnter"] {
         let mut chat = one_edit();
