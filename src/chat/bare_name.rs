@@ -5,7 +5,9 @@
 
 use std::{ops::Range, path::PathBuf};
 
-use super::{BEGINNINGS, Document, LineRange, Speaker, Text, at_sign::read_at_signs, editor_reference, mention, reference};
+use super::{
+    BEGINNINGS, Document, LineRange, Speaker, Text, at_sign::read_at_signs, editor_reference, mention, reference,
+};
 
 /// A word that may be the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +32,11 @@ impl Document {
             return found;
         }
         self.read_users_prose(&range, text, &mut |line, _, prose| {
-            found.extend(
-                bare_names(prose).into_iter().map(|(path, reference)| BareName { line, path: path.into(), reference }),
-            );
+            found.extend(bare_names(prose).into_iter().map(|(path, reference)| BareName {
+                line,
+                path: path.into(),
+                reference,
+            }));
         });
         found
     }

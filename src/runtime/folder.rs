@@ -212,7 +212,8 @@ fn select(listing: &Listing, query: &FolderQuery) -> FolderEntries {
             continue;
         }
         let entry = own.join(&name.text);
-        if !permitted.shows(&entry) && !(name.is_folder && permitted.leads_on(&real(&entry))) {
+        let may_show = permitted.shows(&entry) || name.is_folder && permitted.leads_on(&real(&entry));
+        if !may_show {
             continue;
         }
         if found.entries.len() == query.most {

@@ -44,9 +44,8 @@ impl Workspace {
         let (id, denied, agents) = (conversation.id(), self.denied(conversation), self.agents_of(conversation));
         let look = move || {
             let permitted = agents.permitted();
-            let is_file = |path: &PathBuf| {
-                path.is_file() && denied.allows(&folder, path) && permitted.allows(Access::Read, path)
-            };
+            let is_file =
+                |path: &PathBuf| path.is_file() && denied.allows(&folder, path) && permitted.allows(Access::Read, path);
             paths.into_iter().map(|path| (is_file(&path), path)).map(|(is_file, path)| (path, is_file)).collect()
         };
         let then = move |workspace: &Self, found: Vec<(PathBuf, bool)>| {

@@ -15,8 +15,9 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use crate::{
     chat::{
-        self, Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
-        OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured, Update,
+        self, Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile,
+        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured,
+        Update,
     },
     journal::CallKey,
     model::CallId,

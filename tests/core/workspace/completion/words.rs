@@ -47,7 +47,8 @@ fn files_are_offered_by_their_names_alone() {
     assert_eq!(offer(&chat, "@You:\n@You¦").words()[..4], ["System:", "You:", "Assistant:", "./Your%20file.md"]);
     assert_eq!(offer(&chat, "@You:\n@gree¦").words()[..2], ["./greet.py", "System:"]);
     // Behind nothing but the sign there are no files yet, and with braces or elsewhere never.
-    for text in ["@You:\nsee @¦", "@You:\nsee @{gre¦", "@Assistant:\n@gre¦", "@You:\n```\n@gre¦\n```", "@You:\nme@gre¦"] {
+    for text in ["@You:\nsee @¦", "@You:\nsee @{gre¦", "@Assistant:\n@gre¦", "@You:\n```\n@gre¦\n```", "@You:\nme@gre¦"]
+    {
         let found = offer(&chat, text);
         assert!(!found.words().contains(&"./greet.py"), "{text}: {:?}", found.words());
     }
