@@ -99,7 +99,7 @@ function M.take()
       require("flemma.buffer").attach(buf)
     end
   end
-  notify.say(vim.log.levels.INFO, "the native library is built and loaded; Ctrl-] sends a conversation")
+  notify.say(vim.log.levels.INFO, "the library is built and loaded; Ctrl-] sends a conversation")
 end
 
 return M

@@ -39,7 +39,7 @@ function M.resolve(buf)
   end
   local _, why = require("flemma.native").load()
   local notify = require("flemma.notify")
-  notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation: its filetype is not `chat`")
+  notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
 end
 
 --- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the

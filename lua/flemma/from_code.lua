@@ -102,7 +102,7 @@ local choices = {
 function M.ask(question)
   local buf = api.nvim_get_current_buf()
   if vim.bo[buf].filetype == "chat" then
-    return say(vim.log.levels.ERROR, "`:Flemma ask` is about code, and this is a conversation: write under `@You:`")
+    return say(vim.log.levels.ERROR, "`:Flemma ask` is for code; here, write under `@You:`")
   end
   if question.sends and vim.trim(question.words or "") == "" then
     return say(vim.log.levels.ERROR, "nothing is sent without words: `:Flemma! ask {words}`")

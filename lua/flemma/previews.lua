@@ -15,12 +15,13 @@ local groups = {
   delete = "FlemmaDiffDelete",
   more = "FlemmaDiffNote",
   note = "FlemmaDiffNote",
-  question = "FlemmaToolPreview",
+  question = "FlemmaToolSummary",
 }
 
 ---@class flemma.Preview
 ---@field line integer from 0: the first line of the status block
 ---@field text string
+---@field asks boolean whether the text is a question to the user
 ---@field diff? { kind: string, text: string }[]
 
 ---@param buf integer
@@ -37,7 +38,8 @@ function M.draw(buf)
     return
   end
   for _, preview in ipairs(items) do
-    local lines = { { { preview.text, "FlemmaToolPreview" } } }
+    -- A question is to be read first of all.
+    local lines = { { { preview.text, preview.asks and groups.question or "FlemmaToolPreview" } } }
     for _, line in ipairs(preview.diff or {}) do
       lines[#lines + 1] = { { line.text, groups[line.kind] or "FlemmaDiffContext" } }
     end

@@ -11,7 +11,7 @@ use crate::{
     model::{CallId, ToolInput},
     provider::ProviderName,
     text::ansi::{self, AnsiStyle},
-    tools::{Definition, DiffLine, preview},
+    tools::{Definition, DiffLine, Executor, preview},
 };
 
 /// A line of virtual text under a status block.
@@ -27,11 +27,13 @@ pub struct Preview {
     pub removed: Option<usize>,
     /// The first lines of what would change.
     pub diff: Vec<PreviewLine>,
+    /// Whether the text is a question to the user.
+    pub asks: bool,
 }
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self { line, text, added: None, removed: None, diff: Vec::new() }
+        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false }
     }
 
     /// A question in several lines.
@@ -112,7 +114,8 @@ impl Workspace {
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
             let asked = preview::question(definition, &call.name, &call.input, width);
-            let preview = asked.map_or_else(|| Preview::of(line, text), |lines| Preview::asking(line, lines));
+            let mut preview = asked.map_or_else(|| Preview::of(line, text), |lines| Preview::asking(line, lines));
+            preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
             self.with_change(conversation, call, preview, width)
         });
         // It stood in the file, or what ran was stopped from outside.
@@ -133,7 +136,7 @@ impl Workspace {
         let key = CallKey::of(&call.id, &call.name, &call.input);
         let Some(found) = conversation.proposals().found(&key) else {
             let words = conversation.proposals().delay_words(&key).map(DiffLine::note);
-            preview.diff = fitted(words.as_slice(), width);
+            preview.diff.extend(fitted(words.as_slice(), width));
             return preview;
         };
         conversation.proposals().show(&key);

@@ -68,7 +68,7 @@ function M.gather(callback)
     if not items then
       say(vim.log.levels.ERROR, problem or "the conversations cannot be listed")
     elseif not items[1] then
-      say(vim.log.levels.INFO, "this project has no conversation yet; `:Flemma new` begins one")
+      say(vim.log.levels.INFO, "no conversation yet; `:Flemma new` begins one")
     else
       callback(items)
     end
@@ -173,7 +173,7 @@ function M.open(root, words)
     if not items then
       say(vim.log.levels.ERROR, problem or "the conversations cannot be listed")
     elseif not items[1] then
-      say(vim.log.levels.INFO, "this project has no conversation yet; `:Flemma new` begins one")
+      say(vim.log.levels.INFO, "no conversation yet; `:Flemma new` begins one")
     elseif words then
       open_named(items, words)
     else

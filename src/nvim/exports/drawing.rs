@@ -13,8 +13,8 @@ use crate::{
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // previews(buffer, width) -> { line, text, added?, removed?, diff } for each status block that is empty and waits; `diff` is a list of
-    // { kind, text }
+    // previews(buffer, width) -> { line, text, asks, added?, removed?, diff } for each status block that is empty and waits; `asks` says
+    // whether the text is a question, and `diff` is a list of { kind, text }
     exports.add("previews", |lua, binding, (buffer, width): (i32, usize)| {
         let conversation = binding.workspace.conversation(buffer);
         let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width));

@@ -119,7 +119,7 @@ fn a_late_answer_does_not_disturb_who_types_on() {
 #[test]
 fn a_locked_conversation_offers_nothing_without_an_error() {
     let gate = Gate::new();
-    let setup = Setup { text: Some("@You:\nHello @\n"), ..Setup::default() };
+    let setup = Setup { text: Some("@You:\nHello @ you\n"), ..Setup::default() };
     let mut chat = Chat::start(&setup, [Reply::stream().hold(&gate)]);
     chat.wait_until_idle();
     let nvim = &mut chat.nvim;

@@ -130,7 +130,7 @@ fn text_without_a_file_goes_into_the_message() {
     wait_for(&mut chat, "@You:\n````\n\\@You:\n@diff ```\nx\n````\n\nwhat?");
     // A conversation is not code.
     chat.nvim.input(":Flemma ask<CR>");
-    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("`:Flemma ask` is about code"));
+    chat.nvim.wait_for("an error", |nvim| said(nvim).contains("`:Flemma ask` is for code"));
 }
 
 #[test]

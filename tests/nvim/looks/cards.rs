@@ -1,6 +1,6 @@
 //! The line of a call and of its result.
 
-use super::{OPEN, TEXT, cell, open, rows};
+use super::{super::support::Nvim, OPEN, TEXT, cell, open, rows};
 
 /// The rows that begin with the sign of a call or of a result.
 fn card_rows(rows: &[String]) -> Vec<String> {
@@ -139,4 +139,24 @@ fn a_diff_has_its_colours_without_a_parser() {
     let colours = ["same", "-old", "+new"].map(|text| at(if text == "same" { " same" } else { text }));
     assert!(colours[0] != colours[1] && colours[1] != colours[2] && colours[0] != colours[2], "{colours:?}");
     assert_ne!(at("+++ b/x"), colours[2], "the name of a file is no line that was added");
+}
+
+#[test]
+fn the_status_of_a_call_is_brighter_than_the_rest_of_its_line() {
+    let ask = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `ask_user` (`a`)\n\n```json\n{\"question\":\"Which colour?\"}\n```\n\n\
+               @You:\n**Tool Result:** `a`\n\n```flemma:tool status=pending kind=elicitation executor=human\n```\n";
+    let mut nvim = open(ask, "", 80);
+    nvim.input("/status=<CR>");
+    let raw = "```flemma:tool status=pending kind=elicitation executor=human";
+    nvim.wait_for_screen(raw);
+    nvim.wait_for_screen("ask_user: Which colour?");
+    let row = nvim.row_with(raw).unwrap();
+    let text = |nvim: &mut Nvim, row, column| cell(nvim, row, column)["foreground"].clone();
+    let (status, rest) = (text(&mut nvim, row, 15), text(&mut nvim, row, 40));
+    assert_ne!(status, rest);
+    // The question is plain text.
+    let question = nvim.row_with("ask_user: Which colour?").unwrap();
+    let plain = nvim.lua("return vim.api.nvim_get_hl(0, { name = 'Normal' }).fg", &[]);
+    assert_eq!(text(&mut nvim, question, 12), plain);
+    assert_ne!(text(&mut nvim, question, 12), rest);
 }

@@ -132,6 +132,27 @@ fn roles_and_states_differ_in_every_colour_scheme() {
 }
 
 #[test]
+fn notes_and_statuses_can_be_read_in_every_colour_scheme() {
+    let mut nvim = open(TEXT, "vim.o.termguicolors = true", 80);
+    // In some of them, the groups of diagnostics are for a dark background only.
+    for scheme in SCHEMES.iter().chain(&["morning", "peachpuff", "shine", "delek"]) {
+        for background in ["dark", "light"] {
+            nvim.command(&format!("set background={background} | colorscheme {scheme}"));
+            let names =
+                ["Normal", "FlemmaToolStatus", "FlemmaReviewNote", "FlemmaAborted", "FlemmaSpinner", "FlemmaQueueNote"];
+            let found = nvim.lua(LOOK_UP, &names.map(Value::from));
+            let ground = found[0][1].as_i64().filter(|ground| *ground >= 0);
+            let ground = ground.unwrap_or(if background == "light" { 0xff_ffff } else { 0 });
+            for (name, group) in names.iter().zip(found.as_array().unwrap()).skip(1) {
+                let text = group[0].as_i64().filter(|text| *text >= 0).unwrap_or_default();
+                let contrast = contrast(text, ground);
+                assert!(contrast > 2.9, "{scheme}, {background}: `{name}` can hardly be read: {contrast:.1}");
+            }
+        }
+    }
+}
+
+#[test]
 fn groups_of_the_terminal_differ_as_well() {
     let mut nvim = open(TEXT, "vim.o.termguicolors = false", 80);
     for scheme in SCHEMES {

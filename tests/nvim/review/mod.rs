@@ -54,7 +54,12 @@ fn waiting(files: &[(&str, &str)], tool: &str, input: &Value, options: &str) -> 
 fn traces(nvim: &mut Nvim) -> Value {
     nvim.lua(
         "local names, maps = {}, {}
-         for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+         local bufs = vim.tbl_filter(function(buf)
+           -- A message is no part of it.
+           local win = vim.fn.win_findbuf(buf)[1]
+           return not win or vim.api.nvim_win_get_config(win).focusable
+         end, vim.api.nvim_list_bufs())
+         for _, buf in ipairs(bufs) do
            names[#names + 1] = { vim.fn.bufname(buf), vim.bo[buf].buftype, vim.bo[buf].modified, vim.bo[buf].modifiable }
            maps[#maps + 1] = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(buf, 'n'))
          end
@@ -66,7 +71,7 @@ fn traces(nvim: &mut Nvim) -> Value {
          local namespace = vim.api.nvim_create_namespace('flemma.review')
          local marks = vim.tbl_map(function(buf)
            return #vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, {})
-         end, vim.api.nvim_list_bufs())
+         end, bufs)
          local groups = vim.tbl_filter(function(name) return name:find('^flemma.review') end, vim.fn.getcompletion('', 'augroup'))
          return { names, maps, wins, marks, groups, vim.o.scrollopt, vim.o.equalalways, vim.o.eventignore, vim.fn.getreginfo('\"'),
            vim.fn.getreg('#'), vim.api.nvim_get_current_win(), #vim.fn.getjumplist()[1] }",
