@@ -213,8 +213,11 @@ impl Pages {
         let name = target.name.as_str();
         let leads_there = |path: &String| {
             let again = Destination { path: path.clone(), ..like.clone() };
-            self.target(from, kind, &again)
-                .is_some_and(|found| (&found.name, found.is_page) == (&target.name, target.is_page))
+            // What stands before a colon would be taken for a scheme.
+            !(kind == LinkKind::Markdown && is_elsewhere(path))
+                && self
+                    .target(from, kind, &again)
+                    .is_some_and(|found| (&found.name, found.is_page) == (&target.name, target.is_page))
         };
         let parts: Vec<&str> = name.split('/').collect();
         let ends = (1..parts.len()).rev().map(|first| parts[first..].join("/"));
@@ -233,7 +236,8 @@ impl Pages {
         if kind == LinkKind::Wiki {
             forms.push(name.to_owned());
         }
-        forms.extend([relative, rooted.clone()]);
+        let dotted = format!("./{relative}");
+        forms.extend([relative, dotted, rooted.clone()]);
         forms.into_iter().find(leads_there).unwrap_or(rooted)
     }
 }

@@ -155,6 +155,12 @@ fn a_link_that_waits_for_the_new_page_stays_as_it_is() {
 }
 
 #[test]
+fn a_colon_in_a_name_does_not_make_it_a_url() {
+    assert_eq!(one("X", "[x](A.md) [[A]]", &["A"], "A", "C: d"), "[x](./C:%20d.md) [[C: d]]");
+    assert_eq!(one("F/X", "[x](/A) [y](../A.md#h)", &["A"], "A", "F/C:d"), "[x](/F/C:d) [y](./C:d.md#h)");
+}
+
+#[test]
 fn a_page_that_moves_keeps_its_relative_links() {
     let text = "[a](B.md) [b](../Q/C.md) ![i](img/x.png) [[./B]] [[B]] [own](A.md) [out](../../x.md) [up](/P/B.md)";
     let expected = "[a](../P/B.md) [b](../Q/C.md) ![i](../P/img/x.png) [[../P/B]] [[B]] [own](D.md) [out](../../x.md) [up](/P/B.md)";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{super::report, changes, define, earlier_run::EarlierRun, space::Space};
 use crate::{
     model::ModelError,
-    notes::{Pages, rename::Renaming},
+    notes::{PageName, Pages, rename::Renaming},
     tools::{Definition, Proposal, paths, preview},
 };
 
@@ -35,6 +35,37 @@ fn preview(input: &Value) -> Option<String> {
     Some(preview::labelled(format!("{page} -> {new}"), input))
 }
 
+/// What is said if an earlier run has moved the page, with the pages that still link to the old name.
+fn already_renamed(
+    space: &Space<'_>,
+    earlier: &EarlierRun,
+    page: &PageName,
+    new_page: &PageName,
+) -> Result<ModelError, ModelError> {
+    let listed = space.list("")?.pages;
+    let before: Vec<PageName> =
+        listed.iter().map(|other| if other == new_page { page } else { other }).cloned().collect();
+    let pages = Pages::new(&before);
+    let renaming = Renaming::new(&before, &pages, page, new_page);
+    let mut left = Vec::new();
+    for other in &listed {
+        space.go_on()?;
+        let Ok(content) = space.read(other) else { continue };
+        let is_done = other == new_page || earlier.has_left(space, other, &content)?;
+        let from = if other == new_page { page } else { other };
+        if renaming.relink(from, &content).is_some_and(|left| left.kept > 0 || (left.links > 0 && !is_done)) {
+            left.push(format!("`{other}`"));
+        }
+    }
+    let done = format!("`{page}` has been renamed to `{new_page}` already, by a run of this call or of one like it");
+    let more = if left.len() > MAX_NAMED { " and more" } else { "" };
+    left.truncate(MAX_NAMED);
+    Ok(ModelError::new(match left.len() {
+        0 => format!("{done}. Nothing is left to do."),
+        _ => format!("{done}. Links in {}{more} were not changed; look at them.", left.join(", ")),
+    }))
+}
+
 /// What renaming a page changes.
 pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
@@ -44,9 +75,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     }
     let mut earlier = EarlierRun::of_move(space, &page)?;
     if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
-        return Err(ModelError::new(format!(
-            "`{page}` has been renamed to `{new_page}` already, by a run of this call or of one like it. Nothing is left to do."
-        )));
+        return Err(already_renamed(space, &earlier, &page, &new_page)?);
     }
     let old = space.read(&page)?;
     if space.is_link(&page) {

@@ -110,7 +110,7 @@ fn targets(contents: &BTreeMap<String, String>) -> BTreeMap<String, Vec<Option<S
 }
 
 fn name() -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(vec!["A", "B", "日記", "Ü", "x y", "A.b"]), 1..4)
+    prop::collection::vec(prop::sample::select(vec!["A", "B", "日記", "Ü", "x y", "A.b", "a: b"]), 1..4)
         .prop_map(|parts| parts.join("/"))
 }
 
@@ -131,9 +131,19 @@ fn link() -> impl Strategy<Value = String> {
     })
 }
 
+/// Frontmatter with links, of which some cannot be changed: not every name can stand there without quotes.
+fn frontmatter() -> impl Strategy<Value = String> {
+    let quoted = prop::sample::select(vec!["x: \"[[@]]\"", "x: '[[@|w]]'", "x: [[@]]", "x: see [[@]] there", "x: 1"]);
+    (prop::bool::weighted(0.3), quoted, name()).prop_map(|(is_there, yaml, name)| match is_there {
+        true => format!("---\n{}\n---\n", yaml.replace('@', &name)),
+        false => String::new(),
+    })
+}
+
 fn contents() -> impl Strategy<Value = BTreeMap<String, String>> {
     let text = prop::collection::vec(link(), 0..6).prop_map(|links| links.join(" words "));
-    prop::collection::btree_map(name(), text, 1..8)
+    let page = (frontmatter(), text).prop_map(|(frontmatter, text)| frontmatter + &text);
+    prop::collection::btree_map(name(), page, 1..8)
 }
 
 /// Three pages, of which the first is linked by the others.
@@ -224,7 +234,7 @@ fn a_page_that_was_copied_and_not_moved_is_finished() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn an_interrupted_rename_is_finished_by_calling_again(
@@ -252,13 +262,18 @@ proptest! {
         prop_assert_eq!(killed.pages(), whole.pages());
         let after = targets(&killed.pages());
         for (from, before) in targets(&contents) {
-            let after = &after[if from == old { &new } else { &from }];
+            let now = if from == old { &new } else { &from };
+            let after = &after[now];
             prop_assert_eq!(before.len(), after.len());
+            let is_named = [&from, now].iter().any(|page| said.text.contains(&format!("`{page}`")));
+            let is_told = said.text.contains("were not changed") && is_named;
             for (before, after) in before.iter().zip(after) {
                 // A link that led to no page may find one.
                 let Some(before) = before else { continue };
                 let expected = if *before == old { &new } else { before };
-                prop_assert_eq!(after.as_ref(), Some(expected));
+                if !is_told {
+                    prop_assert_eq!(after.as_ref(), Some(expected), "{}", said.text);
+                }
             }
         }
         // All runs of one call are taken back at once.
