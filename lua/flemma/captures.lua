@@ -82,13 +82,23 @@ local function first_of(items)
   return shown, #items - #shown
 end
 
---- Whether a buffer is a file in a folder.
----@param buf integer
----@param folder string with links resolved
-local function is_in(buf, folder)
-  local name = api.nvim_buf_get_name(buf)
-  local real = name ~= "" and vim.uv.fs_realpath(name)
-  return real and vim.startswith(real, (folder:gsub("/*$", "/"))) or false
+--- The files of buffers that are in a folder; nothing if it is no folder, or does not answer.
+---@param folder string
+---@return integer[]? bufs
+---@return string? real the folder with links resolved
+local function bufs_in(folder)
+  local found, is_file = require("flemma.native").call("found_file", folder)
+  if not found or is_file then
+    return nil
+  end
+  local bufs = api.nvim_list_bufs()
+  local real = require("flemma.real").names(bufs)
+  local start = found:gsub("/*$", "/")
+  return vim.tbl_filter(function(buf)
+    local own = real[api.nvim_buf_get_name(buf)]
+    return own ~= nil and vim.startswith(own, start)
+  end, bufs),
+    found
 end
 
 local looks = {}
@@ -132,12 +142,14 @@ function looks.symbol(path, done)
 end
 
 function looks.diagnostics(path, done)
-  local bufs = {}
-  local real = path and vim.uv.fs_realpath(path)
-  if real and vim.fn.isdirectory(real) == 1 then
+  local bufs, folder
+  if path then
+    bufs, folder = bufs_in(path)
+  end
+  if bufs then
     bufs = vim.tbl_filter(function(buf)
-      return is_in(buf, real) and not places.is_chat(buf)
-    end, api.nvim_list_bufs())
+      return not places.is_chat(buf)
+    end, bufs)
   else
     local buf, problem = subject_of(path)
     if not buf then
@@ -167,7 +179,7 @@ function looks.diagnostics(path, done)
   end
   local shown, more = first_of(items)
   done({
-    name = real and vim.fn.isdirectory(real) == 1 and real or name_of(bufs[1]),
+    name = folder or name_of(bufs[1]),
     is_modified = #bufs == 1 and vim.bo[bufs[1]].modified,
     items = shown,
     more = more,
@@ -178,11 +190,18 @@ local types = { E = "error", W = "warning", I = "info", N = "note" }
 
 function looks.quickfix(path, done)
   local list = vim.fn.getqflist({ items = 1 })
-  local real = path and (vim.uv.fs_realpath(path) or path)
+  local bufs = {}
+  for _, entry in ipairs(path and list.items or {}) do
+    if entry.bufnr > 0 then
+      bufs[entry.bufnr] = true
+    end
+  end
+  local reals = path and require("flemma.real").names(vim.tbl_keys(bufs), { path }) or {}
+  local real = path and (reals[path] or path)
   local items = {}
   for _, entry in ipairs(list.items) do
     local name = entry.bufnr > 0 and api.nvim_buf_get_name(entry.bufnr) or ""
-    local own = name ~= "" and (vim.uv.fs_realpath(name) or name)
+    local own = name ~= "" and (reals[name] or name)
     if not real or own == real or (own and vim.startswith(own, (real:gsub("/*$", "/")))) then
       items[#items + 1] = {
         name = name_of(entry.bufnr),

@@ -10,13 +10,12 @@ end
 ---@param path string
 ---@return integer?
 local function buffer_of(path)
-  local real = vim.uv.fs_realpath(path)
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if require("flemma.buffer").is_attached(buf) then
-      local name = vim.api.nvim_buf_get_name(buf)
-      if name == path or (real and vim.uv.fs_realpath(name) == real) then
-        return buf
-      end
+  local bufs = vim.tbl_filter(require("flemma.buffer").is_attached, vim.api.nvim_list_bufs())
+  local real = require("flemma.real").names(bufs, { path })
+  for _, buf in ipairs(bufs) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name == path or (real[path] and real[name] == real[path]) then
+      return buf
     end
   end
 end

@@ -120,13 +120,19 @@ end
 ---@return integer? buf
 ---@return integer? win
 function M.of_file(path)
-  local real = vim.uv.fs_realpath(path)
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
-      local name = api.nvim_buf_get_name(buf)
-      if name ~= "" and (name == path or (real and vim.uv.fs_realpath(name) == real)) then
-        return buf, window_of(buf)
-      end
+  local bufs = vim.tbl_filter(function(buf)
+    return api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+  end, api.nvim_list_bufs())
+  for _, buf in ipairs(bufs) do
+    if api.nvim_buf_get_name(buf) == path then
+      return buf, window_of(buf)
+    end
+  end
+  -- It may be open under another name.
+  local real = require("flemma.real").names(bufs, { path })
+  for _, buf in ipairs(bufs) do
+    if real[path] and real[api.nvim_buf_get_name(buf)] == real[path] then
+      return buf, window_of(buf)
     end
   end
 end

@@ -80,8 +80,11 @@ end
 ---@param folder? string only files below it are read; by default those below the working directory, and those whose calls
 ---this user's journal knows
 function M.list(folder)
-  if folder and vim.fn.isdirectory(folder) == 0 then
-    return say("ERROR", ("there is no folder %s"):format(folder))
+  if folder then
+    local found, is_file, problem = require("flemma.native").call("found_file", vim.fs.abspath(folder))
+    if not found or is_file then
+      return say("ERROR", problem or ("there is no folder %s"):format(folder))
+    end
   end
   latest = latest + 1
   local number, win = latest, api.nvim_get_current_win()

@@ -58,4 +58,13 @@ impl Workspace {
             Some(FoundFile { real, is_file })
         })
     }
+
+    /// Absolute paths with their links resolved; `None` for those where there is nothing.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn real_paths(&self, paths: Vec<PathBuf>) -> Result<Vec<Option<PathBuf>>, UserError> {
+        let place = paths.first().cloned().unwrap_or_default();
+        self.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
+    }
 }

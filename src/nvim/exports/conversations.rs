@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mlua::Function;
+use mlua::{Function, IntoLua};
 
 use super::table::Exports;
 use crate::{model::UserError, workspace::Workspace};
@@ -20,7 +20,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // conversation_project(path) -> the root of the project that the conversation at this path belongs to, or nil
     exports.add("conversation_project", |_, binding, path: PathBuf| Ok(binding.workspace.project_of(&path)))?;
     // project_root(start, cwd) -> the root of the project of a file or folder; or nil and what went wrong. This and the next
-    // three wait for the disk for a moment, and not longer
+    // four wait for the disk for a moment, and not longer
     exports.add("project_root", |_, binding, (start, cwd): (PathBuf, PathBuf)| {
         Ok(or_problem(binding.workspace.project_root(&start, &cwd)))
     })?;
@@ -39,6 +39,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let (found, problem) = or_problem(binding.workspace.found_file(&path));
         let (real, is_file) = found.flatten().map(|found| (found.real, found.is_file)).unzip();
         Ok((real, is_file.unwrap_or(false), problem))
+    })?;
+    // real_paths(paths) -> the paths with their links resolved, and false where there is nothing; or nil and what went wrong
+    exports.add("real_paths", |lua, binding, paths: Vec<PathBuf>| {
+        let (found, problem) = or_problem(binding.workspace.real_paths(paths));
+        let or_false = |path: Option<PathBuf>| path.map_or_else(|| false.into_lua(lua), |path| path.into_lua(lua));
+        let found = found.map(|found| found.into_iter().map(or_false).collect::<mlua::Result<Vec<_>>>()).transpose()?;
+        Ok((found, problem))
     })?;
     // look_for_project_root(start, cwd, callback). Calls back later with the root
     exports.add("look_for_project_root", |_, binding, (start, cwd, callback): (PathBuf, PathBuf, Function)| {
