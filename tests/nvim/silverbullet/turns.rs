@@ -29,6 +29,15 @@ const TOOLS: &str = "
       ai.writePage(args.page, content .. 'late\\n')
       return 'Appended'
     end)
+    define('appends_to_shown', function(args)
+      editor.navigate(args.page)
+      local content = editor.getText()
+      if args.line == 'late' then
+        vim.fn.writefile({ 'newer' }, 'vault/' .. args.page .. '.md')
+      end
+      ai.writePage(args.page, content .. args.line .. '\\n')
+      return 'Appended'
+    end)
     define('twice', function(args)
       local content = space.readPage(args.page)
       ai.writePage(args.page, content .. 'one\\n')
@@ -83,6 +92,17 @@ fn a_page_that_changed_since_it_was_read_is_not_overwritten() {
     let found = found_in(unasked(&[("late", line("Index", "")), ("twice", line("Projects/Plan", ""))]));
     assert_eq!(found[1], ("Written".to_owned(), false), "what the call wrote itself is no change");
     found_in(with_options("", &[("late", line("Index", ""))], TOOLS));
+}
+
+#[test]
+fn what_a_call_has_read_in_the_editor_counts_as_read() {
+    let mut chat = unasked(&[("appends_to_shown", line("Index", "late"))]);
+    let found = results(&mut chat);
+    assert!(found[0].1 && found[0].0.contains("`Index` has changed since this call read it"), "{found:?}");
+    assert_eq!(chat.nvim.file("vault/Index.md"), "newer\n");
+    let mut chat = unasked(&[("appends_to_shown", line("Index", "one"))]);
+    assert_eq!(results(&mut chat), [("Appended".to_owned(), false)]);
+    assert_eq!(chat.nvim.file("vault/Index.md"), format!("{}one\n", VAULT[0].1));
 }
 
 /// Both handlers read the page before anything was written. The model is told, and calls again.

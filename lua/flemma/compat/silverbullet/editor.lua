@@ -95,6 +95,23 @@ local function beside(chat)
   end
 end
 
+--- Notes that a run has read what a buffer shows, as if it had read the page: it must not write over what it has not seen.
+---@param what string the function that was called
+---@param buf integer
+local function note_read(what, buf)
+  local encoding = vim.bo[buf].fileencoding
+  local is_utf8 = encoding == "" or encoding == "utf-8"
+  local content = require("flemma.review.content").read(buf, false)
+  if api.nvim_buf_get_name(buf) ~= "" and is_utf8 and content ~= "" then
+    -- Where it cannot wait, or the text is no UTF-8, nothing is noted.
+    pcall(require("flemma.compat.silverbullet.space").request, what, {
+      op = "saw",
+      path = vim.fs.abspath(api.nvim_buf_get_name(buf)),
+      content = content,
+    })
+  end
+end
+
 --- The text of the page that is open beside the conversation.
 ---@return string
 function M.getText()
@@ -107,7 +124,9 @@ function M.getText()
     error(("%s: the user's policy denies reading the page that is open"):format(what), 0)
   end
   local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
-  return table.concat(lines, "\n") .. (vim.bo[buf].endofline and "\n" or "")
+  local text = table.concat(lines, "\n") .. (vim.bo[buf].endofline and "\n" or "")
+  note_read(what, buf)
+  return text
 end
 
 --- Shows a message.

@@ -56,6 +56,13 @@ pub enum PageRequest {
         /// The name that it gets.
         new_page: String,
     },
+    /// The tool has read a file in the editor.
+    Saw {
+        /// The file; absolute.
+        path: PathBuf,
+        /// What the file would have if the editor wrote it.
+        content: String,
+    },
     /// Evaluate an expression, as `eval_lua` does.
     Evaluate {
         /// The expression.
@@ -84,6 +91,10 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             String::from_utf8(content).map(Value::from).map_err(|_| {
                 ModelError::new(format!("`{page}` is not valid UTF-8, so that a tool in Lua cannot read it."))
             })
+        }
+        PageRequest::Saw { path, content } => {
+            context.seen.note(&real(path), Some(content.as_bytes()));
+            Ok(true.into())
         }
         PageRequest::Exists { page } => {
             let page = PageName::parse(page)?;
