@@ -28,7 +28,7 @@ use crate::{
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, ToolInput, UserError},
     tools::{
-        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Proposal, Rendered, Runner,
+        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner,
         seconds,
     },
 };
@@ -217,8 +217,7 @@ impl Start<'_> {
         let tasks = self.conversation.tasks();
         let run = tasks.next_run();
         tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel.clone()));
-        let (tool, again) = (Arc::clone(tool), (input.clone(), context.clone()));
-        let future = Arc::clone(&tool).run(input, context);
+        let future = Arc::clone(tool).run(input, context);
         let mailbox = self.workspace.background().mailbox().clone();
         let (conversation, call) = (self.conversation.id(), self.call.clone());
         let name = call.name.clone();
@@ -241,11 +240,8 @@ impl Start<'_> {
             }
             match outcome {
                 Outcome::Outdated(why) => {
-                    let (input, context) = again;
-                    let proposing = tokio::task::spawn_blocking(move || tool.propose(&input, &context));
-                    let now = proposing.await.ok().flatten().and_then(Result::ok);
                     mailbox.job_for(conversation, move |workspace, conversation| {
-                        workspace.is_outdated(conversation, (&call, run), &why, now.as_ref());
+                        workspace.is_outdated(conversation, (&call, run), &why);
                     });
                 }
                 outcome => finish(outcome),
@@ -392,13 +388,7 @@ impl Workspace {
     }
 
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
-    fn is_outdated(
-        &self,
-        conversation: &Conversation,
-        (call, run): (&OpenCall, u64),
-        why: &UserError,
-        now: Option<&Proposal>,
-    ) {
+    fn is_outdated(&self, conversation: &Conversation, (call, run): (&OpenCall, u64), why: &UserError) {
         if !conversation.tasks().is_run(&call.id, run) {
             // It was cancelled in the meantime, and has its result.
             return;
@@ -407,9 +397,6 @@ impl Workspace {
         let key = CallKey::of(&call.id, &call.name, &call.input);
         conversation.proposals().doubt(&key);
         self.withdraw(conversation, [key.clone()]);
-        if let Some(now) = now {
-            self.renew_proposed(conversation, &key, now);
-        }
         self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: why.to_string() }]);
         let calls = conversation.page().open_calls();
         let block = calls.iter().rfind(|now| now.id == call.id).and_then(|now| now.placeholder.as_ref());

@@ -207,18 +207,6 @@ impl Workspace {
         }
     }
 
-    /// A change was not written, because its files have changed since. It is asked about again, for the files as they are now.
-    pub(super) fn renew_proposed(&self, conversation: &Conversation, key: &CallKey, now: &Proposal) {
-        let proposed = conversation.records().with_ledger(|ledger| ledger.proposed(key).cloned());
-        if let Some(mut proposed) = proposed {
-            note_before(&mut proposed, now);
-            self.note(
-                conversation,
-                vec![self.record(conversation, key.clone(), Event::Proposed(proposed), Role::Tool)],
-            );
-        }
-    }
-
     /// Tells a run that nothing is written of what it wanted to write, if that was decided. Says whether it was.
     pub(super) fn refuse_write(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         if self.has_proposed(conversation, call) {
