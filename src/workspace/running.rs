@@ -28,8 +28,7 @@ use crate::{
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, ToolInput, UserError},
     tools::{
-        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner,
-        seconds,
+        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds,
     },
 };
 
