@@ -267,7 +267,7 @@ function M.run(args)
     refuse(("`:Flemma %s` takes no range"):format(name))
   elseif args.range > 0 and require("flemma.queue.window").conversation_of(vim.api.nvim_get_current_buf()) then
     -- Its lines are not those of the conversation.
-    refuse("a range works in the conversation, not in the input window")
+    refuse("a range is for the conversation, not for this window")
   elseif args.bang and not command.bang then
     refuse(("`:Flemma %s` takes no `!`"):format(name))
   elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then

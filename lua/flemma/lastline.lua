@@ -67,11 +67,22 @@ local function close()
   end
 end
 
+--- The cells of the command line that nothing else takes.
+---@return integer
+local function echo_room()
+  local room = vim.v.echospace
+  if vim.o.ruler and api.nvim_win_get_config(0).relative ~= "" then
+    -- A float has no status line for it.
+    room = math.min(room, vim.o.columns - 19)
+  end
+  return room
+end
+
 --- Echoes as much of a line as fits; nothing where hardly anything does, in a narrow window.
 ---@param line flemma.LastLine
 local function echo(line)
-  local has_room = vim.v.echospace >= LEAST
-  api.nvim_echo({ { has_room and fit(line, vim.v.echospace) or "", line.highlight } }, false, {})
+  local room = echo_room()
+  api.nvim_echo({ { room >= LEAST and fit(line, room) or "", line.highlight } }, false, {})
 end
 
 --- The rows of a message that is too long for one row, as far as there is room below the cursor.
@@ -171,7 +182,7 @@ function M.show(line)
   close()
   -- It is there when the float below goes.
   echo(line)
-  if line.more > 0 or vim.fn.strdisplaywidth(line.text) > vim.v.echospace then
+  if line.more > 0 or vim.fn.strdisplaywidth(line.text) > echo_room() then
     cover(line)
   end
 end

@@ -205,7 +205,7 @@ fn a_draft_is_there_when_the_conversation_is_opened_again() {
 fn commands_in_the_input_window_mean_its_conversation() {
     let (mut chat, _gate) = drafting(&Setup::default(), "half");
     chat.nvim.input(":%Flemma tool:approve<CR>");
-    chat.nvim.wait_for_screen("Flemma: a range works in the conversation, not in the input window");
+    chat.nvim.wait_for_screen("Flemma: a range is for the conversation, not for this window");
     chat.nvim.input(":Flemma queue words<CR>");
     chat.nvim.wait_for("the words", |nvim| queued(nvim).iter().any(|line| line.contains("words")));
     chat.nvim.input(":Flemma steer<CR>");

@@ -216,11 +216,11 @@ function Overlay:draw_one(number)
     mark(math.max(last, 1), { virt_lines = below, virt_lines_above = is_above })
   end
   -- A single one needs no number.
-  local note = #self.hunks.list > 1 and { ("%d/%d"):format(number, #self.hunks.list) } or {}
-  note[#note + 1] = not hunk.taken and "left out" or nil
-  if note[1] then
+  local state = #self.hunks.list > 1 and { ("%d/%d"):format(number, #self.hunks.list) } or {}
+  state[#state + 1] = not hunk.taken and "left out" or nil
+  if state[1] then
     mark(hunks_of.line_of(hunk), {
-      virt_text = { { " " .. table.concat(note, ", "), "FlemmaReviewNote" } },
+      virt_text = { { " " .. table.concat(state, ", "), "FlemmaReviewNote" } },
       virt_text_pos = "eol",
     })
   end
