@@ -228,9 +228,9 @@ function M.attach(buf)
       end
     end
   end
-  local function draw_anew(first, last)
-    if last then
-      require("flemma.ui").redraw(buf, first, last)
+  local function draw_anew(first, ...)
+    if first then
+      require("flemma.ui").redraw(buf, first, ...)
     else
       -- It failed, so the library starts again.
       parse_on(true)
@@ -241,10 +241,10 @@ function M.attach(buf)
     step = function()
       return not lock.is_locked(buf) and step_of(buf, state, true) or nil
     end,
-    drawn = function(first, last)
+    drawn = function(...)
       if attached[buf] == state then
         require("flemma.folds").schedule(buf)
-        draw_anew(first, last)
+        draw_anew(...)
       end
     end,
   })
@@ -263,7 +263,7 @@ function M.attach(buf)
       local step = not writing.is_writing(buf) and step_of(buf, state, old_last == new_last) or nil
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
-      draw_anew(first, native.call("changed", buf, first, old_last, new_last, step, means))
+      draw_anew(native.call("changed", buf, first, old_last, new_last, step, means))
       require("flemma.folds").changed(buf, first, new_last - old_last)
     end,
     on_bytes = function(_, _, tick, _, column, _, old_rows, _, _, new_rows)

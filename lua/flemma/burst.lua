@@ -18,7 +18,8 @@ local FEW = 32
 
 ---@class flemma.Followed
 ---@field step fun(): integer? the undo step that a change of one line belongs to now; nil if it must not be recorded
----@field drawn fun(first: integer, last: integer?) the library has processed these lines; nil if that failed
+---@field drawn fun(first: integer?, last: integer?, is_code: boolean, heads: integer[]) the library has processed them, and these
+---lines may look different now; nil if that failed
 
 ---@type table<integer, flemma.Followed>
 local followed = {}
@@ -65,7 +66,7 @@ function M.settle()
   end
   local how = followed[was.buf]
   if how and api.nvim_buf_is_loaded(was.buf) then
-    how.drawn(was.first, native.call("changed_lines", was.buf, was.runs, was.step))
+    how.drawn(native.call("changed_lines", was.buf, was.runs, was.step))
   end
 end
 

@@ -7,7 +7,7 @@ local api = vim.api
 local windows = require("flemma.folds.window")
 
 --- How many lines of a long conversation get their folds at a time.
-local SLICE = 10000
+local SLICE = 1200
 
 ---@type table<integer, flemma.FoldedWindow> by window
 local known = {}
@@ -225,7 +225,8 @@ function M.schedule(buf)
     return
   end
   state.is_stale = true
-  if not state.is_scheduled then
+  -- At the end of Insert mode it is their turn. Until then, each key would only wake Neovim up once more.
+  if not state.is_scheduled and not api.nvim_get_mode().mode:find("^[iR]") then
     state.is_scheduled = true
     vim.schedule(function()
       catch_up(buf, state)

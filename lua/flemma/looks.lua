@@ -18,35 +18,6 @@ local PRIORITY = 150
 ---@field below { text: string, group: string }[] in the second row of a line that the window wraps
 ---@field whole boolean whether it covers the whole line
 
---- The lines that were drawn over when a window was last drawn.
----@type table<integer, { buf: integer, lines: table<integer, true> }>
-local drawn = {}
-
---- The looks of the lines of a window, with what they depend on. Most redraws follow a movement of the cursor.
----@type table<integer, { key: string, looks: flemma.Look[] }>
-local known = {}
-
----@param canvas flemma.Canvas
----@param width integer
----@param signs string
----@param offset integer
----@return flemma.Look[]
-local function looks_of(canvas, width, signs, offset)
-  local buf, first, last = canvas.buf, canvas.first, canvas.last
-  -- What runs may change without the text.
-  local is_busy = require("flemma.lock").is_locked(buf)
-  local tick = api.nvim_buf_get_changedtick(buf)
-  local wraps = vim.wo[canvas.win].wrap
-  local key = table.concat({ buf, tick, first, last, width, tostring(wraps), signs, offset }, " ")
-  local cached = known[canvas.win]
-  if cached and cached.key == key and not is_busy then
-    return cached.looks
-  end
-  local looks = require("flemma.native").call("looks", buf, first, last, width, wraps, signs, offset) or {}
-  known[canvas.win] = not is_busy and { key = key, looks = looks } or nil
-  return looks
-end
-
 ---@return boolean
 function M.enabled()
   local options = require("flemma.options").get()
@@ -97,7 +68,7 @@ end
 --- Whether a line is in a closed fold of a window. The line of the fold has a text of its own.
 ---@param win integer
 ---@param line integer from 0
-local function is_folded(win, line)
+function M.is_folded(win, line)
   if not vim.wo[win].foldenable then
     return false
   elseif win == api.nvim_get_current_win() then
@@ -169,33 +140,63 @@ local function draw(canvas, width, look, shows_text)
   end
 end
 
---- Draws the lines of a window that have a look of their own.
+--- What the looks of a window's lines depend on, apart from the text.
+---@class flemma.LookStyle
+---@field width integer the cells of a line
+---@field wraps boolean
+---@field signs string
+---@field offset integer in seconds
+---@field cursor? integer the line, from 0, whose text is visible
+---@field first? integer the block whose text is visible
+---@field last? integer
+
+---@param win integer
+---@param buf integer
+---@return flemma.LookStyle
+local function style_of(win, buf)
+  local info = vim.fn.getwininfo(win)[1]
+  local first, last = require("flemma.looks.hiding").block_in(win, buf)
+  return {
+    width = math.max(1, info.width - info.textoff),
+    wraps = vim.wo[win].wrap,
+    signs = M.signs(),
+    offset = offset(),
+    cursor = is_bare(win) and api.nvim_win_get_cursor(win)[1] - 1 or nil,
+    first = first,
+    last = last,
+  }
+end
+
+---@param buf integer
+---@param first integer
+---@param last integer
+---@param style flemma.LookStyle
+---@return flemma.Look[]
+local function looks_of(buf, first, last, style)
+  local call = require("flemma.native").call
+  return call("looks", buf, first, last, style.width, style.wraps, style.signs, style.offset) or {}
+end
+
+--- Draws the lines of a canvas that have a look of their own.
 ---@param canvas flemma.Canvas
 ---@return table<integer, true>? lines the lines whose text is covered or has its colours; nil if the option is off
 function M.draw(canvas)
   if not M.enabled() then
-    drawn[canvas.win] = nil
     return nil
   end
-  local win, buf = canvas.win, canvas.buf
-  local info = vim.fn.getwininfo(win)[1]
-  local width = math.max(1, info.width - info.textoff)
-  local looks = looks_of(canvas, width, M.signs(), offset())
-  local covered, over = {}, {}
-  local cursor = is_bare(win) and api.nvim_win_get_cursor(win)[1] - 1 or nil
-  local first, last = require("flemma.looks.hiding").block_in(win, buf)
-  for _, look in ipairs(looks) do
-    over[look.line] = true
-    if is_folded(win, look.line) then
+  canvas.style = canvas.style or style_of(canvas.win, canvas.buf)
+  local style, covered = canvas.style, {}
+  for _, look in ipairs(looks_of(canvas.buf, canvas.first, canvas.last, style)) do
+    if M.is_folded(canvas.win, look.line) then
       covered[look.line] = true
     else
-      local in_block = first and look.line >= first and look.line < last and look.whole and not look.background
-      local shows_text = look.line == cursor or (cursor and in_block) or false
-      draw(canvas, width, look, shows_text)
+      local is_in_block = style.first and look.line >= style.first and look.line < style.last
+      local is_block = is_in_block and look.whole and not look.background
+      local shows_text = look.line == style.cursor or (style.cursor and is_block) or false
+      draw(canvas, style.width, look, shows_text)
       covered[look.line] = (not shows_text or look.background ~= nil) and (look.whole or look.background ~= nil) or nil
     end
   end
-  drawn[win] = { buf = buf, lines = over }
   return covered
 end
 
@@ -204,12 +205,12 @@ end
 ---@param lines integer[] from 0
 local function draw_again(buf, lines)
   local win = api.nvim_get_current_win()
-  local over = drawn[win]
-  if not over or over.buf ~= buf then
+  if api.nvim_win_get_buf(win) ~= buf then
     return
   end
+  local style = style_of(win, buf)
   for _, line in ipairs(lines) do
-    if over.lines[line] and line < api.nvim_buf_line_count(buf) then
+    if looks_of(buf, line, line + 1, style)[1] then
       api.nvim__redraw({ win = win, range = { line, line + 1 }, flush = false })
     end
   end
@@ -303,10 +304,8 @@ function M.forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.looks." .. buf)
   require("flemma.looks.hiding").forget(buf)
   prepared[buf] = nil
-  for win, over in pairs(drawn) do
-    if over.buf == buf then
-      drawn[win], cursors[win], known[win] = nil, nil, nil
-    end
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    cursors[win] = nil
   end
 end
 
@@ -315,7 +314,7 @@ api.nvim_create_autocmd("WinClosed", {
   callback = function(args)
     local win = tonumber(args.match)
     if win then
-      drawn[win], cursors[win], known[win] = nil, nil, nil
+      cursors[win] = nil
     end
   end,
 })

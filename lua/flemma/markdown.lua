@@ -23,6 +23,7 @@ local MARGIN = 6 * chunks.STEP
 ---@field first integer
 ---@field last integer
 ---@field growing boolean whether a reply is streaming into the end of the buffer
+---@field style? flemma.LookStyle
 
 ---@class flemma.Passage
 ---@field first integer

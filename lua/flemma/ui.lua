@@ -45,9 +45,6 @@ vim.diagnostic.config({
   end,
 }, M.diagnostics)
 
---- The number of lines of a paragraph, above and below, that are redrawn when it changes.
-local PARAGRAPH = 40
-
 --- A reply counts as paused after one or two periods of so many milliseconds without a new chunk.
 local REST = 120
 
@@ -120,6 +117,8 @@ function M.schedule_refresh(buf)
       require("flemma.previews").draw(buf)
       require("flemma.queue.view").draw(buf)
       require("flemma.review").check(buf)
+      -- The line of a call says how it ended.
+      api.nvim__redraw({ buf = buf, valid = false, flush = false })
     end)
   end
 end
@@ -272,7 +271,7 @@ local function catch_up()
       require("flemma.markdown").settle(buf)
       if now then
         local count = api.nvim_buf_line_count(buf)
-        M.redraw(buf, count - 1, count)
+        M.redraw(buf, count - 1, count, true)
       end
     end
   end
@@ -306,24 +305,15 @@ local function dim_attributes(buf, line)
   end
 end
 
---- Draws the lines `first..last` of a buffer that is on the screen.
-local function draw_window(win, buf, first, last)
+--- Draws the lines of a canvas.
+---@param canvas flemma.Canvas
+local function draw_lines(canvas)
+  local buf, first, last = canvas.buf, canvas.first, canvas.last
   local markdown = require("flemma.markdown")
-  if markdown.available() then
-    local growing = require("flemma.lock").is_locked(buf)
-    local canvas = { win = win, buf = buf, namespace = marks, first = first, last = last, growing = growing }
-    if markdown.draw(canvas, native("regions", buf, first, last) or {}) then
-      fall_behind(buf)
-    end
+  if markdown.available() and markdown.draw(canvas, native("regions", buf, first, last) or {}) then
+    fall_behind(buf)
   end
-  local covered = require("flemma.looks").draw({
-    win = win,
-    buf = buf,
-    namespace = marks,
-    first = first,
-    last = last,
-    growing = false,
-  })
+  local covered = require("flemma.looks").draw(canvas)
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
     if mark.hint then
       api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
@@ -347,18 +337,31 @@ local function draw_window(win, buf, first, last)
   end
 end
 
+--- The lines of each buffer that are drawn again in the next redraw.
+---@type table<integer, { first: integer, last: integer }>
+local due = {}
+
 --- Redraws the lines `first..last` and the rest of the paragraphs in which they begin and end. Neovim itself only draws the
 --- lines that changed.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
-function M.redraw(buf, first, last)
+---@param is_code boolean whether they may be code
+---@param heads? integer[] other lines that may look different
+function M.redraw(buf, first, last, is_code, heads)
   require("flemma.looks.hiding").update(buf, first, last)
   -- Vim's syntax highlighting updates its own lines.
-  local margin = require("flemma.markdown").available() and PARAGRAPH or 0
-  first = math.max(0, first - margin)
-  last = math.min(last + margin, api.nvim_buf_line_count(buf))
+  if require("flemma.markdown").available() then
+    first, last = require("flemma.markdown.chunks").around(buf, first, last, is_code)
+  end
+  local lines = due[buf]
+  due[buf] = lines and { first = math.min(first, lines.first), last = math.max(last, lines.last) } or { first = first, last = last }
   api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+  for _, head in ipairs(heads or {}) do
+    if head < first then
+      api.nvim__redraw({ buf = buf, range = { head, head + 1 }, flush = false })
+    end
+  end
 end
 
 --- Redraws a buffer whose text may have changed anywhere.
@@ -368,19 +371,46 @@ function M.redraw_all(buf)
   api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
 end
 
+--- The window that is being drawn. Neovim only draws the lines that may have changed. So the lines are drawn as it comes to
+--- them: those of a change at once, others one, then two, then four.
+---@type { canvas: flemma.Canvas, last: integer, step: integer }
+local screen
+
+--- Neovim comes to a line.
+---@param line integer from 0
+local function reach(line)
+  local canvas = screen.canvas
+  if line >= canvas.first and line < canvas.last or require("flemma.looks").is_folded(canvas.win, line) then
+    return
+  end
+  local lines = due[canvas.buf]
+  local last = lines and line >= lines.first and lines.last or line + screen.step
+  canvas.first, canvas.last = line, math.max(line + 1, math.min(last, screen.last))
+  screen.step = 2 * screen.step
+  draw_lines(canvas)
+end
+
 api.nvim_set_decoration_provider(marks, {
   on_start = function()
     require("flemma.markdown").start()
   end,
-  on_win = function(_, win, buf, first, last)
-    if require("flemma.buffer").is_attached(buf) then
-      local ok, problem = pcall(draw_window, win, buf, first, last + 1)
-      if not ok then
-        -- Neovim would show each error, and disable the provider after a few.
-        require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
-      end
+  on_win = function(_, win, buf, _, last)
+    if not require("flemma.buffer").is_attached(buf) then
+      return false
     end
-    return false
+    local growing = require("flemma.lock").is_locked(buf)
+    local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0, growing = growing }
+    screen = { canvas = canvas, last = last + 1, step = 1 }
+  end,
+  on_line = function(_, _, _, line)
+    local ok, problem = pcall(reach, line)
+    if not ok then
+      -- Neovim would show each error, and disable the provider after a few.
+      require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
+    end
+  end,
+  on_end = function()
+    due = {}
   end,
 })
 

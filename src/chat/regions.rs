@@ -23,6 +23,24 @@ impl Document {
     pub fn regions(&self, range: Range<usize>) -> Vec<Region> {
         self.blocks_in(range).filter_map(|(message, block)| message.region(block)).collect()
     }
+
+    /// The first lines of the message and of the block that a line is in. What is drawn over them tells of the lines below.
+    #[must_use]
+    pub fn heads_of(&self, line: usize) -> Vec<usize> {
+        let message = self.message_at(line).and_then(|message| self.messages().get(message));
+        let block = self
+            .block_at(line)
+            .zip(message)
+            .and_then(|((_, block), message)| Some(message.lines_of(message.blocks.get(block)?).start));
+        message.map(|message| message.start).into_iter().chain(block).collect()
+    }
+
+    /// Whether the lines in `range` begin or end in code.
+    #[must_use]
+    pub fn is_code(&self, range: Range<usize>) -> bool {
+        let mut ends = [range.start, range.end.saturating_sub(1).max(range.start)].into_iter();
+        ends.any(|line| self.regions(line..line + 1).iter().any(|region| region.fence.is_some()))
+    }
 }
 
 impl ParsedMessage {

@@ -1,5 +1,7 @@
 //! Changes of a conversation's text, and what follows from them.
 
+use std::ops::Range;
+
 use super::{Conversation, Workspace, effects::Effects, page::Changed};
 use crate::{
     agent::{Level, Shell},
@@ -9,13 +11,24 @@ use crate::{
 /// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
 const OWN_STEP: u64 = u64::MAX;
 
+/// What may look different after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redraw {
+    /// The lines that were changed or have another meaning now: a fence that was opened makes code of what stands below it.
+    pub lines: Range<usize>,
+    /// The first lines of the message and of the block above them or around them, which may say how long the block is.
+    pub heads: Vec<usize>,
+    /// Whether the change begins or ends in code. The lines around it may look different then in any distance, and in
+    /// Markdown in the same paragraph.
+    pub is_code: bool,
+}
+
 impl Workspace {
     /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
     /// unless Flemma did.
     ///
-    /// Gives the line up to which the text may look different now: a fence that was opened makes code of what stands below
-    /// it. `None` without a conversation.
-    pub fn changed(&self, buffer: i32, change: Change, author: Author) -> Option<usize> {
+    /// Gives what may look different now. `None` without a conversation.
+    pub fn changed(&self, buffer: i32, change: Change, author: Author) -> Option<Redraw> {
         let conversation = self.conversation(buffer)?;
         let author = self.author(&conversation, author);
         conversation.replies().follow(change);
@@ -25,7 +38,7 @@ impl Workspace {
 
     /// The user has changed each of the lines in these runs by itself: see [`crate::chat::Provenance::follow_lines`].
     /// Gives what [`Workspace::changed`] does.
-    pub fn changed_lines(&self, buffer: i32, runs: &[[usize; 2]], step: u64) -> Option<usize> {
+    pub fn changed_lines(&self, buffer: i32, runs: &[[usize; 2]], step: u64) -> Option<Redraw> {
         let conversation = self.conversation(buffer)?;
         let author = self.author(&conversation, Author::Command { step });
         let changed = conversation.page().changed_lines(runs, step, author);
@@ -42,7 +55,7 @@ impl Workspace {
         }
     }
 
-    fn after_change(&self, conversation: &Conversation, Changed { last, tools }: Changed) -> usize {
+    fn after_change(&self, conversation: &Conversation, Changed { lines, heads, code, tools }: Changed) -> Redraw {
         let (page, is_busy) = (conversation.page(), conversation.is_busy());
         if tools {
             self.host().refresh(conversation.buffer());
@@ -54,7 +67,7 @@ impl Workspace {
         if is_busy && !page.is_writing() {
             self.stop_for_foreign_change(conversation);
         }
-        last
+        Redraw { lines, heads, is_code: code }
     }
 
     /// The user's edit of a buffer is complete.

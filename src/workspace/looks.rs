@@ -44,11 +44,13 @@ impl Workspace {
                     _ => {}
                 }
             }
-            for card in document.cards(range) {
-                if !is_marker(document, card.lines.start) {
+            for card in document.cards(range.clone()) {
+                if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
                     looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
                 }
-                if let CardPart::Result { status: Some((line, status)), .. } = &card.part {
+                if let CardPart::Result { status: Some((line, status)), .. } = &card.part
+                    && range.contains(line)
+                {
                     let facts = self.call_facts(conversation, document, &card, text);
                     let state = self.state(conversation, &card, facts.as_deref(), style.signs);
                     looks.push(status_fence(*line, status, &state, text, style));

@@ -59,12 +59,22 @@ pub(super) struct Page {
 }
 
 /// What a change has brought about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Changed {
-    /// The line up to which the text may look different now.
-    pub(super) last: usize,
+    /// The lines that may look different now, apart from their surroundings in Markdown or code.
+    pub(super) lines: Range<usize>,
+    /// The first lines of the message and of the block above them or around them.
+    pub(super) heads: Vec<usize>,
+    /// Whether the change begins or ends in code.
+    pub(super) code: bool,
     /// Whether a tool's block has changed.
     pub(super) tools: bool,
+}
+
+impl Changed {
+    fn extend(&mut self, lines: Range<usize>) {
+        self.lines = self.lines.start.min(lines.start)..self.lines.end.max(lines.end);
+    }
 }
 
 impl Page {
@@ -180,14 +190,14 @@ impl Page {
         author: Author,
         follow: impl Fn(&mut Document, &mut Provenance, Change, &dyn Text) -> Update,
     ) -> Changed {
-        let mut changed = Changed::default();
+        let mut changed = Changed { lines: usize::MAX..0, heads: Vec::new(), code: false, tools: false };
         let update = || {
             let mut document = self.document.borrow_mut();
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
                 self.copy.borrow_mut().changed(change);
-                changed.last = changed.last.max(change.new_last);
+                changed.extend(change.first..change.new_last);
                 let known = document.line_count();
                 if change.old_last > known {
                     self.provenance.borrow_mut().missed(change.first.max(known)..change.old_last);
@@ -210,8 +220,10 @@ impl Page {
                 files.follow(&document, &provenance, &lines, &update.lines, text);
                 let doubt = provenance.take_suspected();
                 files.undone(&document, &provenance, doubt, text);
-                changed.last = changed.last.max(update.lines.end);
+                changed.extend(update.lines);
                 changed.tools |= update.tools;
+                changed.heads = document.heads_of(changed.lines.start.saturating_sub(1));
+                changed.code |= document.is_code(lines);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {

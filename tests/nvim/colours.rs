@@ -235,3 +235,44 @@ fn all_that_is_visible_of_a_long_line_is_coloured() {
         }
     }
 }
+
+#[test]
+fn text_that_is_not_parsed_has_no_colours() {
+    let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim, "markdown_inline");
+    if !has_parsers(&mut chat.nvim) {
+        return;
+    }
+    // Random texts of few characters, most of which have a meaning somewhere.
+    let code = r#"
+        local spans, plain = require('flemma.markdown.spans'), 0
+        local signs = { 'a', 'b', 'Word', 'ß', ' ', ' ', '    ', '\n', '\n', '\n\n', '-', '+', ':', '.', '!', '1', '2', ')', '(', '/',
+          '"', "'", ';', ',', '?', '@', '*', '_', '`', '#', '>', '<', '~', '|', '=', '[', ']', '\\', '&', '$', '%', '^', '{', '}', '\t' }
+        math.randomseed(1)
+        for _ = 1, 20000 do
+          local pieces, most = {}, math.random(#signs)
+          for index = 1, math.random(12) do
+            pieces[index] = signs[math.random(most)]
+          end
+          local text = table.concat(pieces)
+          if spans.is_plain(text) then
+            plain = plain + 1
+            local parser = vim.treesitter.get_string_parser(text, 'markdown')
+            parser:parse(true)
+            local found
+            parser:for_each_tree(function(tree, of)
+              local query = vim.treesitter.query.get(of:lang(), 'highlights')
+              for id in query:iter_captures(tree:root(), text) do
+                local name = query.captures[id]
+                found = found or (name ~= 'spell' and name ~= 'nospell' and not vim.startswith(name, '_') and name)
+              end
+            end)
+            if found then
+              return { text, found }
+            end
+          end
+        end
+        return plain"#;
+    let found = chat.nvim.lua(code, &[]);
+    assert!(found.as_u64().is_some_and(|plain| plain > 5000), "{found}");
+}

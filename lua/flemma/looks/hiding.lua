@@ -10,7 +10,7 @@ local namespace = api.nvim_create_namespace("flemma.looks.hiding")
 M.namespace = namespace
 
 --- How many lines of a conversation that was opened are marked at a time.
-local SLICE = 5000
+local SLICE = 600
 
 --- The maximum number of blank lines between two calls that are hidden.
 local GAP = 3
@@ -115,6 +115,9 @@ function M.update(buf, first, last)
   local from, to = first, last
   for _, block in ipairs(blocks) do
     from, to = math.min(from, block.first), math.max(to, block.last)
+  end
+  if not blocks[1] and not api.nvim_buf_get_extmarks(buf, namespace, { from, 0 }, { to, 0 }, { limit = 1 })[1] then
+    return
   end
   api.nvim_buf_clear_namespace(buf, namespace, from, to)
   local ids = recent(state, first, count - last)

@@ -165,6 +165,53 @@ function M.prose(lines, row)
   return chunks
 end
 
+--- The maximum number of lines of a paragraph, above and below, that are drawn again when it changes.
+local AROUND = 40
+
+--- Whether the marker of a message, which is no prose.
+---@param line string
+local function is_marker(line)
+  return line:find("^@%u%l+:%s*$") ~= nil
+end
+
+--- Whether prose is always cut between two lines.
+---@param line string
+---@param next_line? string
+local function is_cut(line, next_line)
+  return next_line ~= nil and not line:find("%S") and next_line:find("^%S") ~= nil
+end
+
+--- The lines whose pieces may be cut otherwise when some lines change: in prose, those of the pieces before and after them.
+---@param buf integer
+---@param first integer
+---@param last integer
+---@param is_code boolean whether the lines may be code, which is cut elsewhere
+---@return integer first
+---@return integer last
+function M.around(buf, first, last, is_code)
+  local top, bottom = math.max(0, first - AROUND), math.min(last + AROUND, vim.api.nvim_buf_line_count(buf))
+  if is_code then
+    return top, bottom
+  end
+  local above = vim.api.nvim_buf_get_lines(buf, top, first, false)
+  local from = #above + 1
+  while from > 1 and not is_marker(above[from - 1]) do
+    from = from - 1
+    if from > 1 and is_cut(above[from - 1], above[from]) then
+      break
+    end
+  end
+  local below = vim.api.nvim_buf_get_lines(buf, last, bottom, false)
+  local to = 0
+  while to < #below and not is_marker(below[to + 1]) do
+    to = to + 1
+    if is_cut(below[to], below[to + 1]) then
+      break
+    end
+  end
+  return top + from - 1, last + to
+end
+
 --- Cuts code from `row` to the line `last`. A piece ends where a top-level construct begins.
 ---@param lines string[] all lines from `row` on
 ---@param row integer counted from the first line of the code

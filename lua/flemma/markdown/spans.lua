@@ -134,12 +134,27 @@ local function parse(lang, text, spans, from)
   return spans
 end
 
+--- Whether a Markdown text is nothing but words in paragraphs, as most of what people type is. Parsing it would find nothing,
+--- and would cost more at each key than everything else.
+---@param text string
+---@return boolean
+function M.is_plain(text)
+  -- The signs of Markdown anywhere; those of lists, headings and tables at the beginning of a line, also after spaces; code
+  -- that is indented; and spaces that break a line.
+  return not text:find("[*_`~<>#|=\\%[%]&$^{}\t\r]")
+    and not text:find("^ *[-+:%d]")
+    and not text:find("\n *[-+:%d]")
+    and not text:find("^    ")
+    and not text:find("\n    ")
+    and not text:find("  \n")
+end
+
 --- The spans of a text.
 ---@param lang string
 ---@param text string
 ---@return flemma.Span[]
 function M.of(lang, text)
-  if #text > LONGEST then
+  if #text > LONGEST or lang == "markdown" and M.is_plain(text) then
     return {}
   end
   local key = lang .. "\n" .. text

@@ -1,7 +1,10 @@
 //! Buffers that come, change and go.
 
 use super::table::Exports;
-use crate::chat::{Author, Change};
+use crate::{
+    chat::{Author, Change},
+    workspace::Redraw,
+};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -14,8 +17,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("index_on", |_, binding, buffer: i32| {
         Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()))
     })?;
-    // changed(buffer, first, old_last, new_last, step, means) -> the line up to which the text may look different now.
-    // `step` is the number of the user's step of undo; nil where the text did not come from the user. `means` is "typing"
+    // changed(buffer, first, old_last, new_last, step, means) -> the lines first..last that may look different now,
+    // whether they are code, and such lines above them. `step` is the number of the user's step of undo; nil where the text did not come from the user. `means` is "typing"
     // for text that was typed in Insert mode, "part" for a command that changed a part of each line, and nil otherwise.
     exports.add("changed", |_, binding, args: (i32, usize, usize, usize, Option<u64>, Option<String>)| {
         let (buffer, first, old_last, new_last, step, means) = args;
@@ -25,13 +28,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (Some(step), Some("part")) => Author::Substitution { step },
             (Some(step), _) => Author::Command { step },
         };
-        Ok(binding.workspace.changed(buffer, Change { first, old_last, new_last }, author))
+        Ok(redraw(binding.workspace.changed(buffer, Change { first, old_last, new_last }, author)))
     })?;
     // changed_lines(buffer, runs, step) -> as above. `runs` is a list of pairs: the first line and one past the last. Each
     // line was changed once, by itself, and has not changed since.
     exports.add("changed_lines", |_, binding, (buffer, runs, step): (i32, Vec<usize>, u64)| {
         let (runs, _) = runs.as_chunks();
-        Ok(binding.workspace.changed_lines(buffer, runs, step))
+        Ok(redraw(binding.workspace.changed_lines(buffer, runs, step)))
     })?;
     // missed(buffer, first, last): these lines changed again before `changed_lines` was told of them
     exports.add("missed", |_, binding, (buffer, first, last): (i32, usize, usize)| {
@@ -95,4 +98,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.shut_down();
         Ok(())
     })
+}
+
+fn redraw(redraw: Option<Redraw>) -> (Option<usize>, Option<usize>, bool, Vec<usize>) {
+    match redraw {
+        Some(Redraw { lines, heads, is_code }) => (Some(lines.start), Some(lines.end), is_code, heads),
+        None => (None, None, false, Vec::new()),
+    }
 }

@@ -3,6 +3,7 @@
 mod cards;
 mod hiding;
 mod messages;
+mod redraws;
 mod schemes;
 mod screens;
 mod states;
@@ -10,7 +11,10 @@ mod streaming;
 
 use serde_json::Value;
 
-use super::support::{Nvim, Options};
+use super::{
+    support,
+    support::{Nvim, Options},
+};
 
 /// A conversation with a call that is done, one that has failed, and one that waits.
 const TEXT: &str = "\
