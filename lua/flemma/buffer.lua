@@ -204,9 +204,8 @@ function M.attach(buf)
     end
     require("flemma.folds").extend(buf)
     if not more then
-      local ui = require("flemma.ui")
-      ui.schedule_refresh(buf)
-      ui.redraw_all(buf)
+      require("flemma.ui").schedule_refresh(buf)
+      require("flemma.drawing").redraw_all(buf)
       vim.defer_fn(index_on, 1)
       return
     end
@@ -230,7 +229,7 @@ function M.attach(buf)
   end
   local function draw_anew(first, ...)
     if first then
-      require("flemma.ui").redraw(buf, first, ...)
+      require("flemma.drawing").redraw(buf, first, ...)
     else
       -- It failed, so the library starts again.
       parse_on(true)

@@ -1,13 +1,11 @@
---- Everything that is drawn over a conversation: role lines, previews of pending calls, spinners, a tool's latest output.
+--- What is drawn over a conversation while it works: spinners and a tool's latest output; and when the other things that are
+--- drawn, such as the previews of pending calls, are brought up to date.
 ---
---- Nothing here changes text. Role lines are drawn while Neovim draws, for the lines on the screen only. Previews are
---- extmarks that are set again when a status block changes. Spinners are redrawn by a single timer, which only runs while a
---- request or a tool is running.
+--- Nothing here changes text. Spinners are redrawn by a single timer, which only runs while a request or a tool is running.
 local M = {}
 
 local api = vim.api
 
-local marks = api.nvim_create_namespace("flemma.marks")
 local live = api.nvim_create_namespace("flemma.live")
 M.live = live
 M.diagnostics = api.nvim_create_namespace("flemma")
@@ -45,9 +43,6 @@ vim.diagnostic.config({
   end,
 }, M.diagnostics)
 
---- A reply counts as paused after one or two periods of so many milliseconds without a new chunk.
-local REST = 120
-
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
 ---@type table<integer, true> the buffers in which a request or a tool is running
@@ -66,21 +61,11 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
---- A language has become available, so the screen may look different.
-local function redraw_all()
-  for _, win in ipairs(api.nvim_list_wins()) do
-    local buf = api.nvim_win_get_buf(win)
-    if require("flemma.buffer").is_attached(buf) then
-      api.nvim__redraw({ win = win, valid = false, flush = false })
-    end
-  end
-end
-
 --- Sets up the highlighting of Markdown. Without a parser, Vim's syntax file is used, which knows nothing about messages.
 ---@param buf integer
 function M.highlight(buf)
   if require("flemma.markdown").available() then
-    require("flemma.markdown.grammars").on_known = redraw_all
+    require("flemma.markdown.grammars").on_known = require("flemma.drawing").redraw_windows
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
   else
@@ -243,6 +228,8 @@ end
 
 ---@param buf integer
 function M.attach(buf)
+  -- Once it is loaded, Neovim asks it what to draw.
+  require("flemma.drawing")
   require("flemma.looks").attach(buf)
   api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
     group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
@@ -253,166 +240,6 @@ function M.attach(buf)
     end,
   })
 end
-
---- The buffers in which a reply arrives faster than it is coloured, with the changedtick at that time.
----@type table<integer, integer>
-local behind = {}
----@type uv.uv_timer_t?
-local rest
-
---- Colours replies to their end if they have not grown since the last call.
-local function catch_up()
-  for buf, tick in pairs(behind) do
-    local now = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf)
-    if now and now ~= tick then
-      behind[buf] = now
-    else
-      behind[buf] = nil
-      require("flemma.markdown").settle(buf)
-      if now then
-        local count = api.nvim_buf_line_count(buf)
-        M.redraw(buf, count - 1, count, true)
-      end
-    end
-  end
-  if not next(behind) and rest then
-    rest:stop()
-  end
-end
-
---- A part of a reply is not coloured for now.
-local function fall_behind(buf)
-  behind[buf] = behind[buf] or api.nvim_buf_get_changedtick(buf)
-  rest = rest or assert(vim.uv.new_timer())
-  if not rest:is_active() then
-    rest:start(REST, REST, vim.schedule_wrap(catch_up))
-  end
-end
-
---- Dims what stands behind the status of a call, so that the word which the user may change is seen first.
----@param buf integer
----@param line integer from 0
-local function dim_attributes(buf, line)
-  local text = api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or ""
-  local _, last = text:find("status=%S+")
-  if last and last < #text then
-    api.nvim_buf_set_extmark(buf, marks, line, last, {
-      ephemeral = true,
-      end_col = #text,
-      hl_group = "FlemmaMeta",
-      priority = 151,
-    })
-  end
-end
-
---- Draws the lines of a canvas.
----@param canvas flemma.Canvas
-local function draw_lines(canvas)
-  local buf, first, last = canvas.buf, canvas.first, canvas.last
-  local markdown = require("flemma.markdown")
-  if markdown.available() and markdown.draw(canvas, native("regions", buf, first, last) or {}) then
-    fall_behind(buf)
-  end
-  local covered = require("flemma.looks").draw(canvas)
-  for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
-    if mark.hint then
-      api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
-        ephemeral = true,
-        virt_text = { { " " .. mark.hint, "FlemmaMeta" } },
-        virt_text_pos = "eol",
-      })
-    elseif mark.to or not (covered and covered[mark.line]) then
-      api.nvim_buf_set_extmark(buf, marks, mark.line, mark.from or 0, {
-        ephemeral = true,
-        end_row = mark.to and mark.line or mark.line + 1,
-        end_col = mark.to,
-        hl_group = mark.group,
-        hl_eol = not mark.to,
-        priority = 150,
-      })
-      if mark.group == "FlemmaToolStatus" then
-        dim_attributes(buf, mark.line)
-      end
-    end
-  end
-end
-
---- The lines of each buffer that are drawn again in the next redraw.
----@type table<integer, { first: integer, last: integer }>
-local due = {}
-
---- Redraws the lines `first..last` and the rest of the paragraphs in which they begin and end. Neovim itself only draws the
---- lines that changed.
----@param buf integer
----@param first integer
----@param last integer
----@param is_code boolean whether they may be code
----@param heads? integer[] other lines that may look different
-function M.redraw(buf, first, last, is_code, heads)
-  require("flemma.looks.hiding").update(buf, first, last)
-  -- Vim's syntax highlighting updates its own lines.
-  if require("flemma.markdown").available() then
-    first, last = require("flemma.markdown.chunks").around(buf, first, last, is_code)
-  end
-  local lines = due[buf]
-  due[buf] = lines and { first = math.min(first, lines.first), last = math.max(last, lines.last) } or { first = first, last = last }
-  api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
-  for _, head in ipairs(heads or {}) do
-    if head < first then
-      api.nvim__redraw({ buf = buf, range = { head, head + 1 }, flush = false })
-    end
-  end
-end
-
---- Redraws a buffer whose text may have changed anywhere.
----@param buf integer
-function M.redraw_all(buf)
-  require("flemma.looks.hiding").update_all(buf)
-  api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
-end
-
---- The window that is being drawn. Neovim only draws the lines that may have changed. So the lines are drawn as it comes to
---- them: those of a change at once, others one, then two, then four.
----@type { canvas: flemma.Canvas, last: integer, step: integer }
-local screen
-
---- Neovim comes to a line.
----@param line integer from 0
-local function reach(line)
-  local canvas = screen.canvas
-  if line >= canvas.first and line < canvas.last or require("flemma.looks").is_folded(canvas.win, line) then
-    return
-  end
-  local lines = due[canvas.buf]
-  local last = lines and line >= lines.first and lines.last or line + screen.step
-  canvas.first, canvas.last = line, math.max(line + 1, math.min(last, screen.last))
-  screen.step = 2 * screen.step
-  draw_lines(canvas)
-end
-
-api.nvim_set_decoration_provider(marks, {
-  on_start = function()
-    require("flemma.markdown").start()
-  end,
-  on_win = function(_, win, buf, _, last)
-    if not require("flemma.buffer").is_attached(buf) then
-      return false
-    end
-    local growing = require("flemma.lock").is_locked(buf)
-    local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0, growing = growing }
-    screen = { canvas = canvas, last = last + 1, step = 1 }
-  end,
-  on_line = function(_, _, _, line)
-    local ok, problem = pcall(reach, line)
-    if not ok then
-      -- Neovim would show each error, and disable the provider after a few.
-      require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
-    end
-  end,
-  on_end = function()
-    due = {}
-  end,
-})
 
 local group = api.nvim_create_augroup("flemma.ui", { clear = true })
 
