@@ -1,19 +1,15 @@
 --- A line at the bottom of the screen, where messages are expected.
 ---
 --- It is echoed if the echo would remain visible: in Normal mode, on a command line that has room for it. Otherwise Neovim
---- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row. If it does
---- not fit into one row, the float covers a few rows until the next key, and never that of the cursor.
+--- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row.
 local M = {}
 
 local api = vim.api
 
 local namespace = api.nvim_create_namespace("flemma.lastline")
 
---- The fewest cells of a message beside the hint to look at `:messages`.
-local LEAST = 10
-
---- The cells that are enough for a message. It covers as many rows as that takes, and at most a third of the screen.
-local ENOUGH = 240
+--- The number of cells that is enough for the beginning of a message.
+local ENOUGH = 20
 
 ---@class flemma.LastLine
 ---@field text string the whole message
@@ -42,7 +38,7 @@ local function fit(line, room)
     return line.text
   end
   local hint = line.more == 0 and " … :messages" or (" … and %d more in :messages"):format(line.more)
-  if width(hint) + LEAST > room then
+  if width(hint) + ENOUGH / 2 > room then
     hint = "…"
   end
   local low, high = 0, vim.fn.strcharlen(line.text)
@@ -67,42 +63,14 @@ local function close()
   end
 end
 
---- The cells of the command line that nothing else takes.
----@return integer
-local function echo_room()
+---@param line flemma.LastLine
+local function echo(line)
   local room = vim.v.echospace
   if vim.o.ruler and api.nvim_win_get_config(0).relative ~= "" then
     -- A float has no status line for it.
     room = math.min(room, vim.o.columns - 19)
   end
-  return room
-end
-
---- Echoes as much of a line as fits; nothing where hardly anything does, in a narrow window.
----@param line flemma.LastLine
-local function echo(line)
-  local room = echo_room()
-  api.nvim_echo({ { room >= LEAST and fit(line, room) or "", line.highlight } }, false, {})
-end
-
---- The rows of a message that is too long for one row, as far as there is room below the cursor.
----@param line flemma.LastLine
----@return string[]
-local function rows(line)
-  local columns = vim.o.columns
-  local text = line.more == 0 and line.text or ("%s (and %d more in :messages)"):format(line.text, line.more)
-  local wrapped = require("flemma.notify").wrap(text, columns)
-  local most = math.max(2, math.min(math.ceil(ENOUGH / columns), math.floor(vim.o.lines / 3)))
-  local cursor = vim.fn.win_screenpos(0)[1] + vim.fn.winline() - 1
-  local room = math.min(most, vim.o.lines - cursor)
-  if #wrapped == 1 or room < 2 then
-    return { fit(line, columns) }
-  elseif #wrapped > room then
-    local rest = table.concat(vim.list_slice(wrapped, room), "")
-    wrapped = vim.list_slice(wrapped, 1, room - 1)
-    wrapped[room] = fit({ text = rest, more = 0 }, columns)
-  end
-  return wrapped
+  api.nvim_echo({ { fit(line, room), line.highlight } }, false, {})
 end
 
 --- Shows the line over the last row. In a mode whose name is shown, it remains until that mode ends, and is echoed then. In
@@ -110,18 +78,16 @@ end
 ---@param line flemma.LastLine
 local function cover(line)
   close()
-  local stays = names_itself(api.nvim_get_mode().mode)
   local buf = require("flemma.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
-  local lines = stays and { fit(line, vim.o.columns) } or rows(line)
-  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  api.nvim_buf_set_lines(buf, 0, -1, false, { fit(line, vim.o.columns) })
   -- Only a float above Neovim's own messages (200) may cover the command line.
   local opened, win = pcall(api.nvim_open_win, buf, false, {
     relative = "editor",
-    row = vim.o.lines - #lines,
+    row = vim.o.lines - 1,
     col = 0,
     width = vim.o.columns,
-    height = #lines,
+    height = 1,
     focusable = false,
     style = "minimal",
     border = "none",
@@ -137,6 +103,7 @@ local function cover(line)
   vim.wo[win].wrap = false
   vim.wo[win].winhighlight = "NormalFloat:" .. (line.highlight or "MsgArea")
   local group = api.nvim_create_augroup("flemma.lastline", { clear = true })
+  local stays = names_itself(api.nvim_get_mode().mode)
   if stays then
     api.nvim_create_autocmd("ModeChanged", {
       group = group,
@@ -175,15 +142,11 @@ end
 ---@param line flemma.LastLine
 function M.show(line)
   latest = line
-  if names_itself(api.nvim_get_mode().mode) or vim.o.cmdheight == 0 then
+  if names_itself(api.nvim_get_mode().mode) or vim.o.cmdheight == 0 or vim.v.echospace < ENOUGH then
     cover(line)
-    return
-  end
-  close()
-  -- It is there when the float below goes.
-  echo(line)
-  if line.more > 0 or vim.fn.strdisplaywidth(line.text) > echo_room() then
-    cover(line)
+  else
+    close()
+    echo(line)
   end
 end
 

@@ -102,8 +102,10 @@ function M.schedule_refresh(buf)
       require("flemma.previews").draw(buf)
       require("flemma.queue.view").draw(buf)
       require("flemma.review").check(buf)
-      -- The line of a call says how it ended.
-      api.nvim__redraw({ buf = buf, valid = false, flush = false })
+      if api.nvim_buf_is_loaded(buf) then
+        -- The line of a call says how it ended.
+        api.nvim__redraw({ buf = buf, valid = false, flush = false })
+      end
     end)
   end
 end

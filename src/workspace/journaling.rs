@@ -232,6 +232,13 @@ impl Workspace {
         if !records.is_latest(attempt) {
             return;
         }
+        if conversation.page().parse_on() {
+            // The calls of a long file are not known yet. It is parsed in slices, so that the user can type in between.
+            let again = move |workspace: &Self, conversation: &Conversation| {
+                workspace.journal_was_read(conversation, attempt, read);
+            };
+            return self.post_for(conversation.id(), again);
+        }
         let read = match read {
             Ok(read) => read,
             Err(error) => return self.journal_is_unreadable(conversation, &error),

@@ -13,13 +13,8 @@ fn last_row(nvim: &Nvim) -> String {
     nvim.screen().last().cloned().unwrap_or_default()
 }
 
-/// Waits for a message that is in the last row, or begins above it and covers the rows from there to the last one.
 fn wait_for_last_row(nvim: &mut Nvim, start: &str) {
-    nvim.wait_for(&format!("`{start}` in the last row"), |nvim| {
-        let screen = nvim.screen();
-        let first = screen.iter().rposition(|row| row.starts_with(start));
-        first.is_some_and(|first| screen[first + 1..].iter().all(|row| row.starts_with(' ')))
-    });
+    nvim.wait_for(&format!("`{start}` in the last row"), |nvim| last_row(nvim).starts_with(start));
     assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false);
 }
 
@@ -118,38 +113,6 @@ fn no_message_makes_neovim_wait_for_enter() {
     assert_eq!(last_row(&nvim), ":echo 'mine'");
     nvim.input("<C-c>");
     wait_for_last_row(&mut nvim, "Flemma: patient");
-}
-
-#[test]
-fn a_long_message_is_whole_until_the_next_key() {
-    let mut nvim = Nvim::start(&Options {
-        files: &[("notes.txt", "one\ntwo\n")],
-        arguments: &["notes.txt"],
-        screen: Some((80, 24)),
-        ..Options::default()
-    });
-    let say = "require('flemma.notify').say(vim.log.levels.WARN, ...)";
-    let message = "this message is much longer than a row of eighty columns, and what matters is said at its very end";
-    nvim.lua(say, &[json!(message)]);
-    nvim.wait_for_screen("  matters is said at its very end");
-    assert!(nvim.screen()[22].starts_with("Flemma: this message"), "{:?}", nvim.screen());
-    nvim.input("j");
-    nvim.wait_for("the rows below it", |nvim| nvim.screen()[22].starts_with("notes.txt"));
-    assert!(last_row(&nvim).starts_with("Flemma: this message") && last_row(&nvim).ends_with("… :messages"));
-    assert_eq!(nvim.lua("return #vim.api.nvim_list_wins()", &[]), 1);
-    // The row of the cursor is not covered, so at the bottom there is less room.
-    nvim.lua("vim.o.laststatus = 0 vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.fn['repeat']({ 'line' }, 23))", &[]);
-    nvim.input("G:<CR>");
-    nvim.lua(say, &[json!(message)]);
-    wait_for_last_row(&mut nvim, "Flemma: this message");
-    assert_eq!((nvim.screen()[22].as_str(), nvim.screen_cursor().0), ("line", 22));
-    // A command line that is typed meanwhile is on the screen.
-    nvim.input("gg");
-    nvim.lua(say, &[json!(message)]);
-    nvim.wait_for_screen("at its very end");
-    nvim.input(":echo 'mine'");
-    nvim.wait_for("the command line", |nvim| last_row(nvim) == ":echo 'mine'");
-    nvim.wait_for("the message to go", |nvim| nvim.row_with("at its very end").is_none());
 }
 
 #[test]
