@@ -173,8 +173,8 @@ end
 ---@param style flemma.LookStyle
 ---@return flemma.Look[]
 local function looks_of(buf, first, last, style)
-  local call = require("flemma.native").call
-  return call("looks", buf, first, last, style.width, style.wraps, style.signs, style.offset) or {}
+  local native = require("flemma.native")
+  return native.call("looks", buf, first, last, style.width, style.wraps, style.signs, style.offset) or {}
 end
 
 --- Draws the lines of a canvas that have a look of their own.

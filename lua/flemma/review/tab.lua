@@ -3,6 +3,7 @@
 --- The right side can be edited. Writing it takes the file as it is there; closing it decides nothing. Both sides are buffers that
 --- go with their windows. Every other way to close them ends the review as well.
 local content = require("flemma.review.content")
+local diffopt = require("flemma.review.diffopt")
 local draft = require("flemma.review.draft")
 local hunks_of = require("flemma.review.hunks")
 local marks = require("flemma.review.marks")
@@ -336,6 +337,7 @@ function Tab:close()
     windows.enter(api.nvim_tabpage_get_win(self.origin.tab))
     windows.enter(self.origin.win)
   end
+  diffopt.remove(self.tab)
 end
 
 --- Something was closed: ends the review when its right side is not on the screen any more.
@@ -448,6 +450,7 @@ function M.open(review)
     local split = vim.o.columns < NARROW and "belowright" or "belowright vertical"
     vim.cmd(("%s sbuffer %d"):format(split, self:buffer(file, "new")))
     self.right = api.nvim_get_current_win()
+    diffopt.add(self.tab)
     self:show(1)
   end)
   self.is_busy = nil
@@ -478,6 +481,11 @@ function M.open(review)
     callback = function()
       self:settle()
     end,
+  })
+  api.nvim_create_autocmd("TabEnter", {
+    group = self.group,
+    desc = "Flemma: show every difference in a review",
+    callback = diffopt.update,
   })
   api.nvim_create_autocmd("WinResized", {
     group = self.group,

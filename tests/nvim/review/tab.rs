@@ -1,5 +1,7 @@
 //! The change of a call side by side.
 
+use serde_json::json;
+
 use super::{content, edit, lines, open, traces, wait_for_message, waiting};
 
 fn one_edit() -> super::Chat {
@@ -51,6 +53,37 @@ fn the_names_of_both_sides_can_be_read_and_are_no_files() {
     assert_eq!(files("src").count(), 1);
     assert!(!files(".").any(|file| file.file_name().to_string_lossy().contains("flemma:")));
     assert_eq!(content(&chat, "src/a.txt"), lines());
+}
+
+#[test]
+fn no_flag_of_diffopt_hides_a_difference() {
+    let text = lines();
+    let cases = [
+        ("iwhite", text.replace("line 5\n", "    line 5\n").replace("line 7", "line  7")),
+        ("iwhiteall", text.replace("line 5\n", "    line 5\n")),
+        ("iwhiteeol", text.replace("line 5\n", "line 5  \n")),
+        ("icase", text.replace("line 5\n", "LINE 5\n")),
+        ("iblank", text.replace("line 5\n", "line 5\n\n")),
+    ];
+    for (flag, proposed) in cases {
+        let input = json!({ "label": null, "path": "a.txt", "content": proposed });
+        let lua = format!("vim.opt.diffopt:append('{flag}') Before = vim.o.diffopt");
+        let mut chat = waiting(&[("a.txt", &text)], "write", &input, "");
+        chat.nvim.lua(&lua, &[]);
+        open(&mut chat);
+        let marked = "local found = 0
+            for line = 1, vim.fn.line('$') do
+              found = found + (vim.fn.diff_hlID(line, 1) > 0 and 1 or 0)
+            end
+            return found";
+        assert!(chat.nvim.lua(marked, &[]).as_u64() > Some(0), "{flag}");
+        // In another tab page, the user's value counts.
+        for (keys, is_users) in [("gt", true), ("gt", false), (":q<CR>", true)] {
+            chat.nvim.input(keys);
+            let same = "return vim.o.diffopt == Before";
+            chat.nvim.wait_for(&format!("{flag} after {keys}"), |nvim| nvim.lua(same, &[]) == is_users);
+        }
+    }
 }
 
 #[test]
