@@ -190,7 +190,9 @@ impl Page {
         author: Author,
         follow: impl Fn(&mut Document, &mut Provenance, Change, &dyn Text) -> Update,
     ) -> Changed {
-        let mut changed = Changed { lines: usize::MAX..0, heads: Vec::new(), code: false, tools: false };
+        // Nothing yet: each change extends it.
+        let lines = Range { start: usize::MAX, end: 0 };
+        let mut changed = Changed { lines, heads: Vec::new(), code: false, tools: false };
         let update = || {
             let mut document = self.document.borrow_mut();
             let mut files = self.files.borrow_mut();
