@@ -134,11 +134,19 @@ function M.redraw(buf, first, last, is_code, heads)
   end
 end
 
+--- Redraws a buffer whose text is the same, but not what is drawn over it. Does nothing if it is no longer loaded.
+---@param buf integer
+function M.refresh(buf)
+  if api.nvim_buf_is_loaded(buf) then
+    api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
+  end
+end
+
 --- Redraws a buffer whose text may have changed anywhere.
 ---@param buf integer
 function M.redraw_all(buf)
   require("flemma.looks.hiding").update_all(buf)
-  api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
+  M.refresh(buf)
 end
 
 --- The window that is being drawn. Neovim only draws the lines that may have changed. So the lines are drawn as it comes to

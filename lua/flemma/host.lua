@@ -123,9 +123,7 @@ end
 --- What is drawn over the text has changed.
 ---@param buf integer
 function M.redraw(buf)
-  if api.nvim_buf_is_loaded(buf) then
-    api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
-  end
+  require("flemma.drawing").refresh(buf)
 end
 
 --- The user's edit is not settled yet.

@@ -102,10 +102,8 @@ function M.schedule_refresh(buf)
       require("flemma.previews").draw(buf)
       require("flemma.queue.view").draw(buf)
       require("flemma.review").check(buf)
-      if api.nvim_buf_is_loaded(buf) then
-        -- The line of a call says how it ended.
-        api.nvim__redraw({ buf = buf, valid = false, flush = false })
-      end
+      -- The line of a call says how it ended.
+      require("flemma.drawing").refresh(buf)
     end)
   end
 end
