@@ -203,7 +203,7 @@ fn a_file_that_is_read_again_is_hidden_again() {
 fn other_buffers_in_the_window_keep_their_options() {
     let mut nvim = open(TEXT, "", 80);
     assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 2);
-    nvim.command("edit other.md");
+    nvim.command("edit other.txt");
     assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 0);
     nvim.command("edit notes.chat");
     assert_eq!(nvim.lua("return vim.wo.conceallevel", &[]), 2);

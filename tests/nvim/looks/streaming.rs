@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{
     anthropic::{Stream, text_delta},
-    chat::{Chat, Setup},
+    chat::{Chat, Setup, prose},
     folds::TURN,
     http::Reply,
 };
@@ -57,7 +57,12 @@ fn nothing_above_a_reply_moves_in_any_window() {
         let (old, new) = (written(&last), written(&lower));
         if !old.is_empty() && last != lower {
             frames += 1;
-            let stays = (0..old.len()).any(|by| new.len() >= old.len() - by && new[..old.len() - by] == old[by..]);
+            // In the top row, `<<<` may cover three cells, where the line begins further up.
+            let same = |(old, new): (&String, &String)| {
+                old == new || new.strip_prefix("<<<").is_some_and(|rest| old.get(3..).is_some_and(|old| old == rest))
+            };
+            let stays = (0..old.len())
+                .any(|by| new.len() >= old.len() - by && old[by..].iter().zip(&new).all(same));
             assert!(stays, "{last:#?}\nbecame\n{lower:#?}");
         }
         last = lower;
@@ -75,4 +80,43 @@ fn nothing_above_a_reply_moves_in_any_window() {
     chat.nvim.command("edit!");
     chat.wait_until_idle();
     assert_eq!(chat.nvim.lua("return vim.v.errmsg", &[]), "");
+}
+
+#[test]
+fn the_end_of_a_tall_reply_stays_on_the_screen() {
+    let words: String = (0..600).map(|number| format!("w{number} ")).collect();
+    let options = "notify = { usage = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&[&words, "the end."]), prose(&["x"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().ends_with("the end.\n\n@You:\n\n"));
+    chat.wait_until_idle();
+    for (columns, height, keys) in [(30, 24, ""), (80, 12, "gg"), (30, 12, "")] {
+        chat.nvim.request("nvim_ui_try_resize", &[columns.into(), height.into()]);
+        if !keys.is_empty() {
+            chat.nvim.input(keys);
+            chat.nvim.wait_for_screen("Hello");
+            chat.nvim.input("G");
+        }
+        chat.nvim.wait_for(&format!("the end at {columns} columns"), |nvim| {
+            nvim.command("redraw");
+            let rows = nvim.screen();
+            let end = rows.iter().position(|row| row.ends_with("the end."));
+            // The prompt is below it, and the reply fills the rest. Neovim's `<<<` says that there is more above.
+            end.is_some_and(|end| end + 6 >= rows.len() && rows[1..end].iter().all(|row| row.starts_with('w')))
+        });
+    }
+    // It is for conversations alone, and the user's own value wins.
+    chat.nvim.command("edit! other.txt");
+    assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false);
+    chat.nvim.command("buffer notes.chat");
+    assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), true);
+    chat.nvim.command("setlocal nosmoothscroll");
+    for command in ["split", "edit other.txt", "buffer notes.chat"] {
+        chat.nvim.command(command);
+        assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false, "{command}");
+    }
+    // A value for all windows counts, which may be the default one.
+    let own = Setup { lua: "vim.o.smoothscroll = false", ..Setup::default() };
+    let mut chat = Chat::start(&own, []);
+    assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false);
 }
