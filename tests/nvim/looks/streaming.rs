@@ -61,8 +61,7 @@ fn nothing_above_a_reply_moves_in_any_window() {
             let same = |(old, new): (&String, &String)| {
                 old == new || new.strip_prefix("<<<").is_some_and(|rest| old.get(3..).is_some_and(|old| old == rest))
             };
-            let stays = (0..old.len())
-                .any(|by| new.len() >= old.len() - by && old[by..].iter().zip(&new).all(same));
+            let stays = (0..old.len()).any(|by| new.len() >= old.len() - by && old[by..].iter().zip(&new).all(same));
             assert!(stays, "{last:#?}\nbecame\n{lower:#?}");
         }
         last = lower;
