@@ -53,6 +53,8 @@ struct Entry {
     shown: Option<Binding>,
     /// What the files had when a change of them was first found out.
     first: BTreeMap<PathBuf, Content>,
+    /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
+    earlier_survey: u64,
 }
 
 /// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
@@ -101,6 +103,13 @@ impl Proposals {
         self.entries.borrow_mut().entry(key.clone()).or_default().is_due = true;
     }
 
+    /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
+    pub(super) fn begin_anew(&self, key: &CallKey) {
+        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, ..Entry::default() };
+        self.entries.borrow_mut().insert(key.clone(), entry);
+        self.first.borrow_mut().remove(key);
+    }
+
     /// What is known of a call.
     pub(super) fn found(&self, key: &CallKey) -> Option<Found> {
         self.entries.borrow().get(key)?.found.clone()
@@ -126,8 +135,7 @@ impl Proposals {
 
     /// A survey has found that what is known of a call still holds.
     pub(super) fn confirm(&self, key: &CallKey, survey: u64) {
-        let mut entries = self.entries.borrow_mut();
-        if let Some(entry) = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey)) {
+        if let Some(entry) = self.entries.borrow_mut().get_mut(key).filter(|entry| self.counts(entry, survey)) {
             entry.delay = None;
         }
     }
@@ -145,7 +153,7 @@ impl Proposals {
 
     fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<Question>) -> bool {
         let mut entries = self.entries.borrow_mut();
-        let Some(entry) = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey)) else { return false };
+        let Some(entry) = entries.get_mut(key).filter(|entry| self.counts(entry, survey)) else { return false };
         let is_news = entry.found.is_none() && entry.delay.as_ref() != Some(&delay);
         entry.delay = Some(delay);
         entry.asked = asked.or(entry.asked.take());
@@ -229,7 +237,7 @@ impl Proposals {
     /// going on that could change it.
     pub(super) fn put(&self, key: &CallKey, survey: u64, found: Found, is_final: bool) -> Option<News> {
         let mut entries = self.entries.borrow_mut();
-        let entry = entries.get_mut(key).filter(|_| self.survey.get() == Some(survey))?;
+        let entry = entries.get_mut(key).filter(|entry| self.counts(entry, survey))?;
         let is_news = match (&entry.found, &found) {
             (Some(Ok(before)), Ok(now)) => before.revision() != now.revision() || before.after != now.after,
             (Some(Err(before)), Err(now)) => before != now,
@@ -247,6 +255,11 @@ impl Proposals {
         entry.found = Some(found);
         entry.delay = None;
         Some(News { is_news, is_first, followed: entry.followed.clone() })
+    }
+
+    /// Whether what a survey says about a call is about the change that the call waits with now.
+    fn counts(&self, entry: &Entry, survey: u64) -> bool {
+        self.survey.get() == Some(survey) && entry.earlier_survey < survey
     }
 
     /// A survey is over: whether another one is needed.

@@ -110,8 +110,10 @@ impl Workspace {
         self.commit(conversation, records, move |workspace, conversation, written| match written {
             Err(problem) => workspace.go_on(conversation, &call, Err(problem)),
             Ok(()) => {
+                let key = CallKey::of(&call.id, &call.name, &call.input);
+                conversation.proposals().begin_anew(&key);
                 // If it turns out to be impossible, nobody is asked.
-                conversation.proposals().arrive(CallKey::of(&call.id, &call.name, &call.input));
+                conversation.proposals().arrive(key);
                 workspace.feed(conversation, [Input::Proposed(call.id)]);
                 workspace.came_to_rest(conversation);
                 workspace.look_for_proposals(conversation);

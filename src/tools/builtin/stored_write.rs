@@ -8,9 +8,12 @@ use serde_json::Value;
 use super::{carry_out::carry_out, notes, replace::WriteTarget, written};
 use crate::{
     journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take},
-    model::{Digest, ModelError},
+    model::{Digest, ModelError, UserError},
     tools::{Approved, Bounds, Content, Context, FileChange, KeptContent, NativeTool, Outcome, Proposal, SeenPages},
 };
+
+/// Why a change is not made if the approval was for another one of the same call.
+const ANOTHER_CHANGE: &str = "another change of this call was approved; look at this one";
 
 /// Writes what a call has proposed while it ran. It is what is left of the call: the input is not looked at.
 ///
@@ -75,6 +78,19 @@ impl StoredWrite {
         context
     }
 
+    /// Whether the user has approved a change of other files, or other contents. A call can propose several changes, one after the
+    /// other, and files that have what was approved for an earlier one say nothing about this one.
+    fn is_approved_for_another(&self, context: &Context) -> bool {
+        let bound = context.approved.as_deref().map_or(&[][..], |approved| &approved.binding.files);
+        let changes = self.changes(context).ok();
+        let is_same = |(at, file): (usize, &BoundFile)| {
+            // A file that cannot be read now has no known path.
+            let is_there = changes.as_ref().is_none_or(|changes| file.path == changes[at].path.to_string_lossy());
+            is_there && file.new.as_ref() == Some(&self.proposed.files[at].content)
+        };
+        !bound.is_empty() && !(bound.len() == self.proposed.files.len() && bound.iter().enumerate().all(is_same))
+    }
+
     /// The run that wrote pages knows what it wrote. What the user has made of that, it does not know.
     fn note_written(&self, context: &Context, changes: &[FileChange]) {
         let takes: &[BoundFile] = context.approved.as_deref().map_or(&[], |approved| &approved.binding.files);
@@ -136,6 +152,9 @@ impl NativeTool for StoredWrite {
     fn run(self: Arc<Self>, _: Value, context: Context) -> BoxFuture<'static, Outcome> {
         let work = move |context: &Context| {
             let context = &self.bound(context);
+            if self.is_approved_for_another(context) {
+                return Outcome::Outdated(UserError::new(ANOTHER_CHANGE));
+            }
             let outcome = carry_out(context, || self.proposal(context));
             if matches!(outcome, Outcome::Success(_)) {
                 self.note_written(context, &self.changes(context).unwrap_or_default());

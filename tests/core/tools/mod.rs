@@ -19,6 +19,7 @@ mod retention;
 mod review;
 mod rules;
 mod search;
+mod stored_write;
 mod summary;
 mod unmentioned;
 pub mod workshop;

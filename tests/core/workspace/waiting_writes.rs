@@ -174,6 +174,22 @@ fn a_change_that_is_edited_or_left_is_told_to_the_tool() {
     assert_eq!(writers.chat.content("a.txt"), "one\nII\n");
 }
 
+/// The approval of the second change comes before anything of it is on the screen. What was shown of the first one does not count.
+#[test]
+fn an_approval_is_never_for_the_change_before() {
+    for (name, content) in [("b.txt", "2\n"), ("b.txt", "1\n"), ("a.txt", "2\n")] {
+        let writers = Writers::new(Value::Null, 1);
+        writers.propose_and_wait("1\n", 1);
+        writers.chat.approve("status=pending");
+        assert_eq!(writers.wait_to_hear(1), written());
+        writers.propose_file("call_0", name, content, 2);
+        writers.chat.wait_for_pending(1);
+        writers.chat.approve("status=pending");
+        assert_eq!(writers.wait_to_hear(2), Ok(json!({ "files": [{ "path": name, "written": true }] })));
+        assert_eq!(writers.chat.content(name), content);
+    }
+}
+
 #[test]
 fn a_change_of_a_file_that_has_changed_is_shown_again() {
     let writers = Writers::new(Value::Null, 1);
