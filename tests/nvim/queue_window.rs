@@ -247,3 +247,43 @@ fn a_key_that_edits_says_who_holds_the_conversation() {
         assert!(!in_window(&mut other.nvim));
     }
 }
+
+#[test]
+fn the_input_window_shows_no_other_buffer() {
+    let (mut chat, _gate) = drafting(&Setup { files: &[("other.txt", "another file\n")], ..Setup::default() }, "my words");
+    let typed = [":e! other.txt", ":e other.txt", ":b! notes.chat", ":b #", ":enew!", ":enew", ":bnext", ":bnext!", ":sil! bn!"];
+    let keys = ["<C-^>", "gf", "<C-o>"];
+    let mapped = ["e! other.txt", "enew!", "bnext!", "b! notes.chat", "b notes.chat"];
+    for columns in [80, 30] {
+        chat.nvim.request("nvim_ui_try_resize", &[columns.into(), 24.into()]);
+        let typed = typed.iter().map(|command| format!("{command}<CR>"));
+        for keys in typed.chain(keys.map(str::to_owned)).chain(mapped.map(str::to_owned)) {
+            let is_mapped = mapped.contains(&keys.as_str());
+            if is_mapped && columns < 80 && !keys.contains('!') {
+                // Neovim's own error does not fit, and nothing comes before it.
+                continue;
+            }
+            if is_mapped {
+                chat.nvim.lua("vim.keymap.set('n', '<F7>', '<Cmd>' .. ... .. '<CR>')", &[keys.as_str().into()]);
+            }
+            chat.nvim.command("messages clear");
+            chat.nvim.input(if is_mapped { "<F7>" } else { &keys });
+            chat.nvim.wait_for(&format!("the input window after {keys} at {columns} columns"), |nvim| {
+                in_window(nvim) && nvim.text() == "my words\n" && nvim.mode() == "n"
+                    && (keys == "<C-o>" || said(nvim).contains("only for the message"))
+            });
+            let is_fixed = "return vim.wo.winfixbuf and vim.wo.linebreak and not vim.wo.number";
+            assert_eq!(chat.nvim.lua(is_fixed, &[]), true, "{keys}");
+            let last = chat.nvim.screen().pop().unwrap();
+            assert!(keys == "<C-o>" || last.starts_with("Flemma: this wi"), "{keys}: {last}");
+        }
+    }
+    // What leads nowhere else is Neovim's own.
+    chat.nvim.input(":vsplit other.txt<CR>");
+    chat.nvim.wait_for("the split", |nvim| nvim.text() == "another file\n");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for("the file to be gone", |nvim| nvim.text() != "another file\n");
+    let unnamed = "return #vim.tbl_filter(function(buf) return vim.bo[buf].buflisted and vim.fn.bufname(buf) == '' end,
+        vim.api.nvim_list_bufs())";
+    assert_eq!(chat.nvim.lua(unnamed, &[]), 0);
+}

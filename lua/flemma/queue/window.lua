@@ -273,8 +273,10 @@ function M.open(buf, action, register)
       end
     end
     state.win = api.nvim_open_win(state.draft, true, layout(state, host))
-    local wo = vim.wo[state.win]
-    wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
+    require("flemma.queue.pairing").keep(state.win, state.draft, function(win)
+      local wo = vim.wo[win]
+      wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
+    end)
     require("flemma.queue.view").draw(buf)
     require("flemma.queue.view").reveal(buf)
   else
