@@ -58,6 +58,42 @@ local function fill(found)
   end
 end
 
+--- Makes a float end above a window, until that is closed. A float at a place of the screen would cover it.
+---@param float integer
+---@param list integer the window
+local function make_room(float, list)
+  local before = api.nvim_win_get_config(float)
+  if before.relative ~= "editor" or not before.focusable or before.hide then
+    return
+  end
+  local frame = (before.border and before.border ~= "none") and 2 or 0
+  local top, row = api.nvim_win_get_position(list)[1], math.max(api.nvim_win_get_position(float)[1], 0)
+  if row + before.height + frame <= top then
+    return
+  end
+  local height = math.max(1, math.min(before.height, top - frame))
+  local after = { relative = "editor", col = before.col, row = math.max(0, math.min(row, top - frame - height)), height = height }
+  if top - row - frame >= math.min(HEIGHT, before.height) then
+    after.row, after.height = row, math.min(before.height, top - row - frame)
+  end
+  api.nvim_win_set_config(float, after)
+  api.nvim_create_autocmd("WinClosed", {
+    group = api.nvim_create_augroup("flemma.pending." .. float, { clear = true }),
+    desc = "Flemma: give a float its place again when the list of calls is closed",
+    callback = function(args)
+      local closed = tonumber(args.match)
+      if closed == list and api.nvim_win_is_valid(float) then
+        local now = api.nvim_win_get_config(float)
+        -- Whatever has moved it since knows better.
+        if now.relative == "editor" and now.height == after.height then
+          api.nvim_win_set_config(float, { relative = "editor", col = before.col, row = before.row, height = before.height })
+        end
+      end
+      return closed == list or closed == float
+    end,
+  })
+end
+
 ---@param found flemma.WaitingList
 ---@param folder string
 ---@param win integer the window in which the command was given
@@ -70,6 +106,10 @@ local function show(found, folder, win)
   local is_there = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == "n"
   if is_there and vim.fn.getcmdwintype() == "" then
     vim.cmd.copen({ count = math.min(#found.calls, HEIGHT), mods = { split = "botright" } })
+    local list = api.nvim_get_current_win()
+    for _, float in ipairs(api.nvim_tabpage_list_wins(0)) do
+      make_room(float, list)
+    end
   else
     local count = #found.calls == 1 and "1 call waits" or ("%d calls wait"):format(#found.calls)
     say("INFO", count .. "; `:copen` shows the list")
