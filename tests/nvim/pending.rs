@@ -133,9 +133,8 @@ fn the_list_is_not_covered_by_a_float() {
             chat.nvim.wait_for("the same windows", |nvim| nvim.lua(size, &[]) == before);
             chat.nvim.command("silent! fclose!");
             chat.nvim.command("silent! fclose!");
-            chat.nvim.wait_for("no float", |nvim| {
-                nvim.lua("return vim.api.nvim_win_get_config(0).relative", &[]) == ""
-            });
+            chat.nvim
+                .wait_for("no float", |nvim| nvim.lua("return vim.api.nvim_win_get_config(0).relative", &[]) == "");
         }
     }
 }

@@ -250,8 +250,19 @@ fn a_key_that_edits_says_who_holds_the_conversation() {
 
 #[test]
 fn the_input_window_shows_no_other_buffer() {
-    let (mut chat, _gate) = drafting(&Setup { files: &[("other.txt", "another file\n")], ..Setup::default() }, "my words");
-    let typed = [":e! other.txt", ":e other.txt", ":b! notes.chat", ":b #", ":enew!", ":enew", ":bnext", ":bnext!", ":sil! bn!"];
+    let (mut chat, _gate) =
+        drafting(&Setup { files: &[("other.txt", "another file\n")], ..Setup::default() }, "my words");
+    let typed = [
+        ":e! other.txt",
+        ":e other.txt",
+        ":b! notes.chat",
+        ":b #",
+        ":enew!",
+        ":enew",
+        ":bnext",
+        ":bnext!",
+        ":sil! bn!",
+    ];
     let keys = ["<C-^>", "gf", "<C-o>"];
     let mapped = ["e! other.txt", "enew!", "bnext!", "b! notes.chat", "b notes.chat"];
     for columns in [80, 30] {
@@ -269,7 +280,9 @@ fn the_input_window_shows_no_other_buffer() {
             chat.nvim.command("messages clear");
             chat.nvim.input(if is_mapped { "<F7>" } else { &keys });
             chat.nvim.wait_for(&format!("the input window after {keys} at {columns} columns"), |nvim| {
-                in_window(nvim) && nvim.text() == "my words\n" && nvim.mode() == "n"
+                in_window(nvim)
+                    && nvim.text() == "my words\n"
+                    && nvim.mode() == "n"
                     && (keys == "<C-o>" || said(nvim).contains("only for the message"))
             });
             let is_fixed = "return vim.wo.winfixbuf and vim.wo.linebreak and not vim.wo.number";
