@@ -98,6 +98,7 @@ function M.show(buf, busy)
   require("flemma.ui").show(buf, busy)
   require("flemma.queue.view").draw(buf)
   require("flemma.progress").show(buf, busy)
+  require("flemma.activity").show(buf, busy)
   if M.on_show then
     M.on_show()
   end

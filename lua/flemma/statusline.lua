@@ -31,6 +31,7 @@ end
 --- The component for the window whose status line is drawn; empty if the buffer is not a conversation.
 ---@return string
 function M.component()
+  require("flemma.activity").note_status_line()
   return component(drawn_buffer())
 end
 

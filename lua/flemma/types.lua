@@ -147,6 +147,7 @@
 ---@class flemma.Looks
 ---@field enabled? boolean whether lines are drawn over markers and headers, and inputs and fences are hidden
 ---@field icons? "auto"|"nerd"|"ascii" the signs before calls
+---@field activity? boolean whether a note in the corner of a window says what is going on, where nothing else in it does
 
 --- What files were before tools changed them.
 ---@class flemma.Backups

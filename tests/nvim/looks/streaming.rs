@@ -8,7 +8,8 @@ use super::super::{
     anthropic::{Stream, text_delta},
     chat::{Chat, Setup, prose},
     folds::TURN,
-    http::Reply,
+    http::{Gate, Reply},
+    support::Nvim,
 };
 
 /// How long the reply takes, in seconds, unless the environment variable `FLEMMA_STREAM_SECONDS` says otherwise.
@@ -29,7 +30,8 @@ fn nothing_above_a_reply_moves_in_any_window() {
     });
     let reply = rest.iter().fold(reply.chunk(text_delta(0, "The end.")), |reply, event| reply.chunk(event.as_str()));
     let text = TURN.repeat(12).replace("```lua\n-- The options of this file.\n```\n\n", "");
-    let options = "notify = { usage = false }";
+    // The note in the corner covers a piece of a row.
+    let options = "notify = { usage = false }, looks = { activity = false }";
     let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, [reply]);
     chat.wait_until_idle();
     // Above, a reader in the middle of the text; below, the window that follows the reply.
@@ -118,4 +120,34 @@ fn the_end_of_a_tall_reply_stays_on_the_screen() {
     let own = Setup { lua: "vim.o.smoothscroll = false", ..Setup::default() };
     let mut chat = Chat::start(&own, []);
     assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false);
+}
+
+#[test]
+fn every_window_says_that_a_conversation_works() {
+    let gate = Gate::new();
+    let words: String = (0..600).map(|number| format!("w{number} ")).collect();
+    let stream = Stream::new().text(&[&words]).end("end_turn");
+    let (before, after) = stream.events().split_at(3);
+    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);
+    let reply = after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let options = "notify = { usage = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [reply]);
+    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
+    chat.nvim.input(":split<CR>gg<C-w>jG<C-]>");
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("w599"));
+    let notes = |nvim: &mut Nvim| nvim.screen().iter().filter(|row| row.ends_with('s') && row.contains(" writing, ")).count();
+    chat.nvim.wait_for("a note in both windows", |nvim| {
+        nvim.command("redraw");
+        notes(nvim) + nvim.screen().iter().filter(|row| row.contains("tokens")).count() >= 2
+    });
+    let windows = "return vim.tbl_filter(function(win)
+        return vim.api.nvim_win_get_config(win).relative ~= '' end, vim.api.nvim_list_wins())";
+    assert!(!chat.nvim.lua(windows, &[]).as_array().unwrap().is_empty());
+    // It follows its window, and goes with it.
+    chat.nvim.input("<C-w>k:q<CR>");
+    chat.nvim.wait_for("one window", |nvim| nvim.lua("return #vim.fn.win_findbuf(1)", &[]) == 1);
+    gate.open();
+    chat.wait_until_idle();
+    chat.nvim.wait_for("no note", |nvim| nvim.lua(windows, &[]).as_array().unwrap().is_empty());
+    assert!(!chat.nvim.screen().iter().any(|row| row.contains("writing")));
 }
