@@ -135,7 +135,8 @@ fn every_window_says_that_a_conversation_works() {
     chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
     chat.nvim.input(":split<CR>gg<C-w>jG<C-]>");
     chat.nvim.wait_for("the words", |nvim| nvim.text().contains("w599"));
-    let notes = |nvim: &mut Nvim| nvim.screen().iter().filter(|row| row.ends_with('s') && row.contains(" writing, ")).count();
+    let notes =
+        |nvim: &mut Nvim| nvim.screen().iter().filter(|row| row.ends_with('s') && row.contains(" writing, ")).count();
     chat.nvim.wait_for("a note in both windows", |nvim| {
         nvim.command("redraw");
         notes(nvim) + nvim.screen().iter().filter(|row| row.contains("tokens")).count() >= 2
