@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use mlua::{IntoLua, Lua, Table};
 
 use crate::{
-    text::{hunk_lines::HunkRows, hunk_places::HunkPlace},
+    text::{hunk_places::HunkPlace, hunk_rows::HunkRows},
     workspace::{DrawnHunks, Reviewed, ReviewedFile},
 };
 
@@ -32,6 +32,7 @@ fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     table.set("moved_to", file.moved_to.as_deref())?;
     table.set("after", file.after.as_deref())?;
     table.set("note", file.note)?;
+    table.set("is_read_only", file.is_read_only)?;
     table.set("line_breaks", file.line_breaks.as_deref())?;
     if file.note.is_none() {
         table.set("hunks", places(lua, &file.hunks)?)?;
@@ -78,17 +79,18 @@ pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
 }
 
 fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
+    let lines = |lines: &[Vec<String>]| {
+        sequence(lua, lines.iter().map(|rows| sequence(lua, rows.iter().map(|row| Ok(row.as_str())))))
+    };
     // A list with nil would not keep its places.
-    let texts =
-        |lines: &[Option<String>]| sequence(lua, lines.iter().map(|line| Ok(line.as_deref().unwrap_or_default())));
+    let same = rows.same.iter().map(|line| Ok(line.as_deref().unwrap_or_default()));
     let table = lua.create_table()?;
-    table.set("old", texts(&rows.old)?)?;
-    table.set(
-        "new",
-        sequence(lua, rows.new.iter().map(|rows| sequence(lua, rows.iter().map(|row| Ok(row.as_str())))))?,
-    )?;
-    table.set("same", texts(&rows.same)?)?;
+    table.set("old", lines(&rows.old)?)?;
+    table.set("new", lines(&rows.new)?)?;
+    table.set("same", sequence(lua, same)?)?;
     table.set("more", rows.more)?;
+    table.set("is_cut", rows.is_cut)?;
+    table.set("is_tall", rows.is_tall)?;
     Ok(table)
 }
 

@@ -48,6 +48,8 @@ struct Part {
     text: String,
     naming: Naming,
     is_changed: bool,
+    /// Whether it is too long for any screen, so that its middle is not here.
+    is_shortened: bool,
     /// How many cells it takes; of a part that changed, in the line that is the longer one there.
     cells: usize,
 }
@@ -102,6 +104,15 @@ impl DrawnLine {
             line.push_str(ELLIPSIS);
         }
         line
+    }
+
+    /// Whether something that changed is left out of the line in `width` cells.
+    pub(super) fn loses(&self, width: usize) -> bool {
+        let rooms = self.rooms(width);
+        self.parts.iter().enumerate().filter(|(_, part)| part.is_changed).any(|(at, part)| {
+            let room = rooms.get(at).copied().unwrap_or_default();
+            part.is_shortened || part.cells > room && part.own_cells() > room
+        })
     }
 
     /// How many cells the line takes, or the one that it was compared with.
@@ -172,9 +183,15 @@ enum Cut {
 
 impl Part {
     fn of(text: &str, naming: Naming, is_changed: bool) -> Self {
-        let text = shortened(text).into_owned();
-        let cells = drawn(&text, naming).map(|(_, cells)| cells).sum();
-        Self { text, naming, is_changed, cells }
+        let shortened = shortened(text);
+        let is_shortened = matches!(shortened, Cow::Owned(_));
+        let mut part = Self { text: shortened.into_owned(), naming, is_changed, is_shortened, cells: 0 };
+        part.cells = part.own_cells();
+        part
+    }
+
+    fn own_cells(&self) -> usize {
+        drawn(&self.text, self.naming).map(|(_, cells)| cells).sum()
     }
 
     fn fit(&self, room: usize, cut: Cut) -> String {
@@ -279,16 +296,29 @@ fn compare(old: &str, new: &str, old_range: Range<usize>, new_range: Range<usize
     if old_range.is_empty() || new_range.is_empty() || longest > MAX_WORDS {
         return whole();
     }
-    let parts = |text| if longest > MAX_LETTERS { words(text) } else { clusters(text) };
-    let (old_parts, new_parts) = (parts(&old[old_range.clone()]), parts(&new[new_range.clone()]));
-    let (old_ends, new_ends) = (ends(old_range.start, &old_parts), ends(new_range.start, &new_parts));
-    let ops = diff(&old_parts, &new_parts, TIME);
-    let change = |op: &DiffOp| {
-        let (old, new) = (op.old_range(), op.new_range());
-        let is_same = matches!(op, DiffOp::Equal { .. });
-        Change { old: old_ends[old.start]..old_ends[old.end], new: new_ends[new.start]..new_ends[new.end], is_same }
+    let by = |parts: fn(&str) -> Vec<&str>| -> Vec<Change> {
+        let (old_parts, new_parts) = (parts(&old[old_range.clone()]), parts(&new[new_range.clone()]));
+        let (old_ends, new_ends) = (ends(old_range.start, &old_parts), ends(new_range.start, &new_parts));
+        let ops = diff(&old_parts, &new_parts, TIME);
+        let change = |op: &DiffOp| {
+            let (old, new) = (op.old_range(), op.new_range());
+            let is_same = matches!(op, DiffOp::Equal { .. });
+            Change { old: old_ends[old.start]..old_ends[old.end], new: new_ends[new.start]..new_ends[new.end], is_same }
+        };
+        ops.iter().map(change).collect()
     };
-    ops.iter().map(change).collect()
+    if longest <= MAX_LETTERS {
+        return by(clusters);
+    }
+    let same = |changes: &[Change]| changes.iter().filter(|change| change.is_same).map(|change| change.old.len()).sum();
+    let found = by(words);
+    let in_words: usize = same(&found);
+    if in_words * 2 > longest {
+        return found;
+    }
+    // A line of generated code has few blanks.
+    let closer = by(clusters);
+    if same(&closer) > in_words { closer } else { found }
 }
 
 /// The clusters of a text; its letters, if there are none of more than one.

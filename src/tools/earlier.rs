@@ -216,6 +216,7 @@ mod tests {
             new: Some(content(new)),
             moved_to: moved_to.map(|path| (path.into(), path.into())),
             bounds: Bounds::Writable,
+            is_read_only: false,
         };
         Proposal { files: vec![file], ..Proposal::default() }
     }

@@ -49,6 +49,8 @@ pub struct FileChange {
     pub moved_to: Option<(PathBuf, String)>,
     /// Where it must be, and what it is moved to.
     pub bounds: Bounds,
+    /// Whether its permissions let nobody write it. It can be replaced all the same by a user who may do everything.
+    pub is_read_only: bool,
 }
 
 /// The content of a file.

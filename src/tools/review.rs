@@ -8,6 +8,9 @@ use crate::text::{line_breaks, unified::Unified};
 /// The most lines of a diff that are kept to be shown.
 const MAX_LINES: usize = 500;
 
+/// What is said of a file that nobody may write, as far as its permissions say.
+const READ_ONLY: &str = "this file is read-only";
+
 /// What the user is shown of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
@@ -30,6 +33,9 @@ impl Review {
             if proposal.files.len() > 1 || file.moved_to.is_some() {
                 let moved = file.moved_to.as_ref().map_or_else(String::new, |(_, name)| format!(" → {name}"));
                 review.put(DiffLine::note(format!("{}{moved}", file.name)));
+            }
+            if file.is_read_only {
+                review.put(DiffLine::note(READ_ONLY));
             }
             let bytes = |content: &Option<Content>| match content {
                 None => Some(Arc::default()),

@@ -56,7 +56,7 @@ impl Workspace {
     }
 
     /// The calls that are looked at, and those that are being carried out. Forgets what is known of calls that are over.
-    fn calls_to_survey(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+    pub(super) fn calls_to_survey(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
         let calls = self.all_proposing(conversation);
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
         conversation.proposals().retain(&keys);
@@ -86,25 +86,14 @@ impl Workspace {
         !conversation.proposals().is_about(&keys) || calls.iter().any(may_now)
     }
 
-    /// Makes sure that what is known of a call is what it would write now. The reviewers of the call hear of it. Says whether that is
-    /// possible.
-    pub(super) fn look_again(&self, conversation: &Conversation, key: &CallKey) -> bool {
-        let calls = self.proposing_calls(conversation);
-        let call = calls.iter().find(|(other, _)| other == key);
-        let is_possible = call.is_some_and(|(_, call)| self.may_ask(conversation, call));
-        if is_possible {
-            self.survey_again(conversation);
-        }
-        is_possible
-    }
-
     /// Whether a tool may be asked what a call would write.
-    fn may_ask(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+    pub(super) fn may_ask(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         let is_trusted = !self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
         is_trusted && matches!(self.verdict(conversation, call), Verdict::Ask | Verdict::Run)
     }
 
-    fn survey(&self, conversation: &Conversation, calls: Vec<(CallKey, OpenCall)>) {
+    /// Finds out what these calls would write, unless that is under way.
+    pub(super) fn survey(&self, conversation: &Conversation, calls: Vec<(CallKey, OpenCall)>) {
         let proposals = conversation.proposals();
         let Some(number) = proposals.begin() else { return };
         let keys = calls.iter().map(|(key, _)| key.clone()).collect();

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     model::CallId,
-    text::{hunk_lines::HunkRows, hunk_places::HunkPlace, line_breaks},
+    text::{hunk_places::HunkPlace, hunk_rows::HunkRows, line_breaks},
 };
 
 /// What the user looks at.
@@ -41,6 +41,8 @@ pub struct ReviewedFile {
     pub after: Option<String>,
     /// Why its contents are not here: `binary` or `too large`.
     pub note: Option<&'static str>,
+    /// Whether its permissions let nobody write it.
+    pub is_read_only: bool,
     /// Where the contents differ.
     pub hunks: Vec<HunkPlace>,
     /// What is said about a change of the line breaks of the whole file.

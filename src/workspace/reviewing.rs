@@ -11,8 +11,8 @@ use crate::{
     journal::{CallKey, Role, Take},
     model::{CallId, Digest, UserError},
     text::{
-        hunk_lines::{HunkRoom, HunkRows},
         hunk_places::HunkPlace,
+        hunk_rows::{HunkRoom, HunkRows},
     },
     tools::{Content, LuaRef},
 };
@@ -32,7 +32,9 @@ impl Workspace {
         then: impl FnOnce(&Self, Result<Reviewed, UserError>) + Send + 'static,
     ) {
         let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
-        let Some(key) = self.proposing_key(&conversation, call) else {
+        let calls = self.calls_to_survey(&conversation);
+        let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session().is_working_on(call));
+        let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
             let problem = format!("there is no call `{call}` that waits and would change a file");
             return then(self, Err(UserError::new(problem)));
         };
@@ -55,7 +57,9 @@ impl Workspace {
                     .run(compared, move |workspace: &Self, reviewed| then(workspace, Ok(reviewed)));
             }),
         );
-        if !self.look_again(&conversation, &key) {
+        if is_possible {
+            self.survey(&conversation, calls);
+        } else {
             let problem = "it cannot be found out yet what this call would write: the conversation is not trusted, or a policy \
                            denies the call";
             for waiter in self.reviewers().take(conversation.id(), &key) {
@@ -188,6 +192,7 @@ fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
             moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
             after,
             note,
+            is_read_only: file.is_read_only,
             hunks: Vec::new(),
             line_breaks: None,
         }

@@ -15,6 +15,7 @@ end
 ---@field after? string which call above has to write it first; nil if it is shown as it is
 ---@field old_size? integer its bytes; nil if there is no such file
 ---@field hunks? integer[] where the contents differ, eight numbers for each place as in `flemma.Hunk`; nil with a note
+---@field is_read_only boolean whether its permissions let nobody write it
 ---@field line_breaks? string what is said about a change of the line breaks of the whole file
 ---@field new_size? integer the bytes that it would have; nil if it would be deleted
 

@@ -9,24 +9,31 @@ local api = vim.api
 
 local M = {}
 
---- Shows a hunk, with the lines that are drawn above the first line of the buffer.
+--- Shows a hunk, with the rows that are drawn around it.
 ---@param view flemma.InlineView
----@param hunk? flemma.Hunk
-function M.go_to(view, hunk)
+---@param number integer
+function M.go_to(view, number)
+  local hunks = view:hunks_in(view:file())
+  local hunk = hunks.list[number]
   if not hunk or not api.nvim_win_is_valid(view.win) then
     return
   end
   local count, file = api.nvim_buf_line_count(view.buf), view:file()
-  local place = hunks_of.first_difference(view:hunks_in(file), hunk, content.form(file.old, file.new))
-  windows.show_place(view.win, math.min(line_of(hunk), count), place)
+  local line = math.min(line_of(hunk), count)
+  local above, below = 0, hunk.new_count
+  if view.overlay then
+    above, below = view.overlay:rows_around(number)
+  end
+  local place = hunks_of.first_difference(hunks, hunk, content.form(file.old, file.new))
+  windows.show_place(view.win, line, place)
   api.nvim_win_call(view.win, function()
     vim.cmd("normal! zv")
-    local is_first = hunk == view:hunks_in(view:file()).list[1]
-    local above = is_first and view.overlay and view.overlay:rows_above() or 0
-    local below = line_of(hunk) + math.max(hunk.old_count - 1, 0)
-    if above > 0 then
+    if above > 0 and line == 1 then
       vim.fn.winrestview({ topline = 1, topfill = above })
-    elseif vim.fn.line("w$") < below + 1 or api.nvim_win_get_height(0) - vim.fn.winline() <= hunk.new_count then
+      return
+    end
+    local last = line + math.max(hunk.old_count - 1, 0)
+    if vim.fn.line("w$") < last + 1 or api.nvim_win_get_height(0) - vim.fn.winline() <= below then
       -- The rows below the line count too.
       vim.cmd("normal! zt")
     end
@@ -54,10 +61,10 @@ end
 function M.next_hunk(view, by)
   local line = api.nvim_win_get_cursor(view.win)[1]
   local best
-  for _, hunk in ipairs(view:hunks_in(view:file()).list) do
+  for number, hunk in ipairs(view:hunks_in(view:file()).list) do
     local at = line_of(hunk)
     if by > 0 and at > line and not best or by < 0 and at < line then
-      best = hunk
+      best = number
     end
   end
   if best then

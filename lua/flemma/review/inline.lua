@@ -190,12 +190,12 @@ function Inline:show(at, stays)
   if stays then
     self.overlay:draw()
   else
-    hunk_cursor.go_to(self, hunks.list[1])
+    hunk_cursor.go_to(self, 1)
     local cursor = api.nvim_win_get_cursor(self.win)
     self.overlay:draw(function()
       -- With the rows around it, unless the user has gone on.
       if vim.deep_equal(api.nvim_win_get_cursor(self.win), cursor) then
-        hunk_cursor.go_to(self, hunks.list[1])
+        hunk_cursor.go_to(self, 1)
       end
     end)
   end
@@ -276,8 +276,10 @@ function Inline:close()
   self:give_look_back()
   local was_here = api.nvim_get_current_win() == self.win
   if self.made_win and api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf then
-    windows.close(self.win)
-    if self.sizes then
+    if not windows.close(self.win) and api.nvim_buf_is_loaded(self.review.chat) then
+      -- It is the only window.
+      pcall(api.nvim_win_set_buf, self.win, self.review.chat)
+    elseif self.sizes then
       pcall(vim.cmd, self.sizes)
     end
   end
@@ -287,10 +289,14 @@ function Inline:close()
   self:drop_buffers()
 end
 
---- Takes away the buffers that were opened for the review, unless the user has begun to use them.
+--- Takes away the buffers that were opened for the review, unless the user has begun to use them. Those are listed as any other.
 function Inline:drop_buffers()
   for buf in pairs(self.ours) do
-    if api.nvim_buf_is_valid(buf) and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0 then
+    if not api.nvim_buf_is_valid(buf) then
+      -- It is gone.
+    elseif vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 0 then
+      vim.bo[buf].buflisted = true
+    else
       pcall(api.nvim_buf_delete, buf, {})
     end
   end
@@ -325,6 +331,11 @@ end
 function Inline:warn(problem)
   self:quit()
   say(vim.log.levels.WARN, require("flemma.review.calls").about(self.review.call, problem))
+end
+
+--- What was approved waits again, as it is.
+function Inline:reopen()
+  self:draw()
 end
 
 --- The proposal has changed. What was left out stays so.

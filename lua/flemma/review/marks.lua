@@ -11,7 +11,8 @@ local api = vim.api
 --- How wide a note is, in cells.
 local WIDTH = 48
 
---- More rows than any line has: the file itself shows a line whole, however long it is. And the most lines of a hunk that get notes.
+--- More rows than any content has: the file itself shows a line whole, however long it is, and a note takes no row. And the most lines
+--- of a hunk that get notes.
 local ROWS, LINES = 2 ^ 24, 20000
 
 --- The notes of a buffer.
@@ -58,7 +59,7 @@ function M.draw(sides, old, new, numbers, form)
   if old == new then
     return clear()
   end
-  local room = { width = WIDTH, rows = ROWS, lines = LINES, wraps = true, dos = form.dos, bom = form.bom }
+  local room = { width = WIDTH, height = ROWS, rows = ROWS, lines = LINES, wraps = true, dos = form.dos, bom = form.bom }
   overlay.rows(old, new, numbers, room, function(drawn)
     if not is_same() then
       return
@@ -67,7 +68,10 @@ function M.draw(sides, old, new, numbers, form)
     local notes = {}
     for number, rows in ipairs(drawn.rows) do
       local at = 8 * (number - 1)
-      add(sides.old, math.max(drawn.hunks[at + 1], 1), rows.old, notes)
+      local old = vim.tbl_map(function(texts)
+        return texts[1] or ""
+      end, rows.old)
+      add(sides.old, math.max(drawn.hunks[at + 1], 1), old, notes)
       add(sides.new, math.max(drawn.hunks[at + 3], 1), rows.same, notes)
     end
     slices.run(#notes, function(at)

@@ -16,6 +16,7 @@ local MAX_ROWS, MAX_LINES = 20, 1000
 
 ---@class flemma.HunkRoom
 ---@field width integer cells of a row
+---@field height integer rows of the window
 ---@field rows integer the most rows of a line
 ---@field lines integer the most lines of each sign in a hunk
 ---@field wraps boolean whether the window continues a line that is too long in the next row
@@ -23,10 +24,12 @@ local MAX_ROWS, MAX_LINES = 20, 1000
 ---@field bom boolean whether both sides begin with a byte order mark, which is not drawn
 
 ---@class flemma.HunkRows
----@field old string[] for each line that goes what is drawn of it once more; empty if the file shows what changes in it
+---@field old string[][] for each line that goes the rows in which it is drawn once more; none if the file shows what changes in it
 ---@field new string[][] the rows of each line that comes
----@field same string[] for each line that comes the same in one row, as `old`
+---@field same string[] for each line that comes the same in one row; empty if the file shows what changes in it
 ---@field more integer how many more lines come
+---@field is_cut boolean whether part of what changes in the lines did not fit
+---@field is_tall boolean whether a line of the file fills so much of the window that it should not be wrapped
 
 ---@class flemma.DrawnHunks
 ---@field hunks integer[] as in `flemma.ReviewedFile`
@@ -59,6 +62,7 @@ end
 ---@field private rows? flemma.HunkRows[]
 ---@field private ids table<integer, integer[]> by hunk
 ---@field private run integer counts what was asked of the library, and what is drawn in slices
+---@field private is_unwrapped? boolean whether 'wrap' is off because of us
 ---@field private drawn? fun() is called once they are drawn
 ---@field private is_over? boolean
 local Overlay = {}
@@ -81,6 +85,7 @@ function Overlay:room_now()
   local form = content.form(self.file.old, self.file.new)
   return {
     width = math.max(info.width - info.textoff, 1),
+    height = info.height,
     rows = MAX_ROWS,
     lines = MAX_LINES,
     wraps = vim.wo[self.win].wrap,
@@ -115,11 +120,35 @@ function Overlay:draw(drawn)
   end
   local old, new = self:in_utf8(self.hunks.old), self:in_utf8(self.hunks.new)
   M.rows(old, new, self.hunks.numbers, room, function(found)
-    if run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf) then
-      self.rows, self.room = found.rows, room
-      self:paint()
+    if run ~= self.run or self.is_over or not api.nvim_buf_is_loaded(self.buf) then
+      return
     end
+    local is_tall = vim.iter(found.rows):any(function(rows)
+      return rows.is_tall
+    end)
+    if is_tall and self:stop_wrapping() then
+      return self:draw()
+    end
+    self.rows, self.room = found.rows, room
+    self:paint()
   end)
+end
+
+--- Nothing is seen below a line that fills the window. Without 'wrap', every line takes one row.
+---@private
+---@return boolean is_stopped
+function Overlay:stop_wrapping()
+  if not self:has_window() or not vim.wo[self.win].wrap then
+    return false
+  end
+  vim.wo[self.win][0].wrap = false
+  self.is_unwrapped = true
+  return true
+end
+
+---@private
+function Overlay:has_window()
+  return api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf
 end
 
 --- Draws all hunks, from those at the cursor on.
@@ -147,7 +176,7 @@ function Overlay:paint()
   end, function()
     return run == self.run and not self.is_over and api.nvim_buf_is_loaded(self.buf)
   end)
-  if view and view.topfill > 0 and api.nvim_win_get_buf(self.win) == self.buf then
+  if view and view.topfill > 0 and self:has_window() then
     api.nvim_win_call(self.win, function()
       vim.fn.winrestview({ topline = view.topline, topfill = view.topfill })
     end)
@@ -157,27 +186,46 @@ function Overlay:paint()
   end
 end
 
---- The rows below a hunk, or above it if it comes before the first line.
+--- What is said of the whole file, above its first hunk.
+---@private
+---@return string?
+function Overlay:note()
+  local file = self.file
+  local words = {}
+  words[#words + 1] = file.is_read_only and "this file is read-only" or nil
+  words[#words + 1] = file.line_breaks and "≠ " .. file.line_breaks or nil
+  return words[1] and table.concat(words, "; ")
+end
+
+--- Whether the rows of a hunk are above its line, and not below.
+---@private
+---@param hunk flemma.Hunk
+function Overlay:is_above(hunk)
+  return hunk.old_count == 0 and hunk.old_first == 0 and self.hunks.old ~= ""
+end
+
+--- The rows below a hunk, or above it.
 ---@private
 ---@param number integer
 function Overlay:rows_of(number)
   local hunk, rows, width = self.hunks.list[number], self.rows[number], self.room.width
-  local below = {}
-  for _, text in ipairs(rows and rows.old or {}) do
-    if text ~= "" then
-      below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewDelete" or "FlemmaReviewLeft")
+  local found = {}
+  if not rows then
+    return found
+  end
+  for _, lines in ipairs({ { rows.old, "FlemmaReviewDelete" }, { rows.new, "FlemmaReviewAdd" } }) do
+    for _, texts in ipairs(lines[1]) do
+      for _, text in ipairs(texts) do
+        found[#found + 1] = row(text, width, hunk.taken and lines[2] or "FlemmaReviewLeft")
+      end
     end
   end
-  for _, texts in ipairs(rows and rows.new or {}) do
-    for _, text in ipairs(texts) do
-      below[#below + 1] = row(text, width, hunk.taken and "FlemmaReviewAdd" or "FlemmaReviewLeft")
-    end
+  local more = rows.more > 0 and ("… %d more lines; gK shows them"):format(rows.more)
+    or rows.is_cut and "… a long line is cut; gK shows all of it"
+  if more then
+    found[#found + 1] = row(more, width, "FlemmaReviewNote")
   end
-  if rows and rows.more > 0 then
-    local words = ("… %d more lines; gK shows them"):format(rows.more)
-    below[#below + 1] = row(words, width, "FlemmaReviewNote")
-  end
-  return below
+  return found
 end
 
 --- Draws one hunk, which may have been drawn before.
@@ -204,16 +252,15 @@ function Overlay:draw_one(number)
       priority = 200,
     })
   end
-  local below = self:rows_of(number)
-  local is_above = hunk.old_count == 0 and hunk.old_first == 0 and self.hunks.old ~= ""
-  local note = number == 1 and self.file.line_breaks
+  local drawn, is_above = self:rows_of(number), self:is_above(hunk)
+  local note = number == 1 and self:note()
   if note then
-    local words = row(" ≠ " .. note, self.room.width, "FlemmaReviewNote")
+    local words = row(" " .. note, self.room.width, "FlemmaReviewNote")
     mark(hunks_of.line_of(hunk), { virt_lines = { words }, virt_lines_above = true })
   end
-  if #below > 0 then
+  if #drawn > 0 then
     local last = hunk.old_count == 0 and hunk.old_first or hunk.old_first + hunk.old_count - 1
-    mark(math.max(last, 1), { virt_lines = below, virt_lines_above = is_above })
+    mark(math.max(last, 1), { virt_lines = drawn, virt_lines_above = is_above })
   end
   -- A single one needs no number.
   local state = #self.hunks.list > 1 and { ("%d/%d"):format(number, #self.hunks.list) } or {}
@@ -227,20 +274,29 @@ function Overlay:draw_one(number)
   self.ids[number] = ids
 end
 
---- How many rows stand above the first line of the file.
----@return integer
-function Overlay:rows_above()
-  local hunk = self.hunks.list[1]
-  if not hunk or not self.rows or hunks_of.line_of(hunk) > 1 then
-    return 0
+--- How many rows are drawn above the line of a hunk, and how many below its last line.
+---@param number integer
+---@return integer above
+---@return integer below
+function Overlay:rows_around(number)
+  local hunk = self.hunks.list[number]
+  if not self.rows then
+    return 0, hunk.new_count
   end
-  local note = self.file.line_breaks and 1 or 0
-  return note + (hunk.old_first == 0 and self.hunks.old ~= "" and #self:rows_of(1) or 0)
+  local note = number == 1 and self:note() and 1 or 0
+  local count = #self:rows_of(number)
+  if self:is_above(hunk) then
+    return note + count, 0
+  end
+  return note, count
 end
 
 --- Draws nothing any more.
 function Overlay:stop()
   self.is_over = true
+  if self.is_unwrapped and self:has_window() then
+    vim.wo[self.win][0].wrap = true
+  end
 end
 
 return M

@@ -38,7 +38,7 @@ function M.texts(view, file)
   local name = vim.fn.fnamemodify(file.path, ":~:.")
   local place = count > 1 and ("%d/%d "):format(view.at, count) or ""
   local is_there = file.old or file.old_size
-  local left = file.after or is_there and "now" or "does not exist"
+  local left = file.after or is_there and (file.is_read_only and "now, read-only" or "now") or "does not exist"
   local right = file.moved_to and ("moved to %s"):format(file.moved_to)
     or not (file.new or file.new_size) and "deleted"
     or is_there and "proposed"

@@ -3,7 +3,7 @@
 use mlua::{Function, LuaString, Table, Value};
 
 use super::{super::review_table, table::Exports};
-use crate::{model::CallId, text::hunk_lines::HunkRoom, workspace::Taken};
+use crate::{model::CallId, text::hunk_rows::HunkRoom, workspace::Taken};
 
 /// What `review_accept` takes.
 type Accepting = (i32, LuaString, LuaString, Table, Function);
@@ -38,6 +38,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("hunk_rows", |_, binding, (old, new, hunks, room, callback): Drawing| {
         let room = HunkRoom {
             width: room.get("width")?,
+            height: room.get("height")?,
             rows: room.get("rows")?,
             lines: room.get("lines")?,
             wraps: room.get("wraps")?,

@@ -39,6 +39,9 @@ use crate::{
 /// The maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
+/// The permissions to write, of whomever.
+const WRITE_BITS: u32 = 0o222;
+
 /// The bits of a file's permissions.
 const ALL_BITS: u32 = 0o7777;
 
@@ -207,7 +210,8 @@ impl WriteTarget {
     /// A change of the file, which the model calls `name`, from `old` to `new`.
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
         let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
-        FileChange { path, name, old, new: Some(new), moved_to: None, bounds }
+        let is_read_only = self.existing.as_ref().is_some_and(|found| found.mode() & WRITE_BITS == 0);
+        FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only }
     }
 
     /// Writes the file, and creates missing parent folders.

@@ -14,6 +14,7 @@ fn review(old: &[u8], new: &[u8]) -> Review {
         new: Some(Content::new(new.to_vec())),
         moved_to: None,
         bounds: Bounds::Writable,
+        is_read_only: false,
     };
     Review::of(&Proposal { files: vec![file], ..Proposal::default() })
 }

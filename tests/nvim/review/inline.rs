@@ -114,6 +114,26 @@ fn every_way_to_leave_the_file_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_file_in_a_window_of_the_users_is_an_ordinary_buffer() {
+    // The user makes the window their own, or leaves no other one.
+    for keys in ["<C-w>T", ":only<CR>q", ":only<CR>gXno<CR>"] {
+        let mut chat = three_hunks();
+        open(&mut chat);
+        chat.nvim.input(keys);
+        let borrowed = "local found = {}
+             for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+               if vim.fn.bufname(buf):find('a.txt') then
+                 found[#found + 1] = { vim.bo[buf].buflisted, vim.bo[buf].modified, vim.bo[buf].modifiable }
+               end
+             end
+             return found";
+        let expected = if keys == "<C-w>T" { json!([[true, false, true]]) } else { json!([]) };
+        chat.nvim.wait_for(keys, |nvim| nvim.lua(borrowed, &[]) == expected);
+        assert_eq!(content(&chat, "a.txt"), lines(), "{keys}");
+    }
+}
+
+#[test]
 fn the_review_goes_on_side_by_side_with_what_was_taken() {
     let mut chat = three_hunks();
     open(&mut chat);
@@ -190,10 +210,12 @@ fn a_rewrite_of_very_many_lines_is_drawn_and_written() {
     let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), INLINE);
     open(&mut chat);
     let all = drawn(&mut chat);
-    // As many as anybody reads; the other view has the rest.
-    assert_eq!(all.len(), 1001, "{:?}", &all[..3]);
-    assert!(all.contains(&(20_000, "… 19000 more lines; gK shows them".to_owned())));
-    assert!(all.contains(&(20_000, "b999".to_owned())));
+    // As many as can be seen; the other view has the rest.
+    let height = chat.nvim.lua("return vim.api.nvim_win_get_height(0)", &[]).as_u64().unwrap();
+    let shown = height - 2;
+    assert_eq!(all.len() as u64, shown + 1, "{:?}", &all[..3]);
+    assert!(all.contains(&(20_000, format!("… {} more lines; gK shows them", 20_000 - shown))), "{all:?}");
+    assert!(all.contains(&(20_000, format!("b{}", shown - 1))), "{all:?}");
     chat.nvim.input("dodp");
     chat.nvim.wait_for("the hunk", |_| true);
     chat.nvim.input("gA");

@@ -4,12 +4,15 @@ mod content;
 mod events;
 mod files;
 mod inline;
+mod late;
 mod marks;
 mod merge;
 mod previews;
 mod refused;
 mod rename;
+mod session;
 mod tab;
+mod tall;
 mod writes;
 
 use std::fs;
