@@ -29,6 +29,15 @@ vim.api.nvim_create_autocmd("FileType", {
   end,
 })
 
+vim.api.nvim_create_autocmd({ "BufReadCmd", "BufFilePost" }, {
+  group = group,
+  pattern = "flemma://*",
+  desc = "Flemma: say that a page is closed that a session brings back",
+  callback = function(args)
+    require("flemma.gone").came(args.event, args.buf)
+  end,
+})
+
 vim.api.nvim_create_user_command("Flemma", function(args)
   require("flemma.commands").run(args)
 end, {

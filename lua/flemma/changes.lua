@@ -146,10 +146,10 @@ local function show(chat, proposed, verb)
   map("q", function()
     close(buf)
   end, "leave everything as it is")
-  if not possible then
-    return
-  end
   map("y", function()
+    if not possible then
+      return say(vim.log.levels.INFO, "nothing of this can be done; `q` closes it")
+    end
     ask_about_changed(proposed.files, function(overwrite)
       close(buf)
       native("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)

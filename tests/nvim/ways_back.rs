@@ -279,6 +279,10 @@ fn backups_keep_what_their_options_allow() {
     let words = "# Not possible: large.txt cannot be taken back: what it was is no longer kept (tools.backups).";
     let text = shown(&mut chat.nvim, "Flemma undo", words);
     assert!(text.starts_with("# Nothing of this can be done."), "{text}");
+    // `y` is no operator there.
+    chat.nvim.input("y");
+    wait_for_message(&mut chat.nvim, "nothing of this can be done; `q` closes it");
+    assert_eq!(chat.nvim.mode(), "n");
     chat.nvim.input("q");
     shown(&mut chat.nvim, "Flemma undo toolu_1", "small.txt (before toolu_1)");
     chat.nvim.input("y");

@@ -113,14 +113,25 @@ local function remark(view, file)
   if type(text) ~= "string" or not buf or not api.nvim_buf_is_loaded(buf) then
     return
   end
-  local name, format = vim.fn.fnamemodify(file.path, ":~:."), vim.bo[buf].fileformat
+  local name, bo = vim.fn.fnamemodify(file.path, ":~:."), vim.bo[buf]
   if text == "" then
     return ("%s is empty now"):format(name)
-  elseif (format == "dos") ~= content.form(file.old, file.new).dos or format == "mac" then
-    return ("%s gets the line breaks of 'fileformat' %s"):format(name, format)
-  elseif vim.bo[buf].fileencoding ~= "" and vim.bo[buf].fileencoding ~= "utf-8" then
-    return ("%s is written as UTF-8: 'fileencoding' has no effect here"):format(name)
   end
+  local form, format, words = content.form(file.old, file.new), bo.fileformat, {}
+  if (format == "dos") ~= form.dos or format == "mac" then
+    words[#words + 1] = ("gets the line breaks of 'fileformat' %s"):format(format)
+  end
+  if bo.bomb ~= (form.bom and vim.startswith(file.new, content.BOM)) then
+    words[#words + 1] = bo.bomb and "gets a byte order mark ('bomb')" or "loses its byte order mark ('nobomb')"
+  end
+  if file.new ~= "" and bo.endofline ~= vim.endswith(file.new, "\n") then
+    words[#words + 1] = bo.endofline and "gets a line break at its end ('endofline')"
+      or "gets no line break at its end ('noendofline')"
+  end
+  if bo.fileencoding ~= "" and bo.fileencoding ~= "utf-8" then
+    words[#words + 1] = "is written as UTF-8: 'fileencoding' has no effect here"
+  end
+  return words[1] and ("%s %s"):format(name, table.concat(words, ", and "))
 end
 
 --- Takes a file or leaves it, and goes on to the next one. After the last one the call is approved.

@@ -15,6 +15,7 @@ local api = vim.api
 ---@field conclude fun(self: flemma.ReviewView, why: string) the call has ended elsewhere: closes it unless that loses text
 ---@field update fun(self: flemma.ReviewView, files: flemma.ReviewedFile[]) shows another proposal
 ---@field warn fun(self: flemma.ReviewView, problem: string) there is no proposal any more
+---@field reopen fun(self: flemma.ReviewView) the same proposal is to be decided about once more
 ---@field draw fun(self: flemma.ReviewView) draws what may have changed of what it says
 ---@field note? string what the user has to know, where there is room for it
 
@@ -36,14 +37,17 @@ local api = vim.api
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
 ---@field is_over? boolean whether the call has ended
 
---- After how long a review does not open by itself any more, in milliseconds. The user has gone on by then.
-local LATE = 1000
+--- After how long the user is told that the files are still being compared, in milliseconds.
+local LATE = 300
 
 --- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
 local PATIENCE = 2000
 
 ---@type table<string, flemma.Review> by conversation and call
 local reviews = {}
+
+---@type table<string, string> by conversation and call: what is said while it is found out what the call would change
+local pending = {}
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -78,7 +82,9 @@ end
 ---@return string? problem
 local function call_here(chat)
   local ids = waiting(chat)
-  local here = native("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1)
+  -- The cursor may be in the input window.
+  local is_here = api.nvim_get_current_buf() == chat
+  local here = is_here and native("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
   if here and ids[here] then
     return here
   end
@@ -111,7 +117,47 @@ local function show(review, kind)
   end
 end
 
---- Opens the change of the call under the cursor, or of the only one that waits.
+--- Whether the user still looks at a call.
+---@param place { win: integer, buf: integer } where they have pressed the key
+---@param chat integer
+---@param call string
+local function is_at(place, chat, call)
+  return api.nvim_get_current_win() == place.win
+    and api.nvim_get_current_buf() == place.buf
+    and api.nvim_get_mode().mode == "n"
+    and call_here(chat) == call
+end
+
+--- Begins the review of a call.
+---@param chat integer
+---@param call string
+---@param proposal flemma.ReviewedChange
+local function begin(chat, call, proposal)
+  local key = key_of(chat, call)
+  local before = reviews[key]
+  ---@type flemma.Review
+  local review = {
+    chat = chat,
+    call = call,
+    tool = proposal.tool,
+    revision = proposal.revision,
+    files = proposal.files,
+    marks = {},
+    -- What was edited in a review that was closed, or whose approval came too late.
+    drafts = before and before.drafts or {},
+    conflicts = before and before.conflicts or {},
+  }
+  for _, file in ipairs(review.files) do
+    local draft = review.drafts[file.path]
+    if draft then
+      require("flemma.review.merge").rebase(review, file, draft)
+    end
+  end
+  reviews[key] = review
+  show(review)
+end
+
+--- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
 function M.open()
   local chat = require("flemma.buffer").resolve()
   if not chat then
@@ -121,53 +167,43 @@ function M.open()
   if not call then
     return say(vim.log.levels.INFO, why or "")
   end
-  local before = reviews[key_of(chat, call)]
+  local key, notify = key_of(chat, call), require("flemma.notify")
+  local before = reviews[key]
   if before and before.view then
     return before.view:focus()
+  elseif pending[key] then
+    -- It opens when it is known, however often the key is pressed.
+    return notify.repeat_on_screen(vim.log.levels.INFO, pending[key])
   end
-  local win = api.nvim_get_current_win()
+  local place = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
   if api.nvim_get_mode().mode:find("^i") then
     vim.cmd.stopinsert()
   end
-  local is_late = false
+  local words = ("comparing what %s would change…"):format(call)
+  pending[key] = words
   local timer = vim.defer_fn(function()
-    is_late = true
-    say(vim.log.levels.INFO, ("it takes long to find out what %s would change; you are told when it is known"):format(call))
+    if pending[key] == words then
+      say(vim.log.levels.INFO, words)
+    end
   end, LATE)
   calls.get(chat, call, function(proposal, problem)
+    pending[key] = nil
     if not timer:is_closing() then
       timer:close()
     end
+    notify.withdraw(words)
+    local review = reviews[key]
     if not proposal then
-      return say(vim.log.levels.WARN, calls.about(call, problem))
-    end
-    -- What another key has opened meanwhile.
-    local review = reviews[key_of(chat, call)]
-    if review and review.view then
+      say(vim.log.levels.WARN, calls.about(call, problem))
+    elseif review and review.view then
+      -- Another key has opened it meanwhile.
       return
-    elseif is_late or api.nvim_get_current_win() ~= win or api.nvim_get_mode().mode ~= "n" then
+    elseif not is_at(place, chat, call) then
       -- The user went on meanwhile, and keeps the focus.
-      return say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
+      say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
+    else
+      begin(chat, call, proposal)
     end
-    review = {
-      chat = chat,
-      call = call,
-      tool = proposal.tool,
-      revision = proposal.revision,
-      files = proposal.files,
-      marks = {},
-      -- What was edited in a review that was closed, or whose approval came too late.
-      drafts = review and review.drafts or {},
-      conflicts = review and review.conflicts or {},
-    }
-    for _, file in ipairs(review.files) do
-      local draft = review.drafts[file.path]
-      if draft then
-        require("flemma.review.merge").rebase(review, file, draft)
-      end
-    end
-    reviews[key_of(chat, call)] = review
-    show(review)
   end)
 end
 
@@ -329,7 +365,7 @@ local function resume(review)
     if not proposal then
       view:warn(problem)
     elseif proposal.revision == review.revision then
-      view:draw()
+      view:reopen()
     else
       review.revision = proposal.revision
       view:update(proposal.files)
@@ -403,6 +439,11 @@ end
 --- The text of a conversation was unloaded, or its filetype changed.
 ---@param chat integer
 function M.forget(chat)
+  for key in pairs(pending) do
+    if vim.startswith(key, chat .. " ") then
+      pending[key] = nil
+    end
+  end
   if next(reviews) then
     -- It may be attached again at once, as after `:edit`.
     vim.schedule(function()

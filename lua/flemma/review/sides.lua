@@ -54,6 +54,13 @@ function M.is_untouched(buf)
   return filled[buf] == state_of(buf)
 end
 
+--- Whether a buffer is a side of a review that is open.
+---@param buf integer
+---@return boolean
+function M.is_filled(buf)
+  return filled[buf] ~= nil
+end
+
 --- Forgets a buffer.
 ---@param buf integer
 function M.forget(buf)

@@ -341,18 +341,24 @@ function Tab:close()
 end
 
 --- Something was closed: ends the review when its right side is not on the screen any more.
-function Tab:settle()
+---@param is_quit? boolean whether the user has closed the left side from within
+function Tab:settle(is_quit)
   if self.is_closed or self.is_busy then
     return
   end
   local file = self:file()
   local buf = file and self.new[file.path]
-  if buf and api.nvim_buf_is_loaded(buf) and #vim.fn.win_findbuf(buf) > 0 then
+  if not is_quit and buf and api.nvim_buf_is_loaded(buf) and #vim.fn.win_findbuf(buf) > 0 then
     return
   end
   -- Closing may run into errors of other autocommands.
   self:close()
   require("flemma.review").left(self.review)
+end
+
+--- What was approved waits again, as it is.
+function Tab:reopen()
+  draft.undecide(self)
 end
 
 ---@param why string
@@ -463,12 +469,13 @@ function M.open(review)
   api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed" }, {
     group = self.group,
     desc = "Flemma: end the review whose right side was closed",
-    callback = function()
-      -- It closes one window before it finds out that the other one has edits.
-      local is_whole = writing.has_typed("tabclose")
+    callback = function(args)
+      local is_left = args.event == "WinClosed" and tonumber(args.match) == self.left
+      -- `:tabclose` closes one window before it finds out that the other one has edits.
+      local is_quit = is_left and api.nvim_get_current_win() == self.left and not writing.has_typed("tabclose")
       vim.schedule(function()
-        self:settle()
-        if is_whole and not self.is_closed then
+        self:settle(is_quit)
+        if is_left and not self.is_closed then
           self:complete()
         end
       end)
@@ -481,6 +488,16 @@ function M.open(review)
     callback = function()
       self:settle()
     end,
+  })
+  api.nvim_create_autocmd("OptionSet", {
+    group = self.group,
+    pattern = { "bomb", "endofline", "fileformat" },
+    desc = "Flemma: note what these options change in what is written",
+    callback = vim.schedule_wrap(function()
+      if not self.is_closed and not self.is_busy and self:owns(api.nvim_get_current_buf()) then
+        self:draw_marks(true)
+      end
+    end),
   })
   api.nvim_create_autocmd("TabEnter", {
     group = self.group,

@@ -167,6 +167,9 @@ fn a_call_is_reviewed_as_it_follows_the_one_above() {
     wait_for_message(&mut chat.nvim, "this change was shown as it follows that of a call above");
     chat.wait_until_idle();
     assert!(is_view(&mut chat), "the view stays");
+    chat.nvim.wait_for("a file that is not taken", |nvim| {
+        nvim.row_with("proposed").is_some() && nvim.row_with("proposed, taken").is_none()
+    });
     assert_eq!(content(&chat, "a.txt"), lines());
     for command in ["tabnext", "call search('Tool Result:.*toolu_1', 'w')", "Flemma tool:approve", "tabnext"] {
         chat.nvim.command(command);

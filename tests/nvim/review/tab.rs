@@ -1,8 +1,10 @@
 //! The change of a call side by side.
 
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
 use serde_json::json;
 
-use super::{content, edit, lines, open, traces, wait_for_message, waiting};
+use super::{Setup, call, content, edit, lines, open, prose, traces, wait_for_message, waiting};
 
 fn one_edit() -> super::Chat {
     waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5\nmore"), "")
@@ -137,8 +139,67 @@ fn narrow_windows_show_the_keys() {
     chat.nvim.command("vertical resize 12");
     chat.nvim.wait_for_screen(":w gX :q");
     // What is not expected of what is written is said.
-    chat.nvim.input(":setlocal ff=dos<CR>:w<CR>");
-    wait_for_message(&mut chat.nvim, "a.txt gets the line breaks of 'fileformat' dos");
+    chat.nvim.input(":setlocal ff=dos bomb noeol<CR>:w<CR>");
+    let words = "a.txt gets the line breaks of 'fileformat' dos, and gets a byte order mark ('bomb'), and gets no line break at \
+                 its end ('noendofline')";
+    wait_for_message(&mut chat.nvim, words);
+}
+
+#[test]
+fn a_line_break_that_an_option_takes_away_is_noted() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    chat.nvim.input("zRG:setlocal noeol<CR>");
+    chat.nvim.wait_for_screen("\\ No newline at end of file");
+    chat.nvim.input(":setlocal eol<CR>");
+    chat.nvim.wait_for("no note", |nvim| nvim.row_with("\\ No newline").is_none());
+}
+
+#[test]
+fn closing_the_left_side_leaves_no_half_view() {
+    let mut chat = one_edit();
+    open(&mut chat);
+    // More room for the right side: the left one comes back.
+    chat.nvim.input("<C-w>o");
+    let both = "return { #vim.api.nvim_tabpage_list_wins(0), vim.wo.diff, vim.fn.winnr() }";
+    chat.nvim.wait_for("both sides", |nvim| nvim.lua(both, &[]) == json!([2, true, 2]));
+    // What was edited is kept.
+    chat.nvim.input("ggOmine<Esc><C-w>h:q<CR>");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits. What you have edited is kept");
+    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1);
+    open(&mut chat);
+    assert_eq!(chat.nvim.lines(0)[0], "mine");
+}
+
+#[test]
+fn a_read_only_file_is_announced() {
+    if !rustix::process::geteuid().is_root() {
+        // For anybody else, nothing can be proposed.
+        return;
+    }
+    for view in ["tab", "inline"] {
+        let options =
+            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let input = edit("a.txt", "line 5", "LINE 5");
+        let setup = Setup { files: &[("a.txt", &lines())], options: &options, ..Setup::default() };
+        let mut chat = super::Chat::start(&setup, [call("toolu_1", "edit", &input), prose(&["fine"])]);
+        let path = chat.nvim.work().join("a.txt");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for_screen("this file is read-only");
+        chat.wait_until_idle();
+        chat.nvim.input("gK");
+        let (words, key) = if view == "tab" { ("a.txt (now, read-only)", ":w<CR>") } else { ("a.txt", "gA") };
+        chat.nvim.wait_for("the view", |nvim| nvim.lua("return vim.bo.filetype ~= 'chat'", &[]) == true);
+        chat.nvim.wait_for_screen(words);
+        if view == "inline" {
+            chat.nvim.wait_for("the note", |nvim| nvim.row_with("this file is read-only").is_some_and(|row| row < 10));
+        }
+        chat.nvim.input(key);
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(content(&chat, "a.txt"), lines().replace("line 5\n", "LINE 5\n"), "{view}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o444, "{view}");
+    }
 }
 
 #[test]
@@ -159,8 +220,10 @@ fn every_way_to_leave_leaves_nothing_behind() {
         "<C-w>h<C-w>o",
         "<C-w>o:q<CR>",
         "<C-w>h:only<CR>",
-        "<C-w>h:q<CR>:q<CR>",
-        "<C-w>h:bw<CR><C-w>l:q<CR>",
+        "<C-w>h:q<CR>",
+        "<C-w>h<C-w>c",
+        "<C-w>hZQ",
+        "<C-w>h:bw<CR>",
         ":close<CR>",
         "<C-w>c",
         "ZQ",
