@@ -59,7 +59,7 @@ pub(super) struct Page {
 }
 
 /// What a change has brought about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
     /// The lines that may look different now, apart from their surroundings in Markdown or code.
     pub(super) lines: Range<usize>,
@@ -72,6 +72,11 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Nothing yet, at this line.
+    fn at(line: usize) -> Self {
+        Self { lines: line..line, ..Self::default() }
+    }
+
     fn extend(&mut self, lines: Range<usize>) {
         self.lines = self.lines.start.min(lines.start)..self.lines.end.max(lines.end);
     }
@@ -190,9 +195,9 @@ impl Page {
         author: Author,
         follow: impl Fn(&mut Document, &mut Provenance, Change, &dyn Text) -> Update,
     ) -> Changed {
-        // Nothing yet: each change extends it.
-        let lines = Range { start: usize::MAX, end: 0 };
-        let mut changed = Changed { lines, heads: Vec::new(), code: false, tools: false };
+        let mut changes = changes.into_iter().peekable();
+        let Some(next) = changes.peek() else { return Changed::default() };
+        let mut changed = Changed::at(next.first);
         let update = || {
             let mut document = self.document.borrow_mut();
             let mut files = self.files.borrow_mut();

@@ -339,3 +339,22 @@ fn a_client_call_waits_for_the_journal_of_another_name() {
     desk.chat.drain_until("the result", |chat| chat.text().contains("from the tool"));
     assert_eq!(desk.runs.get(), 1);
 }
+
+/// The most lines of a file that are parsed at a time.
+const SLICE: usize = 10_000;
+
+#[test]
+fn a_long_file_is_parsed_in_slices_for_its_journal() {
+    let desk = Desk::new(&ended());
+    let long = "A line of a long message.\n".repeat(6 * SLICE);
+    desk.chat.put("other.chat", format!("@You:\n{long}\n{}", call("tool", "running")));
+    let buffer = desk.chat.load("other.chat");
+    let conversation = desk.chat.workspace.attach(buffer);
+    let parsed = Cell::new(conversation.parsed());
+    desk.chat.drain_until("the result in the journal", |chat| {
+        let before = parsed.replace(conversation.parsed());
+        assert!(parsed.get() - before <= SLICE, "from {before} to {} at once", parsed.get());
+        chat.text().contains("from the journal")
+    });
+    assert!(parsed.get() > 6 * SLICE);
+}
