@@ -262,6 +262,7 @@ function M.attach(buf)
       local step = not writing.is_writing(buf) and step_of(buf, state, old_last == new_last) or nil
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
+      require("flemma.drawing").shift(buf, old_last, new_last - old_last)
       draw_anew(native.call("changed", buf, first, old_last, new_last, step, means))
       require("flemma.folds").changed(buf, first, new_last - old_last)
     end,

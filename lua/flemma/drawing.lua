@@ -107,9 +107,21 @@ local function draw_lines(canvas)
   end
 end
 
---- The lines of each buffer that are drawn again in the next redraw.
----@type table<integer, { first: integer, last: integer }>
+--- The lines of each buffer that are drawn again in the next redraw. Whether lines have been added to them whose paragraphs
+--- are not looked up yet: a macro changes many lines before the next redraw.
+---@type table<integer, { first: integer, last: integer, is_code: boolean, has_more: boolean }>
 local due = {}
+
+--- Has the rest of the paragraphs drawn again in which the lines of a buffer begin and end.
+---@param buf integer
+local function widen(buf)
+  local lines = due[buf]
+  local last = math.min(lines.last, api.nvim_buf_line_count(buf))
+  local first = math.min(lines.first, last)
+  first, last = require("flemma.markdown.chunks").around(buf, first, last, lines.is_code)
+  lines.first, lines.last, lines.has_more = first, last, false
+  api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+end
 
 --- Redraws the lines `first..last` and the rest of the paragraphs in which they begin and end. Neovim itself only draws the
 --- lines that changed.
@@ -120,17 +132,36 @@ local due = {}
 ---@param heads? integer[] other lines that may look different
 function M.redraw(buf, first, last, is_code, heads)
   require("flemma.looks.hiding").update(buf, first, last)
-  -- Vim's syntax highlighting updates its own lines.
-  if require("flemma.markdown").available() then
-    first, last = require("flemma.markdown.chunks").around(buf, first, last, is_code)
-  end
   local lines = due[buf]
-  due[buf] = lines and { first = math.min(first, lines.first), last = math.max(last, lines.last) } or { first = first, last = last }
-  api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+  if lines then
+    lines.first, lines.last = math.min(first, lines.first), math.max(last, lines.last)
+    lines.is_code, lines.has_more = lines.is_code or is_code, true
+    api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+  else
+    due[buf] = { first = first, last = last, is_code = is_code, has_more = true }
+    -- Vim's syntax highlighting updates its own lines.
+    if require("flemma.markdown").available() then
+      widen(buf)
+    else
+      api.nvim__redraw({ buf = buf, range = { first, last }, flush = false })
+    end
+  end
   for _, head in ipairs(heads or {}) do
     if head < first then
       api.nvim__redraw({ buf = buf, range = { head, head + 1 }, flush = false })
     end
+  end
+end
+
+--- The number of lines has changed: those below the change are others now.
+---@param buf integer
+---@param old_last integer the line after the last one that changed, as it was before
+---@param delta integer how many lines there are more
+function M.shift(buf, old_last, delta)
+  local lines = due[buf]
+  if lines and delta ~= 0 then
+    lines.first = lines.first >= old_last and lines.first + delta or lines.first
+    lines.last = lines.last >= old_last and lines.last + delta or lines.last
   end
 end
 
@@ -168,24 +199,40 @@ local function reach(line)
   draw_lines(canvas)
 end
 
+--- Neovim is about to draw.
+local function start()
+  local markdown = require("flemma.markdown")
+  markdown.start()
+  for buf, lines in pairs(due) do
+    if lines.has_more and markdown.available() and api.nvim_buf_is_loaded(buf) then
+      widen(buf)
+    end
+  end
+end
+
+--- Runs something while Neovim draws. It would show each error, and disable the provider after a few.
+local function guard(run, ...)
+  local ok, problem = pcall(run, ...)
+  if not ok then
+    require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
+  end
+end
+
 api.nvim_set_decoration_provider(marks, {
   on_start = function()
-    require("flemma.markdown").start()
+    guard(start)
   end,
   on_win = function(_, win, buf, _, last)
     if not require("flemma.buffer").is_attached(buf) then
       return false
     end
+    require("flemma.folds.text").begin()
     local growing = require("flemma.lock").is_locked(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0, growing = growing }
     screen = { canvas = canvas, last = last + 1, step = 1 }
   end,
   on_line = function(_, _, _, line)
-    local ok, problem = pcall(reach, line)
-    if not ok then
-      -- Neovim would show each error, and disable the provider after a few.
-      require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
-    end
+    guard(reach, line)
   end,
   on_end = function()
     due = {}

@@ -62,14 +62,14 @@ local function is_bare(win)
   end
   local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
   mode = ({ ["\22"] = "v", s = "v", ["\19"] = "v", r = "i" })[mode] or mode
-  return not vim.wo[win].concealcursor:find(mode, 1, true)
+  return not api.nvim_get_option_value("concealcursor", { win = win }):find(mode, 1, true)
 end
 
 --- Whether a line is in a closed fold of a window. The line of the fold has a text of its own.
 ---@param win integer
 ---@param line integer from 0
 function M.is_folded(win, line)
-  if not vim.wo[win].foldenable then
+  if not api.nvim_get_option_value("foldenable", { win = win }) then
     return false
   elseif win == api.nvim_get_current_win() then
     return vim.fn.foldclosed(line + 1) ~= -1
@@ -177,6 +177,10 @@ local function looks_of(buf, first, last, style)
   return native.call("looks", buf, first, last, style.width, style.wraps, style.signs, style.offset) or {}
 end
 
+--- Whether the text of the cursor's line was visible when a window was last drawn.
+---@type table<integer, boolean>
+local bare = {}
+
 --- Draws the lines of a canvas that have a look of their own.
 ---@param canvas flemma.Canvas
 ---@return table<integer, true>? lines the lines whose text is covered or has its colours; nil if the option is off
@@ -184,7 +188,10 @@ function M.draw(canvas)
   if not M.enabled() then
     return nil
   end
-  canvas.style = canvas.style or style_of(canvas.win, canvas.buf)
+  if not canvas.style then
+    canvas.style = style_of(canvas.win, canvas.buf)
+    bare[canvas.win] = canvas.style.cursor ~= nil
+  end
   local style, covered = canvas.style, {}
   for _, look in ipairs(looks_of(canvas.buf, canvas.first, canvas.last, style)) do
     if M.is_folded(canvas.win, look.line) then
@@ -200,19 +207,17 @@ function M.draw(canvas)
   return covered
 end
 
---- The cursor has moved, or the mode has changed: lines that it left or entered are drawn again.
+--- Any style: whether a line has a look does not depend on it.
+---@type flemma.LookStyle
+local plain = { width = 80, wraps = false, signs = "plain", offset = 0 }
+
+--- The cursor has moved, or the mode has changed: a line that it left or entered is drawn again.
+---@param win integer
 ---@param buf integer
----@param lines integer[] from 0
-local function draw_again(buf, lines)
-  local win = api.nvim_get_current_win()
-  if api.nvim_win_get_buf(win) ~= buf then
-    return
-  end
-  local style = style_of(win, buf)
-  for _, line in ipairs(lines) do
-    if looks_of(buf, line, line + 1, style)[1] then
-      api.nvim__redraw({ win = win, range = { line, line + 1 }, flush = false })
-    end
+---@param line integer from 0
+local function draw_again(win, buf, line)
+  if looks_of(buf, line, line + 1, plain)[1] then
+    api.nvim__redraw({ win = win, range = { line, line + 1 }, flush = false })
   end
 end
 
@@ -232,7 +237,10 @@ local function follow_cursor(buf, is_entering)
   cursors[win] = line
   require("flemma.looks.hiding").follow_cursor(win, buf, line, is_entering)
   if before ~= line then
-    draw_again(buf, before and { before, line } or { line })
+    if before then
+      draw_again(win, buf, before)
+    end
+    draw_again(win, buf, line)
   end
 end
 
@@ -278,8 +286,10 @@ function M.attach(buf)
     group = group,
     desc = "Flemma: show the text of the cursor's line as 'concealcursor' says",
     callback = function()
-      if api.nvim_get_current_buf() == buf then
-        draw_again(buf, { api.nvim_win_get_cursor(0)[1] - 1 })
+      local win = api.nvim_get_current_win()
+      -- A macro changes the mode again and again, mostly without a difference.
+      if api.nvim_win_get_buf(win) == buf and bare[win] ~= nil and bare[win] ~= is_bare(win) then
+        draw_again(win, buf, api.nvim_win_get_cursor(win)[1] - 1)
       end
     end,
   })
@@ -305,7 +315,7 @@ function M.forget(buf)
   require("flemma.looks.hiding").forget(buf)
   prepared[buf] = nil
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    cursors[win] = nil
+    cursors[win], bare[win] = nil, nil
   end
 end
 
@@ -314,7 +324,7 @@ api.nvim_create_autocmd("WinClosed", {
   callback = function(args)
     local win = tonumber(args.match)
     if win then
-      cursors[win] = nil
+      cursors[win], bare[win] = nil, nil
     end
   end,
 })

@@ -226,6 +226,10 @@ function M.release(buf)
   vim.diagnostic.reset(M.diagnostics, buf)
 end
 
+--- The buffers whose diagnostics are looked at again soon.
+---@type table<integer, true>
+local diagnosing = {}
+
 ---@param buf integer
 function M.attach(buf)
   -- Once it is loaded, Neovim asks it what to draw.
@@ -236,7 +240,16 @@ function M.attach(buf)
     buffer = buf,
     desc = "Flemma: remove diagnostics when their cause is gone",
     callback = function()
-      native("diagnose_again", buf)
+      if not require("flemma.native").outstanding then
+        native("diagnose_again", buf)
+      elseif not diagnosing[buf] then
+        -- A command changes many lines, and leaves Insert mode in each. The changes are reported all at once.
+        diagnosing[buf] = true
+        vim.schedule(function()
+          diagnosing[buf] = nil
+          native("diagnose_again", buf)
+        end)
+      end
     end,
   })
 end

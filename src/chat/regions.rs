@@ -7,6 +7,9 @@ use std::ops::Range;
 
 use super::{Block, BlockKind, Document, ParsedMessage, ResultBody};
 
+/// The number of blocks of a message that are looked at to see whether it has results.
+const LOOKED_AT: usize = 256;
+
 /// Lines that are highlighted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -24,15 +27,20 @@ impl Document {
         self.blocks_in(range).filter_map(|(message, block)| message.region(block)).collect()
     }
 
-    /// The first lines of the message and of the block that a line is in. What is drawn over them tells of the lines below.
+    /// The first lines of the message and of the block that a line is in, as far as what is drawn over them tells of the lines
+    /// below: a message says whether it has nothing but results, and a block how long it is. Over prose and code nothing is
+    /// drawn. With `all`, also those of which that may have been true before a change.
     #[must_use]
-    pub fn heads_of(&self, line: usize) -> Vec<usize> {
+    pub fn heads_of(&self, line: usize, all: bool) -> Vec<usize> {
         let message = self.message_at(line).and_then(|message| self.messages().get(message));
         let block = self
             .block_at(line)
             .zip(message)
-            .and_then(|((_, block), message)| Some(message.lines_of(message.blocks.get(block)?).start));
-        message.map(|message| message.start).into_iter().chain(block).collect()
+            .and_then(|((_, block), message)| Some((message, message.blocks.get(block)?)));
+        let block = block.filter(|(_, block)| all || !matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_)));
+        let message = message.filter(|message| all || message.begins_with_results());
+        let marker = message.map(|message| message.start);
+        marker.into_iter().chain(block.map(|(message, block)| message.lines_of(block).start)).collect()
     }
 
     /// Whether the lines in `range` begin or end in code.
@@ -44,6 +52,11 @@ impl Document {
 }
 
 impl ParsedMessage {
+    /// Whether there are results among its first blocks.
+    fn begins_with_results(&self) -> bool {
+        self.blocks.iter().take(LOOKED_AT).any(|block| matches!(block.kind, BlockKind::ToolResult(_)))
+    }
+
     fn region(&self, block: &Block) -> Option<Region> {
         let lines = self.lines_of(block);
         let fence = match &block.kind {

@@ -16,7 +16,8 @@ const OWN_STEP: u64 = u64::MAX;
 pub struct Redraw {
     /// The lines that were changed or have another meaning now: a fence that was opened makes code of what stands below it.
     pub lines: Range<usize>,
-    /// The first lines of the message and of the block above them or around them, which may say how long the block is.
+    /// The first lines of the message and of the block above them or around them, where they may look different
+    /// now: that of a block says how long it is.
     pub heads: Vec<usize>,
     /// Whether the change begins or ends in code. The lines around it may look different then in any distance, and in
     /// Markdown in the same paragraph.

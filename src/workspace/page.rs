@@ -63,7 +63,7 @@ pub(super) struct Page {
 pub(super) struct Changed {
     /// The lines that may look different now, apart from their surroundings in Markdown or code.
     pub(super) lines: Range<usize>,
-    /// The first lines of the message and of the block above them or around them.
+    /// The first lines of the message and of the block above them or around them, where they may look different now.
     pub(super) heads: Vec<usize>,
     /// Whether the change begins or ends in code.
     pub(super) code: bool,
@@ -229,7 +229,7 @@ impl Page {
                 files.undone(&document, &provenance, doubt, text);
                 changed.extend(update.lines);
                 changed.tools |= update.tools;
-                changed.heads = document.heads_of(changed.lines.start.saturating_sub(1));
+                changed.heads = document.heads_of(changed.lines.start.saturating_sub(1), changed.tools);
                 changed.code |= document.is_code(lines);
             }
         };

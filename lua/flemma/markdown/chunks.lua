@@ -51,6 +51,28 @@ local function is_closed(text)
   return true
 end
 
+--- Whether texts are closed: while the user types below them, they are looked at again for each key.
+---@type table<string, boolean>, integer
+local closed, closed_count = {}, 0
+--- The number of texts that are remembered.
+local TEXTS = 64
+
+--- The same for the lines of a piece.
+---@param piece string[]
+---@return boolean
+local function are_closed(piece)
+  local text = table.concat(piece, "\n")
+  local known = closed[text]
+  if known == nil then
+    if closed_count == TEXTS then
+      closed, closed_count = {}, 0
+    end
+    known = is_closed(text)
+    closed[text], closed_count = known, closed_count + 1
+  end
+  return known
+end
+
 --- Whether a line may be cut in the middle, so that the parts still have the same meaning.
 ---@param line string
 ---@return boolean
@@ -142,7 +164,7 @@ function M.prose(lines, row)
     if #piece > 0 and line:find("^%S") then
       if was_blank or (kind and kind == list and #piece >= ITEMS) then
         finish(here, 0)
-      elseif size >= LONG and line:find("^%a") and (size >= TOO_LONG or is_closed(table.concat(piece, "\n"))) then
+      elseif size >= LONG and line:find("^%a") and (size >= TOO_LONG or are_closed(piece)) then
         finish(here, 0)
       end
     end

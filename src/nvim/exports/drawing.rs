@@ -1,6 +1,6 @@
 //! What the Lua code asks in order to draw.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use jiff::SignedDuration;
 
@@ -8,7 +8,7 @@ use super::table::Exports;
 use crate::{
     chat::{LineKind, Speaker},
     nvim::convert,
-    workspace::{LookStyle, Signs},
+    workspace::{Chunk, LookStyle, Signs},
 };
 
 /// Adds the functions.
@@ -60,14 +60,18 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let looks = binding.workspace.looks(&conversation, first..last, style);
         convert::to_lua(lua, &looks).map(Some)
     })?;
-    // fold_text(buffer, first, last, width, signs) -> { text, group } for each piece of the line in place of the fold; nil if
-    // it is not one of ours
+    // fold_text(buffer, first, last, width, signs) -> text and group of each piece of the line in place of the fold, one after
+    // the other; nil if it is not one of ours
     type Fold = (i32, usize, usize, usize, String);
-    exports.add("fold_text", |lua, binding, (buffer, first, last, width, signs): Fold| {
+    exports.add("fold_text", |_, binding, (buffer, first, last, width, signs): Fold| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let style = LookStyle { width, wraps: false, signs: signs_of(&signs), offset: SignedDuration::ZERO };
         let line = binding.workspace.fold_text(&conversation, &(first..last), style);
-        line.map(|line| convert::to_lua(lua, &line)).transpose()
+        Ok(line.map(|line| {
+            line.into_iter()
+                .flat_map(|Chunk { text, group }| [text.into(), group.into()])
+                .collect::<Vec<Cow<'static, str>>>()
+        }))
     })?;
     // hidden(buffer, first, last) -> { first, last, lines = { { first, last } } } for each block with lines that a reader need
     // not see
@@ -90,9 +94,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // regions(buffer, first, last) -> { first, last, fence?, file? } for what is Markdown or code on the screen
     exports.add("regions", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let files: HashMap<usize, String> =
-            binding.workspace.shown_files(&conversation, first..last).into_iter().collect();
-        let items = conversation.regions(first..last).into_iter().map(|region| {
+        let regions = conversation.regions(first..last);
+        let has_code = regions.iter().any(|region| region.fence.is_some());
+        let shown = has_code.then(|| binding.workspace.shown_files(&conversation, first..last));
+        let files: HashMap<usize, String> = shown.into_iter().flatten().collect();
+        let items = regions.into_iter().map(|region| {
             let item = lua.create_table()?;
             item.set("first", region.lines.start)?;
             item.set("last", region.lines.end)?;

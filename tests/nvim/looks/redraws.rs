@@ -1,5 +1,7 @@
 //! After a change, only the lines that look different are drawn again. The screen is the same as if all of it were.
 
+use serde_json::json;
+
 use super::{TEXT, open, support::Nvim};
 
 /// A piece of a row, and its highlight groups.
@@ -68,6 +70,9 @@ impl Chance {
     }
 }
 
+/// Several edits between two redraws.
+const MACRO: &str = "for _, keys in ipairs(...) do vim.cmd.normal({ vim.keycode(keys), bang = true }) end";
+
 /// The rows and their groups, without the lines below the text, where messages are.
 fn drawn(nvim: &mut Nvim, how: &str) -> Vec<Vec<Run>> {
     // What was scheduled by the change has its turn first.
@@ -87,11 +92,9 @@ fn drawn(nvim: &mut Nvim, how: &str) -> Vec<Vec<Run>> {
     rows
 }
 
-#[test]
-fn a_change_draws_all_that_looks_different() {
-    // Without a call that waits: its preview comes when the file was looked at.
-    let text = TEXT.replace("flemma:tool status=pending", "");
-    let mut nvim = open(&text, "", 80);
+/// An editor with this conversation, whose languages are known.
+fn open_coloured(text: &str) -> Nvim {
+    let mut nvim = open(text, "", 80);
     nvim.attach_styled_ui(80, 60);
     nvim.wait_for("the languages", |nvim| {
         let known = "local of = require('flemma.markdown.grammars').of
@@ -99,15 +102,41 @@ fn a_change_draws_all_that_looks_different() {
         nvim.command("redraw!");
         nvim.lua(known, &[]) == true
     });
+    nvim
+}
+
+#[test]
+fn a_macro_draws_all_paragraphs_that_it_changes() {
+    let mut nvim = open_coloured("@You:\nsome **words\nthat are\nstrong** here\n\nmore\n\nand more\n\nand others\n");
+    let before = drawn(&mut nvim, "redraw!");
+    nvim.lua(MACRO, &[json!(["10GAx<Esc>", "4Gccweak here<Esc>"])]);
+    let changed = drawn(&mut nvim, "redraw");
+    assert_ne!(changed[2], before[2], "the line above the change was strong");
+    assert_eq!(changed, drawn(&mut nvim, "redraw!"));
+}
+
+#[test]
+fn a_change_draws_all_that_looks_different() {
+    // Without a call that waits: its preview comes when the file was looked at.
+    let text = TEXT.replace("flemma:tool status=pending", "");
+    let mut nvim = open_coloured(&text);
     for seed in 1..=6 {
         nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", &[text.as_str().into()]);
         let mut chance = Chance(0x9E37_79B9_7F4A_7C15 ^ seed);
         let mut log = Vec::new();
         for _ in 0..50 {
             let lines = nvim.lua("return vim.fn.line('$')", &[]).as_u64().unwrap();
-            let keys = chance.keys(usize::try_from(lines).unwrap());
-            nvim.input(&keys);
-            log.push(keys);
+            let lines = usize::try_from(lines).unwrap();
+            if chance.below(4) == 0 {
+                let edits: Vec<String> = (0..3).map(|_| chance.keys(lines)).collect();
+                nvim.input("<Esc>");
+                nvim.lua(MACRO, &[json!(edits)]);
+                log.extend(edits);
+            } else {
+                let keys = chance.keys(lines);
+                nvim.input(&keys);
+                log.push(keys);
+            }
             let (changed, whole) = (drawn(&mut nvim, "redraw"), drawn(&mut nvim, "redraw!"));
             let wrong = changed.iter().zip(&whole).position(|(one, other)| one != other);
             if let Some(row) = wrong {
@@ -116,4 +145,28 @@ fn a_change_draws_all_that_looks_different() {
             }
         }
     }
+}
+
+#[test]
+fn a_change_in_a_long_message_draws_its_paragraph() {
+    let mut nvim = open(&format!("@You:\n{}", "Some words.\n\n".repeat(100)), "", 80);
+    nvim.attach_styled_ui(80, 60);
+    // Its marker is on the screen as well.
+    nvim.input("gg42G");
+    nvim.lua(
+        "Lines = 0
+         vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace('counted'), {
+           on_win = function() return true end,
+           on_line = function() Lines = Lines + 1 end,
+         })
+         vim.cmd('redraw!')",
+        &[],
+    );
+    let all = nvim.lua("return Lines", &[]).as_u64().unwrap();
+    assert!(all > 40, "{all}");
+    // The whole screen is drawn once more when the file has been looked at.
+    nvim.wait_for("a few lines to be drawn for a change", |nvim| {
+        let drawn = nvim.lua("Lines = 0 vim.cmd('normal! 0~') vim.cmd.redraw() return Lines", &[]);
+        (1..=20).contains(&drawn.as_u64().unwrap())
+    });
 }
