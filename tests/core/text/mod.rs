@@ -1,3 +1,4 @@
 //! Plain text.
 
+mod hunk_rows;
 mod truncate;
