@@ -10,7 +10,7 @@ local api = vim.api
 --- The time between two looks, in milliseconds.
 local PERIOD = 1000
 
----@type table<integer, true> the conversations that are at work
+---@type table<integer, integer> the conversations that are at work, and since when, in milliseconds
 local busy = {}
 ---@type table<integer, integer> the float by the window in whose corner it is
 local notes = {}
@@ -140,7 +140,7 @@ local function look()
       local words = text and fit(text, api.nvim_win_get_width(win))
       if not words or api.nvim_win_get_height(win) < 3 then
         remove(win)
-      elseif notes[win] or not shows_activity(win, buf) then
+      elseif notes[win] or (vim.uv.now() - busy[buf] >= PERIOD and not shows_activity(win, buf)) then
         put(win, words)
       end
     end
@@ -164,7 +164,7 @@ function M.show(buf, is_busy)
   if busy[buf] or not options or not options.looks.activity then
     return
   end
-  busy[buf] = true
+  busy[buf] = vim.uv.now()
   timer = timer or assert(vim.uv.new_timer())
   if not timer:is_active() then
     timer:start(PERIOD, PERIOD, vim.schedule_wrap(look))
