@@ -150,10 +150,10 @@ function M.show(line)
   end
 end
 
---- Takes a line away that no longer holds, if it is the last one.
----@param text string the whole message
-function M.clear(text)
-  if latest and latest.text == text and latest.more == 0 then
+--- Takes the last line away if it no longer holds.
+---@param is_over fun(text: string): boolean whether the whole message no longer holds
+function M.clear(is_over)
+  if latest and latest.more == 0 and is_over(latest.text) then
     latest = nil
     close()
     if not names_itself(api.nvim_get_mode().mode) then

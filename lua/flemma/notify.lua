@@ -191,7 +191,21 @@ end
 ---@param message string
 function M.withdraw(message)
   if shows_in_command_line() then
-    require("flemma.lastline").clear("Flemma: " .. message)
+    require("flemma.lastline").clear(function(text)
+      return text == "Flemma: " .. message
+    end)
+  end
+end
+
+--- How messages end that refuse something while a reply or a tool is running.
+local WHILE_IT_RUNS = "; Ctrl-C stops it"
+
+--- Nothing is running any more: takes a message off the screen that says so. `:messages` keeps it.
+function M.withdraw_refusal()
+  if shows_in_command_line() then
+    require("flemma.lastline").clear(function(text)
+      return vim.endswith(text, WHILE_IT_RUNS)
+    end)
   end
 end
 

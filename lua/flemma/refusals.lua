@@ -133,6 +133,9 @@ function M.watch(buf, is_busy)
   local was_any = next(busy) ~= nil
   local said = busy[buf]
   busy[buf] = is_busy and (said or "") or nil
+  if not is_busy and said and not next(busy) then
+    require("flemma.notify").withdraw_refusal()
+  end
   if not is_busy and said and said ~= "" then
     require("flemma.notify").withdraw(said)
   end

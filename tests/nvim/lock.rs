@@ -6,6 +6,7 @@ use super::{
     anthropic::Stream,
     chat::{Chat, Setup, call, prose, said},
     http::{Gate, Reply},
+    queue::writing,
     support::Nvim,
 };
 
@@ -244,4 +245,15 @@ fn the_users_own_modifiable_is_restored() {
     chat.nvim.lua("vim.bo.modifiable = false", &[]);
     gate.open();
     chat.wait_until_idle();
+}
+
+#[test]
+fn a_refusal_goes_when_nothing_runs_any_more() {
+    let (mut chat, gate) = writing(&Setup::default());
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("Flemma: a reply or a tool is still running");
+    gate.open();
+    chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
+    chat.nvim.wait_for("no refusal", |nvim| !nvim.screen().iter().any(|row| row.contains("still running")));
+    assert!(said(&mut chat.nvim).contains("still running"));
 }
