@@ -397,13 +397,16 @@ function M.leave()
   local lock = require("flemma.lock")
   local saved = {}
   for buf in pairs(attached) do
+    -- What the user has typed and left without a write is theirs to lose. A locked buffer has nothing of the kind.
+    local is_kept = not vim.bo[buf].modified
     if lock.is_locked(buf) then
       local options = require("flemma.options").get()
-      local is_kept = options and options.editing.auto_write or lock.wrote_half(buf) or not vim.bo[buf].modified
-      saved[buf] = is_kept and api.nvim_buf_get_name(buf) ~= "" or nil
-      require("flemma.native").call("dispatch", buf, "cancel")
+      is_kept = is_kept or options and options.editing.auto_write or lock.wrote_half(buf)
     end
+    saved[buf] = is_kept and api.nvim_buf_get_name(buf) ~= "" or nil
   end
+  require("flemma.native").call("begin_to_leave")
+  require("flemma.review").settle()
   -- What was decided a moment ago comes into the buffers, and their files.
   require("flemma.native").call("wind_up")
   for buf in pairs(saved) do

@@ -79,6 +79,15 @@ impl Agent {
         }
     }
 
+    /// Calls that were approved do not start any more. Their blocks say that they are approved.
+    pub(super) fn keep_approved(&mut self, ids: &[CallId], view: &dyn View, effects: &mut Vec<Effect>) {
+        for call in addressable(view) {
+            if ids.contains(&call.id) && !call.aborted && !self.is_working_on(&call.id) {
+                self.approve(&call, effects);
+            }
+        }
+    }
+
     /// Binds the user's approval to the current name and input of the call.
     fn approve(&mut self, call: &OpenCall, effects: &mut Vec<Effect>) {
         if call.placeholder.is_none() {

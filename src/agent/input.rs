@@ -77,6 +77,8 @@ pub enum Input {
     },
     /// A running call wants to write something, which was recorded: it waits for the decision about that.
     Proposed(CallId),
+    /// The user has approved these calls, and the editor exits before they start. They stay approved.
+    KeepApproved(Vec<CallId>),
     /// A call that waited for that goes on, without what it wanted to write.
     GoOn(CallId),
     /// A call that waited has its result: the user's answer, the editor's, or an error because nobody answered.

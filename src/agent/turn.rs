@@ -72,6 +72,7 @@ impl Agent {
             Input::NotStarted { call, problem } => self.not_started(&call, &problem, view, &mut effects),
             Input::Outdated { call, problem } => self.outdated(&call, &problem, view, &mut effects),
             Input::Proposed(call) => self.propose(&call, view, &mut effects),
+            Input::KeepApproved(calls) => self.keep_approved(&calls, view, &mut effects),
             Input::GoOn(call) => self.go_on(&call, view, &mut effects),
             Input::Resolve { call, answer, by } => self.resolve(&call, answer, by, view, &mut effects),
             Input::Outbox => self.outbox_changed(view, &mut effects),

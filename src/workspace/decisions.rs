@@ -8,7 +8,7 @@ use super::{
 use crate::{
     agent::{Choice, Input, Level, UndoStep},
     chat::{AwaitKind, OpenCall, Severity},
-    journal::{CallKey, Event, Role},
+    journal::{CallKey, Decision, Event, Role},
     model::{CallId, ToolInput},
     tools::JsonFault,
 };
@@ -143,6 +143,24 @@ impl Workspace {
         let records = waits.map(|key| self.record(conversation, key, Event::Opened, Role::User)).collect();
         self.note(conversation, records);
         self.withdraw(conversation, started);
+    }
+
+    /// The editor exits before these calls start, of which some were recorded as started. They stay approved, for what they were
+    /// approved for, and Ctrl-] starts them when the file is open again.
+    pub(super) fn keep_approved(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
+        let mut records = Vec::new();
+        for key in started {
+            let (bound, role) = conversation.records().with_ledger(|ledger| {
+                (ledger.binding(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role))
+            });
+            let Some(role) = role else { continue };
+            let again = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
+            let events = [Event::Withdrawn].into_iter().chain(again);
+            records.extend(events.map(|event| self.record(conversation, key.clone(), event, role)));
+        }
+        self.note(conversation, records);
+        let calls = approved.into_iter().filter(|key| self.is_open(conversation, key)).map(|key| key.id).collect();
+        self.feed(conversation, [Input::KeepApproved(calls)]);
     }
 
     /// The starts of these calls are recorded: they may start once. What was edited meanwhile is another call.

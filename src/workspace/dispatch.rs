@@ -88,7 +88,8 @@ impl Workspace {
 
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
-        let was_deciding = conversation.records().cancel();
+        // Who exits takes no decision back.
+        let was_deciding = !self.is_leaving().get() && conversation.records().cancel();
         let waited_for_trust = conversation.gate().cancel();
         let waited_for_holder = conversation.holding().take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Conversation, Workspace, effects::Effects};
+use super::{Command, Conversation, Workspace, effects::Effects};
 use crate::{
     agent::{Input, Level},
     tools::overflow,
@@ -52,15 +52,22 @@ impl Workspace {
         }
     }
 
-    /// The editor is about to exit, and the files are written after this. Decisions, answers and expirations that are on their
-    /// way to the journal are waited for, but not for ever, and written into the documents. What may run now does not start,
-    /// and no request is sent.
-    pub fn wind_up(&self) {
+    /// The editor is about to exit. What runs is stopped, no call starts any more, and no request is sent. What the user has decided
+    /// still counts: a call that is approved from now on stays approved.
+    pub fn begin_to_leave(&self) {
         self.is_leaving().set(true);
         for conversation in self.conversations().all() {
-            conversation.records().cancel();
+            if conversation.is_busy() {
+                self.dispatch(conversation.buffer(), Command::Cancel);
+            }
             conversation.tasks().stop_all();
         }
+    }
+
+    /// The files are written after this, and then the editor exits. Decisions, answers and expirations that are on their way to the
+    /// journal are waited for, but not for ever, and written into the documents.
+    pub fn wind_up(&self) {
+        self.begin_to_leave();
         self.settle_journal();
         while self.go_on_after_commit() {}
         for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {

@@ -378,7 +378,7 @@ impl Workspace {
     /// Whether a call that is approved now starts in the same step.
     fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        is_server && self.can_run_tools() && conversation.records().is_read()
+        is_server && !self.is_leaving().get() && self.can_run_tools() && conversation.records().is_read()
     }
 
     fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
@@ -457,6 +457,11 @@ impl Workspace {
             let approved = prepared.iter().map(Prepared::key).collect();
             self.take_back(conversation, approved, started(&prepared));
             return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        if self.is_leaving().get() && prepared.iter().any(Prepared::is_approval) {
+            let approved = prepared.iter().map(Prepared::key).collect();
+            self.keep_approved(conversation, approved, started(&prepared));
+            return Ok(());
         }
         // What was started meanwhile goes on. To stop it here would leave it without a result.
         prepared.retain(|prepared| !conversation.session().is_working_on(&prepared.call.id));

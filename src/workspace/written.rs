@@ -66,9 +66,12 @@ impl Workspace {
             let is_cancelled = conversation.records().cancellations() != cancellations;
             // A key runs the call that the user saw. If they have edited it since, it waits.
             let is_same = only.is_none() || approved.iter().all(|key| workspace.is_open(conversation, key));
-            let goes_on = is_same && !is_cancelled;
+            let (stays, is_leaving) = (is_same && !is_cancelled, workspace.is_leaving().get());
+            let goes_on = stays && !is_leaving;
             if goes_on {
                 workspace.let_start(conversation, starts);
+            } else if stays {
+                workspace.keep_approved(conversation, approved, starts);
             } else {
                 workspace.take_back(conversation, approved, starts);
             }

@@ -37,6 +37,9 @@ local api = vim.api
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
 ---@field is_over? boolean whether the call has ended
 
+--- How long an exit waits for a decision that is on its way, in milliseconds.
+local EXIT = 3000
+
 --- After how long the user is told that the files are still being compared, in milliseconds.
 local LATE = 300
 
@@ -319,6 +322,18 @@ function M.accept(review, contents, failed)
     end
     M.check(review.chat)
   end)
+end
+
+--- Neovim is about to exit. Waits until what the user has accepted a moment ago is decided, but not for ever.
+function M.settle()
+  vim.wait(EXIT, function()
+    for _, review in pairs(reviews) do
+      if review.is_deciding then
+        return false
+      end
+    end
+    return true
+  end, 5)
 end
 
 --- Asks for a reason, and rejects the call.

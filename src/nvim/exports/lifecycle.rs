@@ -89,7 +89,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.drain();
         Ok(())
     })?;
-    // wind_up(): Neovim is about to exit, and writes the files afterwards
+    // begin_to_leave(): Neovim is about to exit: nothing starts any more
+    exports.add("begin_to_leave", |_, binding, ()| {
+        binding.workspace.begin_to_leave();
+        Ok(())
+    })?;
+    // wind_up(): the files are written after this, and then Neovim exits
     exports.add("wind_up", |_, binding, ()| {
         binding.workspace.wind_up();
         Ok(())

@@ -88,7 +88,8 @@ impl StoredWrite {
             let is_there = changes.as_ref().is_none_or(|changes| file.path == changes[at].path.to_string_lossy());
             is_there && file.new.as_ref() == Some(&self.proposed.files[at].content)
         };
-        !bound.is_empty() && !(bound.len() == self.proposed.files.len() && bound.iter().enumerate().all(is_same))
+        let is_all_same = bound.len() == self.proposed.files.len() && bound.iter().enumerate().all(is_same);
+        !bound.is_empty() && !is_all_same
     }
 
     /// The run that wrote pages knows what it wrote. What the user has made of that, it does not know.

@@ -5,6 +5,7 @@ mod events;
 mod files;
 mod inline;
 mod late;
+mod leaving;
 mod marks;
 mod merge;
 mod previews;

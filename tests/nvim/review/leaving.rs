@@ -1,0 +1,75 @@
+//! What the user has decided at the moment in which they leave Neovim.
+
+use std::fs;
+
+use super::{
+    super::chat::{Chat, prose},
+    ASK, edit, lines, open, waiting,
+};
+
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+
+/// The call of a conversation waits, and this is what the file has.
+fn one_edit(options: &str) -> Chat {
+    waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), options)
+}
+
+/// Waits for the end of the editor, opens the file in another one, and presses Ctrl-]. Gives what the changed file has then.
+#[track_caller]
+fn carried_on(chat: &mut Chat, how: &str) -> String {
+    let (file, changed) = (chat.nvim.work().join("notes.chat"), chat.nvim.work().join("a.txt"));
+    chat.nvim.wait_for_exit();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("status=approved"), "{how}: {text}");
+    assert_eq!(fs::read_to_string(&changed).unwrap(), lines(), "{how}: nothing is written at the exit");
+    let mut next = Chat::another(chat, &file, (ASK, ""), [prose(&["fine"])]);
+    next.wait_until_idle();
+    assert!(next.nvim.text().contains("status=approved"), "{how}: nothing starts by itself: {}", next.nvim.text());
+    next.nvim.input("<C-]>");
+    next.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    fs::read_to_string(changed).unwrap()
+}
+
+#[test]
+fn what_is_accepted_at_the_exit_is_kept() {
+    let proposed = lines().replace("line 5", "LINE 5");
+    let edited = format!("mine\n{proposed}");
+    for keys in ["Omine<Esc>:wqa<CR>", "Omine<Esc>:w | qa<CR>", "Omine<Esc>gA:qa<CR>", ":w<CR>:qa<CR>", "gA:qa<CR>"] {
+        let mut chat = one_edit("");
+        open(&mut chat);
+        chat.nvim.input(&format!("gg{keys}"));
+        let expected = if keys.starts_with('O') { &edited } else { &proposed };
+        assert_eq!(carried_on(&mut chat, keys), *expected, "{keys}");
+    }
+}
+
+#[test]
+fn what_is_approved_without_a_view_is_kept_at_the_exit() {
+    for keys in [":Flemma tool:approve<CR>:qa<CR>", "<M-CR>:qa<CR>"] {
+        let mut chat = one_edit("");
+        chat.nvim.input(keys);
+        assert_eq!(carried_on(&mut chat, keys), lines().replace("line 5", "LINE 5"), "{keys}");
+    }
+}
+
+#[test]
+fn what_is_approved_in_the_file_is_kept_at_the_exit() {
+    let mut chat = one_edit(INLINE);
+    chat.nvim.input("gK");
+    let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
+    chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
+    chat.nvim.input("gA:qa<CR>");
+    assert_eq!(carried_on(&mut chat, "gA"), lines().replace("line 5", "LINE 5"));
+}
+
+#[test]
+fn what_is_left_undecided_at_the_exit_still_waits() {
+    for keys in [":qa<CR>", "Omine<Esc>:qa!<CR>"] {
+        let mut chat = one_edit("");
+        open(&mut chat);
+        chat.nvim.input(keys);
+        let file = chat.nvim.work().join("notes.chat");
+        chat.nvim.wait_for_exit();
+        assert!(fs::read_to_string(file).unwrap().contains("status=pending"), "{keys}");
+    }
+}
