@@ -150,9 +150,9 @@ impl Workspace {
     pub(super) fn keep_approved(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
         let mut records = Vec::new();
         for key in started {
-            let (bound, role) = conversation.records().with_ledger(|ledger| {
-                (ledger.binding(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role))
-            });
+            let (bound, role) = conversation
+                .records()
+                .with_ledger(|ledger| (ledger.binding(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
             let Some(role) = role else { continue };
             let again = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
             let events = [Event::Withdrawn].into_iter().chain(again);
