@@ -33,6 +33,7 @@ mod readable;
 mod replace;
 mod report;
 mod stored_write;
+mod temporary;
 mod walk;
 mod write;
 mod written;

@@ -8,9 +8,9 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fmt,
-    fs::{self, File, Permissions},
+    fs::{self, Permissions},
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -24,13 +24,13 @@ use super::{
     files,
     folder::{Found, OpenFolder},
     guard::{self, Guard},
+    temporary::Temporary,
 };
 use crate::{
     changes::{ChangeId, FileState},
     model::{Digest, ModelError},
     tools::{
         Access, Bounds, Content, Context, Earlier, FileChange, Protected, Recorder, Upcoming,
-        own_files::REPLACEMENT,
         paths::real,
         written_files::{note_moved, note_written},
     },
@@ -390,43 +390,6 @@ fn remove_empty<'a>(mut folders: impl Iterator<Item = &'a PathBuf>) {
     });
 }
 
-/// A new file beside the one that it will replace. It is deleted unless it does.
-struct Temporary<'a> {
-    folder: &'a OpenFolder,
-    name: OsString,
-    file: File,
-    is_persisted: bool,
-}
-
-impl<'a> Temporary<'a> {
-    /// Creates it with these permissions, before the umask.
-    fn new(folder: &'a OpenFolder, mode: u32) -> io::Result<Self> {
-        // It chooses the name, and another one if there is such a file.
-        let create = |path: &Path| folder.create_file(path.file_name().unwrap_or_default(), mode);
-        let made = tempfile::Builder::new().prefix(REPLACEMENT).make_in("", create)?;
-        let (file, path) = made.into_parts();
-        let name = path.file_name().unwrap_or_default().to_owned();
-        // Its own way to delete the file would look in another folder.
-        let temporary = Self { folder, name, file, is_persisted: false };
-        path.keep()?;
-        Ok(temporary)
-    }
-
-    /// Gives it the name of the file that it replaces.
-    fn persist(mut self, name: &OsStr) -> io::Result<()> {
-        self.folder.rename(&self.name, name)?;
-        self.is_persisted = true;
-        Ok(())
-    }
-}
-
-impl Drop for Temporary<'_> {
-    fn drop(&mut self) {
-        if !self.is_persisted {
-            let _ = self.folder.remove(&self.name);
-        }
-    }
-}
 
 /// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the
 /// target exists.

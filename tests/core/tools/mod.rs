@@ -9,6 +9,7 @@ mod definition;
 mod files;
 mod form;
 mod inputs;
+mod leftovers;
 mod notes;
 mod permitted;
 mod permitted_properties;
