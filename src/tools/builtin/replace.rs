@@ -390,7 +390,6 @@ fn remove_empty<'a>(mut folders: impl Iterator<Item = &'a PathBuf>) {
     });
 }
 
-
 /// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the
 /// target exists.
 fn follow(path: &Path) -> io::Result<PathBuf> {

@@ -28,8 +28,10 @@ fn the_next_write_deletes_what_a_killed_one_has_left() {
     let locked = File::open(workshop.path(".flemma-new-locked")).unwrap();
     locked.lock().unwrap();
     assert!(workshop.ok("write", json!({ "label": null, "path": "a.md", "content": "new\n" })).contains("a.md"));
-    let mut left: Vec<_> =
-        fs::read_dir(&workshop.context.cwd).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut left: Vec<_> = fs::read_dir(&workshop.context.cwd)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.retain(|name| name.starts_with(".flemma-new-"));
     left.sort();
     let kept = [".flemma-new-", ".flemma-new-a.md", ".flemma-new-folder", ".flemma-new-link11", ".flemma-new-locked"];
