@@ -19,9 +19,19 @@ fn states(nvim: &mut Nvim) -> Vec<(String, String, String)> {
         rows.iter().filter(|row| row.iter().map(|(text, _)| text.as_str()).collect::<String>().starts_with(" > "));
     let cards = cards.map(|row| {
         let words: String = row.iter().map(|(text, _)| text.as_str()).collect();
-        let (state, groups) = row.iter().rfind(|(text, _)| !text.trim().is_empty()).cloned().unwrap_or_default();
         let tool = words.split_whitespace().nth(1).unwrap_or_default().to_owned();
-        (tool, state.trim().to_owned(), groups.last().cloned().unwrap_or_default())
+        let Some((_, groups)) = row.iter().rfind(|(text, _)| !text.trim().is_empty()) else { return Default::default() };
+        // The group on top. The text below the card may have others, which divide the word.
+        let group = groups.last();
+        let pieces: Vec<&str> = row
+            .iter()
+            .rev()
+            .skip_while(|(text, _)| text.trim().is_empty())
+            .take_while(|(_, groups)| groups.last() == group)
+            .map(|(text, _)| text.as_str())
+            .collect();
+        let state: String = pieces.into_iter().rev().collect();
+        (tool, state.trim().to_owned(), group.cloned().unwrap_or_default())
     });
     cards.collect()
 }
