@@ -107,7 +107,7 @@ impl User {
                 let key = if choice < 5 { "i" } else { "o" };
                 self.press(&format!("{key} {text}"));
                 let written = self.look();
-                assert!(self.texts_in(&written["draft"]).contains(&text), "{:?}", self.log);
+                assert!(self.texts_in(&written["draft"]).contains(&text), "{text} is not in {written:#} after {:?}", self.log);
                 match self.choose(4) {
                     0 => {
                         self.meant.extend(self.texts_in(&written["draft"]));
@@ -135,10 +135,12 @@ impl User {
             9 | 10 => {
                 let count = self.chat.server.requests().len();
                 self.gates[count - 1].open();
-                // Until the turn has ended, or the next one has begun.
-                self.chat.nvim.wait_for("the next pause", |nvim| {
+                // Until the turn has ended, or the next one has begun. The one that ends also has these words last.
+                let (nvim, server) = (&mut self.chat.nvim, &self.chat.server);
+                nvim.wait_for("the next pause", |nvim| {
                     let text = nvim.lua(LOOK, &[]);
-                    text["is_locked"] == false || text["chat"].as_str().unwrap().ends_with("first words")
+                    let is_next = server.requests().len() > count;
+                    text["is_locked"] == false || is_next && text["chat"].as_str().unwrap().ends_with("first words")
                 });
             }
             11 if !is_locked => {
