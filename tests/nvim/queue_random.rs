@@ -107,7 +107,11 @@ impl User {
                 let key = if choice < 5 { "i" } else { "o" };
                 self.press(&format!("{key} {text}"));
                 let written = self.look();
-                assert!(self.texts_in(&written["draft"]).contains(&text), "{text} is not in {written:#} after {:?}", self.log);
+                assert!(
+                    self.texts_in(&written["draft"]).contains(&text),
+                    "{text} is not in {written:#} after {:?}",
+                    self.log
+                );
                 match self.choose(4) {
                     0 => {
                         self.meant.extend(self.texts_in(&written["draft"]));

@@ -20,7 +20,9 @@ fn states(nvim: &mut Nvim) -> Vec<(String, String, String)> {
     let cards = cards.map(|row| {
         let words: String = row.iter().map(|(text, _)| text.as_str()).collect();
         let tool = words.split_whitespace().nth(1).unwrap_or_default().to_owned();
-        let Some((_, groups)) = row.iter().rfind(|(text, _)| !text.trim().is_empty()) else { return Default::default() };
+        let Some((_, groups)) = row.iter().rfind(|(text, _)| !text.trim().is_empty()) else {
+            return Default::default();
+        };
         // The group on top. The text below the card may have others, which divide the word.
         let group = groups.last();
         let pieces: Vec<&str> = row
