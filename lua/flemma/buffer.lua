@@ -329,6 +329,10 @@ function M.attach(buf)
     buffer = buf,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
+      if vim.v.exiting ~= vim.NIL then
+        -- Neovim says that of all buffers before it says that it exits.
+        return M.leave()
+      end
       if attached[buf] == state and lock.wrote_half(buf) then
         native.call("dispatch", buf, "cancel")
         require("flemma.saving").write_last(buf)

@@ -131,6 +131,12 @@ impl Ledger {
         self.calls.get(key)?.bound.as_ref()
     }
 
+    /// What the latest approval was for, also if it does not count any more.
+    #[must_use]
+    pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
+        self.calls.get(key)?.bound.as_ref()
+    }
+
     /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
     #[must_use]
     pub fn is_approved_again(&self, key: &CallKey) -> bool {

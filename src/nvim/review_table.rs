@@ -15,6 +15,7 @@ pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
     table.set("call_id", reviewed.call.0.as_str())?;
     table.set("tool", reviewed.tool.as_str())?;
     table.set("revision", reviewed.revision.as_str())?;
+    table.set("change", reviewed.change)?;
     let files = reviewed.files.iter().map(|reviewed| file(lua, reviewed)).collect::<mlua::Result<Vec<_>>>()?;
     table.set("files", files)?;
     Ok(table)

@@ -88,8 +88,13 @@ impl Workspace {
 
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
-        // Who exits takes no decision back.
-        let was_deciding = !self.is_leaving().get() && conversation.records().cancel();
+        let was_deciding = conversation.records().cancel();
+        self.stop(conversation, was_deciding);
+    }
+
+    /// Stops everything apart from decisions that are on their way to the disk. `was_deciding` says whether there were some that do not
+    /// count any more.
+    pub(super) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
         let waited_for_trust = conversation.gate().cancel();
         let waited_for_holder = conversation.holding().take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {

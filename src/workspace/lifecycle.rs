@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Command, Conversation, Workspace, effects::Effects};
+use super::{Conversation, Workspace, effects::Effects};
 use crate::{
     agent::{Input, Level},
     tools::overflow,
@@ -55,13 +55,14 @@ impl Workspace {
     /// The editor is about to exit. What runs is stopped, no call starts any more, and no request is sent. What the user has decided
     /// still counts: a call that is approved from now on stays approved.
     pub fn begin_to_leave(&self) {
-        self.is_leaving().set(true);
         for conversation in self.conversations().all() {
             if conversation.is_busy() {
-                self.dispatch(conversation.buffer(), Command::Cancel);
+                // Who exits takes no decision back.
+                self.stop(&conversation, false);
             }
             conversation.tasks().stop_all();
         }
+        self.is_leaving().set(true);
     }
 
     /// The files are written after this, and then the editor exits. Decisions, answers and expirations that are on their way to the

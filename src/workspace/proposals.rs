@@ -55,6 +55,8 @@ struct Entry {
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
     earlier_survey: u64,
+    /// Which of the changes it is that the call wants to make, one after the other.
+    change: u64,
 }
 
 /// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
@@ -105,9 +107,16 @@ impl Proposals {
 
     /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
     pub(super) fn begin_anew(&self, key: &CallKey) {
-        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, ..Entry::default() };
-        self.entries.borrow_mut().insert(key.clone(), entry);
+        let mut entries = self.entries.borrow_mut();
+        let change = entries.get(key).map_or(0, |entry| entry.change + 1);
+        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, change, ..Entry::default() };
+        entries.insert(key.clone(), entry);
         self.first.borrow_mut().remove(key);
+    }
+
+    /// Which of the changes it is that the call wants to make, one after the other.
+    pub(super) fn change(&self, key: &CallKey) -> u64 {
+        self.entries.borrow().get(key).map_or(0, |entry| entry.change)
     }
 
     /// What is known of a call.

@@ -188,10 +188,16 @@ impl Workspace {
             self.host().proposals_changed(conversation.buffer());
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
+        // It may have been carried out before the interruption, and asks about that.
+        let is_interrupted = || {
+            let mut calls = open.iter().zip(&keys).filter(|(_, other)| *other == key);
+            calls.any(|(call, _)| self.is_interrupted(conversation, call))
+        };
         if let Err(problem) = found
             && is_final
             && (news.is_first || (is_stale && conversation.tasks().is_suspended(key)) || lost.is_some())
             && !self.host().is_typing(conversation.buffer())
+            && !is_interrupted()
         {
             // There is nothing to decide about.
             let words = match lost {

@@ -284,7 +284,7 @@ impl Workspace {
                 let bound = match resolution {
                     Resolution::ApproveAs(binding) => Some(binding),
                     // Whoever else approves has seen nothing.
-                    _ if role == Role::User => conversation.proposals().shown(&key),
+                    _ if role == Role::User => self.bound_for_user(conversation, &call, &key),
                     _ => None,
                 };
                 let events = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
@@ -343,6 +343,19 @@ impl Workspace {
         let cancellations = conversation.records().cancellations();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
         Ok(Prepared { call, records, input, starts, cancellations, is_awaited })
+    }
+
+    /// What an approval of the user is for: what they were shown. If a call was interrupted and there is nothing to be shown any more, it
+    /// may have made the change that they approved before.
+    fn bound_for_user(&self, conversation: &Conversation, call: &OpenCall, key: &CallKey) -> Option<Binding> {
+        let is_shown = matches!(conversation.proposals().found(key), Some(Ok(_)));
+        if !is_shown && self.is_interrupted(conversation, call) {
+            let before = conversation.records().with_ledger(|ledger| ledger.last_binding(key).cloned());
+            if before.is_some() {
+                return before;
+            }
+        }
+        conversation.proposals().shown(key)
     }
 
     /// Why there is no open call of this name.

@@ -16,6 +16,8 @@ pub struct Reviewed {
     pub tool: String,
     /// The revision, for [`Workspace::accept`](super::Workspace::accept).
     pub revision: String,
+    /// Which of the changes it is that the call makes one after the other, if its tool asks for each.
+    pub change: u64,
     /// The files.
     pub files: Vec<ReviewedFile>,
 }

@@ -44,12 +44,14 @@ impl Workspace {
             key.clone(),
             Box::new(move |workspace, ready| {
                 let (conversation, key) = of;
+                let mut change = 0;
                 if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
                     conversation.proposals().show(&key);
+                    change = conversation.proposals().change(&key);
                 }
                 let compared = match ready {
                     Err(problem) => return then(workspace, Err(problem)),
-                    Ok(ready) => move || reviewed(&key, &ready).compared(),
+                    Ok(ready) => move || reviewed(&key, &ready, change).compared(),
                 };
                 // There are threads: one of them has found out the proposal.
                 let _ = workspace
@@ -171,7 +173,7 @@ impl Workspace {
     }
 }
 
-fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
+fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
     let files = ready.proposal.files.iter().zip(ready.file_follows()).map(|(file, after)| {
         let contents = [&file.old, &file.new];
         let has_zero =
@@ -201,6 +203,7 @@ fn reviewed(key: &CallKey, ready: &Ready) -> Reviewed {
         call: key.id.clone(),
         tool: key.tool.clone(),
         revision: ready.revision().to_string(),
+        change,
         files: files.collect(),
     }
 }

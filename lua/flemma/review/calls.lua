@@ -23,6 +23,7 @@ end
 ---@field call_id string
 ---@field tool string
 ---@field revision string what an approval is for
+---@field change integer which of the changes it is that the call makes one after the other
 ---@field files flemma.ReviewedFile[]
 
 --- Finds out what a call that waits would write.

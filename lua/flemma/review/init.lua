@@ -28,6 +28,7 @@ local api = vim.api
 ---@field call string
 ---@field tool string
 ---@field revision string
+---@field change integer which of the changes it is that the call makes one after the other
 ---@field files flemma.ReviewedFile[]
 ---@field marks table<string, boolean> by path: whether the user takes the file; nil if that is not decided
 ---@field drafts table<string, flemma.Draft> by path: what the user has edited and not accepted
@@ -144,6 +145,7 @@ local function begin(chat, call, proposal)
     call = call,
     tool = proposal.tool,
     revision = proposal.revision,
+    change = proposal.change,
     files = proposal.files,
     marks = {},
     -- What was edited in a review that was closed, or whose approval came too late.
@@ -303,7 +305,7 @@ function M.accept(review, contents, failed)
   end
   review.is_deciding = true
   calls.get(review.chat, review.call, function(proposal, problem)
-    if proposal and proposal.revision == review.revision then
+    if proposal and proposal.revision == review.revision and proposal.change == review.change then
       return approve(review, contents, failed)
     end
     review.is_deciding = nil
@@ -377,7 +379,11 @@ local function resume(review)
       return
     end
     view.note = nil
-    if not proposal then
+    if proposal and proposal.change ~= review.change then
+      -- The change was made. What the call wants next was not asked for here.
+      finish(review)
+      view:close()
+    elseif not proposal then
       view:warn(problem)
     elseif proposal.revision == review.revision then
       view:reopen()
@@ -436,6 +442,9 @@ function M.changed(chat)
           return
         elseif not proposal then
           view:warn(problem)
+        elseif proposal.change ~= review.change then
+          finish(review)
+          view:conclude("the call waits with another change now")
         elseif proposal.revision ~= review.revision then
           review.revision = proposal.revision
           view:update(proposal.files)

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use flemma::workspace::{Preview, Taken};
+use flemma::{
+    runtime::Journal,
+    workspace::{Preview, Taken},
+};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};
@@ -318,6 +321,32 @@ fn an_edit_that_cannot_be_made_is_answered_at_once() {
     let chat = asked(&[("a.txt", "one\n")], [("edit", edit("a.txt", "two", "2"))]);
     chat.wait_for("@Assistant:\nfine");
     assert!(chat.results(1)[0].contains("`old_text` was not found in a.txt"), "{:?}", chat.results(1));
+}
+
+/// It was carried out, so it cannot be proposed any more. That does not mean that it failed.
+#[test]
+fn an_edit_that_was_killed_after_its_write_asks() {
+    let input = json!({ "label": null, "path": "a.txt", "old_text": "one", "new_text": "ONE" });
+    let chat = asked(&[("a.txt", "one\n")], [("edit", input)]);
+    chat.wait_for_diff(0, "+ONE");
+    let pending = chat.text() + "\n";
+    let journal = Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
+    approve(&chat, "call_0");
+    // Nothing is drained: the start is recorded, and the file is written, but not the result.
+    while !fs::read_to_string(&journal).unwrap().contains("\"started\"") {
+        std::thread::yield_now();
+    }
+    chat.put("a.txt", "ONE\n");
+    let chat = chat.kill(&pending.replace("status=pending", "status=running"), Value::Null, [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.wait_for("Run it again?");
+    chat.drain_until("rest", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    assert!(chat.text().contains("Run it again?"), "{}", chat.text());
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.results(0), ["The files have the content that the user approved for them."]);
+    assert_eq!(chat.content("a.txt"), "ONE\n");
 }
 
 #[test]

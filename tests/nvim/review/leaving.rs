@@ -2,8 +2,13 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::{
-    super::chat::{Chat, prose},
+    super::{
+        anthropic::Stream,
+        chat::{Chat, Setup, prose, reply},
+    },
     ASK, edit, lines, open, waiting,
 };
 
@@ -49,6 +54,35 @@ fn what_is_approved_without_a_view_is_kept_at_the_exit() {
         let mut chat = one_edit("");
         chat.nvim.input(keys);
         assert_eq!(carried_on(&mut chat, keys), lines().replace("line 5", "LINE 5"), "{keys}");
+    }
+}
+
+/// A command runs meanwhile, and is cancelled by the exit.
+#[test]
+fn what_is_approved_while_a_tool_runs_is_kept_at_the_exit() {
+    let stream = Stream::new()
+        .tool_use("toolu_1", "edit", &[&edit("a.txt", "line 5", "LINE 5").to_string()])
+        .tool_use("toolu_2", "bash", &[&json!({ "label": null, "command": "sleep 600" }).to_string()])
+        .end("tool_use");
+    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    for keys in [":Flemma tool:approve<CR>:qa!<CR>", "<M-CR>:qa!<CR>", "gK", "gKgA:qa!<CR>"] {
+        let setup = Setup { files: &[("a.txt", &lines())], options, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [reply(&stream)]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("both", |nvim| {
+            let text = nvim.text();
+            text.contains("status=pending") && text.contains("status=running")
+        });
+        chat.nvim.wait_for("the proposal", |nvim| nvim.row_with("+LINE 5").is_some());
+        chat.nvim.lua("vim.fn.search('toolu_1')", &[]);
+        if let Some(rest) = keys.strip_prefix("gK") {
+            open(&mut chat);
+            chat.nvim.input(if rest.is_empty() { "ggOmine<Esc>:wqa<CR>" } else { rest });
+        } else {
+            chat.nvim.input(keys);
+        }
+        let prefix = if keys == "gK" { "mine\n" } else { "" };
+        assert_eq!(carried_on(&mut chat, keys), prefix.to_owned() + &lines().replace("line 5", "LINE 5"), "{keys}");
     }
 }
 

@@ -60,12 +60,16 @@ const DRIVER: &str = "
       vim.api.nvim_create_autocmd('User', { pattern = event, callback = function() at(event) end })
     end
     local function decide(buf, call)
-      local is_approved = vim.g.decisions:sub(1, 1) == 'a'
+      local is_approved = vim.g.decisions:sub(1, 1):lower() == 'a'
       if call.question and call.question:find('Run it again') then
         note('wishes', 'leave')
         return require('flemma.tools').resolve(buf, call.id, { approved = false, message = 'nobody knows' })
       end
       note('wishes', is_approved and 'approve ' .. (last('steps') or '') or 'reject')
+      if vim.g.decisions == 'A' then
+        -- They look at the change, also if it had to be made again.
+        return vim.cmd('silent! %Flemma tool:approve')
+      end
       local ok, problem = require('flemma.tools').resolve(buf, call.id, { approved = is_approved })
       if ok then
         vim.g.decisions = vim.g.decisions:sub(2)
@@ -130,7 +134,7 @@ enum End {
 /// What happens after another.
 #[derive(Clone, Debug)]
 enum Scene {
-    /// An editor, in which the user takes these decisions: `a` approves, `r` rejects.
+    /// An editor, in which a script takes these decisions: `a` approves, `r` rejects. `A` is a user who approves what they see.
     Editor(&'static str, End),
     /// A decision by the command line.
     Cli(&'static str),
@@ -158,7 +162,7 @@ fn story(rng: &mut Rng) -> Vec<Scene> {
             scenes.push(Scene::Changed);
         }
     }
-    scenes.push(Scene::Editor(rng.choice(["aaaaaaaa", "aaaaaaaa", "rrrrrrrr"]).unwrap(), End::Itself));
+    scenes.push(Scene::Editor(rng.choice(["A", "A", "rrrrrrrr"]).unwrap(), End::Itself));
     scenes
 }
 

@@ -88,6 +88,24 @@ fn two_writes_of_one_handler_wait_one_after_the_other() {
     );
 }
 
+/// What the handler wants next was not asked for in the review of its first change.
+#[test]
+fn a_review_ends_with_its_change() {
+    let mut chat = waiting();
+    let tabs = "return #vim.api.nvim_list_tabpages()";
+    chat.nvim.input("gK");
+    chat.nvim.wait_for("the review", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for("the second change", |nvim| nvim.file("steps") == "first second ");
+    chat.nvim.wait_for("the end of the review", |nvim| nvim.lua(tabs, &[]) == 1);
+    wait_for_question(&mut chat);
+    chat.nvim.wait_for("the proposal", |nvim| nvim.row_with("+two").is_some());
+    assert_eq!(chat.nvim.lua(tabs, &[]), 1);
+    assert_eq!(chat.nvim.file("vault/Index.md"), "one\n");
+    approve(&mut chat);
+    assert_eq!(answered(&mut chat), [("both are written".to_owned(), false)]);
+}
+
 #[test]
 fn an_editor_that_was_killed_writes_what_was_stored() {
     let (first, mut chat) = killed(waiting());
