@@ -127,15 +127,16 @@ end
 
 --- Brings the notes of the current tab page up to date.
 local function look()
+  local is_told = has_status_lines()
   for win in pairs(notes) do
-    if not api.nvim_win_is_valid(win) or not busy[api.nvim_win_get_buf(win)] then
+    if is_told or not api.nvim_win_is_valid(win) or not busy[api.nvim_win_get_buf(win)] then
       remove(win)
     end
   end
-  local is_told = has_status_lines()
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    local buf = api.nvim_win_get_buf(win)
-    if busy[buf] and require("flemma.buffer").is_attached(buf) and not is_told then
+  for _, win in ipairs(is_told and {} or api.nvim_tabpage_list_wins(0)) do
+    -- The list has the notes too, and one of them may just have been closed.
+    local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+    if buf and busy[buf] and require("flemma.buffer").is_attached(buf) then
       local text = require("flemma.native").call("doing", buf)
       local words = text and fit(text, api.nvim_win_get_width(win))
       if not words or api.nvim_win_get_height(win) < 3 then

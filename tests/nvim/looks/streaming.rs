@@ -152,3 +152,39 @@ fn every_window_says_that_a_conversation_works() {
     chat.nvim.wait_for("no note", |nvim| nvim.lua(windows, &[]).as_array().unwrap().is_empty());
     assert!(!chat.nvim.screen().iter().any(|row| row.contains("writing")));
 }
+
+#[test]
+fn the_note_about_work_goes_where_there_is_no_room_for_it() {
+    let gate = Gate::new();
+    let words: String = (0..600).map(|number| format!("w{number} ")).collect();
+    let stream = Stream::new().text(&[&words]).end("end_turn");
+    let (before, after) = stream.events().split_at(3);
+    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);
+    let reply = after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let mut chat = Chat::start(&Setup { options: "notify = { usage = false }", ..Setup::default() }, [reply]);
+    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("w599"));
+    chat.nvim.input("gg");
+    let notes = |nvim: &mut Nvim| {
+        let floats = "return #vim.tbl_filter(function(win)
+            return vim.api.nvim_win_get_config(win).relative ~= '' end, vim.api.nvim_list_wins())";
+        nvim.lua(floats, &[]).as_u64().unwrap()
+    };
+    for (split, shrink, back) in [
+        ("vsplit", "vertical resize 15", "wincmd ="),
+        ("split", "resize 1", "wincmd ="),
+        ("vsplit", "set laststatus=2 statusline=%{%v:lua.require'flemma.statusline'.component()%}", "set statusline&"),
+    ] {
+        chat.nvim.command(split);
+        chat.nvim.wait_for("two notes", |nvim| notes(nvim) == 2);
+        chat.nvim.command(shrink);
+        chat.nvim.wait_for("fewer notes", |nvim| notes(nvim) < 2);
+        chat.nvim.command(back);
+        chat.nvim.wait_for("two notes again", |nvim| notes(nvim) == 2);
+        chat.nvim.command("close");
+    }
+    assert_eq!(chat.nvim.messages(), "");
+    gate.open();
+    chat.wait_until_idle();
+}
