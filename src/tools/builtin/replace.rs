@@ -299,7 +299,7 @@ impl WriteTarget {
         if self.existing.as_ref().is_some_and(Found::is_linked_elsewhere) {
             return Ok(false);
         }
-        let mut temporary = Temporary::new(folder, mode & 0o777)?;
+        let mut temporary = Temporary::new(folder, self.folder(), mode & 0o777)?;
         let file = &mut temporary.file;
         if let Some(existing) = &self.existing {
             let ours = file.metadata()?;

@@ -5,8 +5,8 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::Path,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -22,8 +22,8 @@ const AGE: Duration = Duration::from_secs(60);
 /// How long nobody looks for such files in a folder after the last time.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// When which folder was looked through last, by its device and number.
-static LOOKED: Mutex<BTreeMap<(u64, u64), Instant>> = Mutex::new(BTreeMap::new());
+/// When which folder was looked through last.
+static LOOKED: Mutex<BTreeMap<PathBuf, Instant>> = Mutex::new(BTreeMap::new());
 
 /// A new file beside the one that it will replace. It is deleted unless it does.
 pub(super) struct Temporary<'a> {
@@ -35,12 +35,12 @@ pub(super) struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    /// Creates it with these permissions, before the umask, and deletes those that writes which were killed have left in the folder.
+    /// Creates it in the folder at this path, with these permissions before the umask, and deletes those that writes which were killed have left in the folder.
     ///
     /// # Errors
     /// If no file can be created.
-    pub(super) fn new(folder: &'a OpenFolder, mode: u32) -> io::Result<Self> {
-        remove_leftovers(folder);
+    pub(super) fn new(folder: &'a OpenFolder, path: &Path, mode: u32) -> io::Result<Self> {
+        remove_leftovers(folder, path);
         // It chooses the name, and another one if there is such a file.
         let create = |path: &Path| folder.create_file(path.file_name().unwrap_or_default(), mode);
         let made = tempfile::Builder::new().prefix(REPLACEMENT).make_in("", create)?;
@@ -73,17 +73,16 @@ impl Drop for Temporary<'_> {
 }
 
 /// Deletes the files that writes which were killed have left in a folder. One that is still being written is locked.
-fn remove_leftovers(folder: &OpenFolder) {
-    let Ok(list) = folder.list() else { return };
-    let Ok(id) = list.metadata().map(|found| (found.dev(), found.ino())) else { return };
+fn remove_leftovers(folder: &OpenFolder, path: &Path) {
     let now = Instant::now();
     let mut looked = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
     looked.retain(|_, at| now.duration_since(*at) < PAUSE);
-    if looked.contains_key(&id) {
+    if looked.contains_key(path) {
         return;
     }
-    looked.insert(id, now);
+    looked.insert(path.to_owned(), now);
     drop(looked);
+    let Ok(list) = folder.list() else { return };
     let Ok(entries) = Dir::read_from(&list) else { return };
     for entry in entries.flatten() {
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
