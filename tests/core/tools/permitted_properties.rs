@@ -73,10 +73,13 @@ impl Tree {
         }
     }
 
-    /// Follows a path as POSIX says, one step after the other.
+    /// Follows a path as POSIX says, one step after the other. As in Rust's paths, `file/` and `file/.` are the file.
     fn walk(&self, from: usize, path: &[String], budget: &mut usize) -> Leads {
         let mut at = from;
         for (place, step) in path.iter().enumerate() {
+            if path[place..].iter().all(|step| matches!(step.as_str(), "" | ".")) {
+                break;
+            }
             let Node::Folder(entries) = &self.nodes[at].0 else { return Leads::Nowhere };
             at = match step.as_str() {
                 "" | "." => at,
