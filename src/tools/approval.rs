@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use super::decision::Decision;
 use super::{
-    DeclaredApproval, LuaError, LuaRef, Policy,
+    DeclaredApproval, Disk, LuaError, LuaRef, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
@@ -59,7 +59,8 @@ impl<'a> ApprovalCall<'a> {
     /// A call about which nothing else is known: its tool declares nothing, only rules about the whole tool apply, and
     /// no file decides about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
-        static NOWHERE: PathBase = PathBase { folder: PathBuf::new(), home: None, exported: BTreeSet::new() };
+        static NOWHERE: PathBase =
+            PathBase { folder: PathBuf::new(), home: None, exported: BTreeSet::new(), disk: Disk::itself() };
         Self {
             tool,
             input,

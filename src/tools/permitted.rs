@@ -5,10 +5,14 @@
 //! write a file may read it too. If several agents restrict a conversation, each of them must agree: so a file that names an
 //! agent can only take something away from what the user's own configuration permits.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::OnceLock,
+};
 
 use super::{
-    paths::{self, plain, real},
+    Disk,
+    paths::{self, plain},
     rules::is_url,
 };
 use crate::{config::AgentOptions, model::ModelError, text::escape_controls};
@@ -56,12 +60,17 @@ pub struct AgentBase {
     pub folder: PathBuf,
     /// The folder of notes of the user's configuration, or else the conversation's: for all others.
     pub notes: PathBuf,
+    /// Who knows where paths lead.
+    pub disk: Disk,
 }
 
 /// What the agents of a conversation permit. The default permits everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// Where their paths lead is looked up when the first path is judged, and not before.
+#[derive(Clone, Debug, Default)]
 pub struct Permitted {
-    agents: Vec<Agent>,
+    chosen: Agents,
+    agents: OnceLock<Vec<Agent>>,
 }
 
 /// The agents of a conversation, before anybody has looked up where their paths lead.
@@ -76,13 +85,33 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// What they permit together. This reads the disk, unless they permit everything.
+    /// What they permit together. This does not read the disk yet.
     #[must_use]
     pub fn permitted(&self) -> Permitted {
         match &self.unknown {
             Some(name) => Permitted::nothing(name),
             None => Permitted::new(self.known.iter().map(|(name, options)| (name.as_str(), options)), &self.base),
         }
+    }
+
+    /// What each of them permits.
+    fn look_up(&self) -> Vec<Agent> {
+        let list = |paths: &Option<Vec<String>>| {
+            paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, &self.base)).collect::<Vec<_>>())
+        };
+        let known = self.known.iter().map(|(name, options)| Agent {
+            name: name.clone(),
+            read: list(&options.allowed_read_paths),
+            write: list(&options.allowed_write_paths),
+            unchecked_tools: options.unchecked_tools.clone(),
+        });
+        let unknown = self.unknown.iter().map(|name| Agent {
+            name: name.clone(),
+            read: Some(Vec::new()),
+            write: Some(Vec::new()),
+            unchecked_tools: Vec::new(),
+        });
+        known.chain(unknown).collect()
     }
 }
 
@@ -106,46 +135,45 @@ struct Allowed {
     places: Vec<PathBuf>,
     /// Whether a part of a relative path is a link.
     is_link: bool,
+    /// Whether the disk does not say what it covers. It covers nothing then.
+    is_unclear: bool,
 }
 
 impl Permitted {
     /// What these agents permit together.
     pub fn new<'a>(agents: impl IntoIterator<Item = (&'a str, &'a AgentOptions)>, base: &AgentBase) -> Self {
-        let list = |paths: &Option<Vec<String>>| {
-            paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, base)).collect::<Vec<_>>())
-        };
-        let agents = agents.into_iter().filter(|(_, options)| options.is_restricting()).map(|(name, options)| Agent {
-            name: name.to_owned(),
-            read: list(&options.allowed_read_paths),
-            write: list(&options.allowed_write_paths),
-            unchecked_tools: options.unchecked_tools.clone(),
-        });
-        Self { agents: agents.collect() }
+        let restricting = agents.into_iter().filter(|(_, options)| options.is_restricting());
+        let known = restricting.map(|(name, options)| (name.to_owned(), options.clone())).collect();
+        Self { chosen: Agents { known, unknown: None, base: base.clone() }, agents: OnceLock::new() }
     }
 
     /// What an agent of this name permits that is not known: nothing.
     #[must_use]
     pub fn nothing(name: &str) -> Self {
-        let agent = Agent {
-            name: name.to_owned(),
-            read: Some(Vec::new()),
-            write: Some(Vec::new()),
-            unchecked_tools: Vec::new(),
-        };
-        Self { agents: vec![agent] }
+        let chosen = Agents { unknown: Some(name.to_owned()), ..Agents::default() };
+        Self { chosen, agents: OnceLock::new() }
+    }
+
+    /// What each agent permits.
+    fn agents(&self) -> &[Agent] {
+        self.agents.get_or_init(|| self.chosen.look_up())
+    }
+
+    fn disk(&self) -> &Disk {
+        &self.chosen.base.disk
     }
 
     /// Whether everything is permitted.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.agents.is_empty()
+        self.chosen.known.is_empty() && self.chosen.unknown.is_none()
     }
 
     /// Whether the file that a path leads to may be used in this way. `path` is absolute. This reads the disk, unless everything
     /// is permitted.
     #[must_use]
     pub fn allows(&self, access: Access, path: &Path) -> bool {
-        self.is_everything() || self.refusing(access, &real(path)).is_none()
+        self.is_everything() || self.refusing(access, &self.disk().real(path)).is_none()
     }
 
     /// The same of an entry of a folder whose links are resolved.
@@ -153,7 +181,7 @@ impl Permitted {
     pub fn shows(&self, entry: &Path) -> bool {
         match () {
             () if self.is_everything() => true,
-            () if entry.is_symlink() => self.allows(Access::Read, entry),
+            () if self.disk().is_link(entry) => self.allows(Access::Read, entry),
             () => self.refusing(Access::Read, entry).is_none(),
         }
     }
@@ -170,7 +198,7 @@ impl Permitted {
     /// Whether something below a folder, whose links are resolved, may be read, although it may not be read itself.
     #[must_use]
     pub fn leads_on(&self, folder: &Path) -> bool {
-        self.agents.iter().all(|agent| {
+        self.agents().iter().all(|agent| {
             let is_above = |allowed: &Allowed| {
                 allowed.places.iter().any(|place| place.starts_with(folder) || folder.starts_with(place))
             };
@@ -186,7 +214,7 @@ impl Permitted {
         if self.is_everything() {
             return Ok(());
         }
-        self.check_real(access, &real(path), name)
+        self.check_real(access, &self.disk().real(path), name)
     }
 
     /// The same of a path without links: that of a file which is open, or is opened without following links.
@@ -194,7 +222,12 @@ impl Permitted {
     /// # Errors
     /// If an agent does not permit it.
     pub fn check_real<'a>(&self, access: Access, real: &Path, name: impl Into<PathName<'a>>) -> Result<(), ModelError> {
-        self.refusing(access, real).map_or(Ok(()), |(agent, access)| Err(agent.refusal(access, real, name.into())))
+        let Some((agent, access)) = self.refusing(access, real) else { return Ok(()) };
+        // It may be in what the disk does not say.
+        if let Some(unclear) = agent.list(access).iter().flatten().find(|allowed| allowed.is_unclear) {
+            self.disk().note_lacking(&unclear.path);
+        }
+        Err(agent.refusal(access, real, name.into(), self.disk()))
     }
 
     /// Checks that a tool may run whose definition does not say which paths it uses.
@@ -202,12 +235,13 @@ impl Permitted {
     /// # Errors
     /// If an agent restricts paths and does not name the tool.
     pub fn check_undeclared(&self, tool: &str) -> Result<(), ModelError> {
-        let refuses = |agent: &&Agent| !agent.unchecked_tools.iter().any(|known| known == tool);
-        self.agents.iter().find(refuses).map_or(Ok(()), |agent| {
+        let known = self.chosen.known.iter();
+        let mut refusing = known.filter(|(_, options)| !options.unchecked_tools.iter().any(|known| known == tool));
+        let refusing = refusing.next().map(|(name, _)| name).or(self.chosen.unknown.as_ref());
+        refusing.map_or(Ok(()), |agent| {
             Err(ModelError::new(format!(
-                "The agent `{}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
-                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)",
-                agent.name
+                "The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
+                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)"
             )))
         })
     }
@@ -215,7 +249,7 @@ impl Permitted {
     /// What each agent permits, for the user: its name, what may be read and what may be written (`None` for everything), and
     /// the tools that run unchecked.
     pub fn describe(&self) -> impl Iterator<Item = PermittedView<'_>> {
-        self.agents.iter().map(|agent| PermittedView {
+        self.agents().iter().map(|agent| PermittedView {
             agent: &agent.name,
             read: agent.read.as_deref().map(shown),
             write: agent.write.as_deref().map(shown),
@@ -228,7 +262,7 @@ impl Permitted {
         let covers = |list: &Option<Vec<Allowed>>| {
             list.as_ref().is_none_or(|list| list.iter().any(|allowed| allowed.covers(real)))
         };
-        self.agents.iter().find_map(|agent| match access {
+        self.agents().iter().find_map(|agent| match access {
             _ if !covers(&agent.read) => Some((agent, Access::Read)),
             Access::Write if !covers(&agent.write) => Some((agent, Access::Write)),
             Access::Read | Access::Write => None,
@@ -258,15 +292,24 @@ fn shown(list: &[Allowed]) -> Vec<String> {
 }
 
 impl Agent {
-    fn refusal(&self, access: Access, real: &Path, name: PathName<'_>) -> ModelError {
-        let (verb, list) = match access {
-            Access::Read => ("read", &self.read),
-            Access::Write => ("written", &self.write),
+    /// What may be used in this way.
+    const fn list(&self, access: Access) -> &Option<Vec<Allowed>> {
+        match access {
+            Access::Read => &self.read,
+            Access::Write => &self.write,
+        }
+    }
+
+    fn refusal(&self, access: Access, real: &Path, name: PathName<'_>, disk: &Disk) -> ModelError {
+        let verb = match access {
+            Access::Read => "read",
+            Access::Write => "written",
         };
+        let list = self.list(access);
         let entries = || list.iter().flatten();
         // Where a link leads is not said: the model would learn what there is outside.
         let why = match name {
-            PathName::Written(written) if entries().any(|allowed| allowed.leads_out(written, real)) => {
+            PathName::Written(written) if entries().any(|allowed| allowed.leads_out(written, real, disk)) => {
                 ": it is a link, or a folder in it is, and what that leads to is not allowed"
             }
             _ => "",
@@ -285,28 +328,39 @@ impl Agent {
 }
 
 impl Allowed {
-    /// Looks up where a path of the configuration leads now. This reads the disk.
+    /// Looks up where a path of the configuration leads now.
     fn new(written: &str, base: &AgentBase) -> Self {
         let path = Path::new(written);
         let first = path.components().next();
+        let known = |path: PathBuf, places: Option<Vec<PathBuf>>, is_link: bool| Self {
+            written: written.to_owned(),
+            path,
+            is_unclear: places.is_none(),
+            places: places.unwrap_or_default(),
+            is_link,
+        };
         if path.is_absolute() || first == Some(Component::Normal("~".as_ref())) {
             let path = plain(&paths::resolve(&base.folder, path));
-            return Self { written: written.to_owned(), places: vec![real(&path)], path, is_link: false };
+            let place = base.disk.real_if_known(&path).map(|place| vec![place]);
+            return known(path, place, false);
         }
         let is_dotted = matches!(first, Some(Component::CurDir | Component::ParentDir));
-        let start = real(if is_dotted { &base.folder } else { &base.notes });
-        let path = plain(&start.join(path));
+        let start = if is_dotted { &base.folder } else { &base.notes };
+        let Some(real) = base.disk.real_if_known(start) else { return known(plain(&start.join(path)), None, false) };
+        let path = plain(&real.join(path));
         // Whoever brings or changes the content of the folder must not decide what may be read.
-        let place = |path: &Path| Some(real(path)).filter(|place| place == path);
-        let mut places = Vec::from_iter(place(&path));
-        let is_link = places.is_empty();
+        let place = |path: &Path| base.disk.real_if_known(path).map(|place| Some(place).filter(|place| place == path));
+        let Some(own) = place(&path) else { return known(path, None, false) };
+        let is_link = own.is_none();
+        let mut places = Vec::from_iter(own);
         let is_name = Path::new(written).components().all(|part| matches!(part, Component::Normal(_)));
         if is_name && !written.ends_with('/') {
             let mut page = path.clone().into_os_string();
             page.push(".md");
-            places.extend(place(Path::new(&page)));
+            let Some(page) = place(Path::new(&page)) else { return known(path, None, is_link) };
+            places.extend(page);
         }
-        Self { written: written.to_owned(), path, places, is_link }
+        known(path, Some(places), is_link)
     }
 
     /// Its path as messages show it.
@@ -315,8 +369,8 @@ impl Allowed {
         format!("`{}`{note}", self.written)
     }
 
-    /// Whether a path that the model wrote is in this entry, and leads to `real` by a link. This reads the disk.
-    fn leads_out(&self, written: &str, real: &Path) -> bool {
+    /// Whether a path that the model wrote is in this entry, and leads to `real` by a link.
+    fn leads_out(&self, written: &str, real: &Path, disk: &Disk) -> bool {
         let parts =
             |path: &str| Path::new(path).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
         let (entry, path) = (parts(&self.written), parts(written));
@@ -330,7 +384,7 @@ impl Allowed {
         page.push(".md");
         [own, PathBuf::from(page)]
             .iter()
-            .any(|own| own.starts_with(&self.path) && own != real && paths::real(own) == real)
+            .any(|own| own.starts_with(&self.path) && own != real && disk.surely(|disk| disk.real(own) == *real))
     }
 
     fn covers(&self, real: &Path) -> bool {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{
+    disk::{Answer, Lookup},
     paths::{plain, real},
     rules::PathBase,
     sensitive::is_sensitive,
@@ -40,8 +41,21 @@ pub fn root(path_base: &PathBase) -> Option<PathBuf> {
 
 /// Whether a file is an ordinary file of the project: it is below the root folder after resolving links; it does not cause
 /// something else to run later or hold secrets, judging by its name and its folder; and it has no other hard link, under
-/// which it could be anything. This reads the disk.
+/// which it could be anything. It is not where the disk does not say.
 pub(super) fn is_ordinary(path: &Path, path_base: &PathBase) -> bool {
+    let PathBase { folder, home, disk, .. } = path_base;
+    let lookup = Lookup::IsOrdinary { path: path.to_owned(), folder: folder.clone(), home: home.clone() };
+    disk.is_if_known(lookup, look).unwrap_or(false)
+}
+
+/// The answer of the disk.
+fn look(lookup: &Lookup) -> Answer {
+    let Lookup::IsOrdinary { path, folder, home } = lookup else { return Answer::Is(false) };
+    let path_base = PathBase { folder: folder.clone(), home: home.clone(), ..PathBase::default() };
+    Answer::Is(is_ordinary_now(path, &path_base))
+}
+
+fn is_ordinary_now(path: &Path, path_base: &PathBase) -> bool {
     let Some(root) = root(path_base) else { return false };
     let found = real(path);
     let is_named = |path: &Path| {

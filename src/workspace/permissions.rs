@@ -17,7 +17,7 @@ use crate::{
     config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{Access, AgentBase, Agents, Definition, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
+    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -56,7 +56,7 @@ impl Workspace {
     fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
         let config = self.config();
         // Not the file's own folder of notes: it would choose what the paths mean.
-        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder() };
+        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
         match agents(&config, file) {
             Ok(agents) => {
                 let known = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();

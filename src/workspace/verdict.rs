@@ -10,7 +10,7 @@ use crate::{
     chat::OpenCall,
     model::{CallId, ToolInput, UserError},
     tools::{
-        DeclaredApproval, Definition, NamedBy, TurnTools,
+        DeclaredApproval, Definition, Disk, NamedBy, TurnTools,
         approval::{self, ApprovalCall, BufferPolicy, Decision},
         rules::{self, DeniedPaths, PathBase, ReadTarget, Subject, Target},
     },
@@ -80,7 +80,7 @@ impl CallFacts {
 /// What paths in rules stand on: where the tools' own paths start.
 fn path_base(place: &Place) -> PathBase {
     let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    PathBase { folder: place.folder(), home: std::env::home_dir(), exported }
+    PathBase { folder: place.folder(), home: std::env::home_dir(), exported, disk: Disk::itself() }
 }
 
 impl Workspace {

@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::{PathBase, pattern::Likeness};
 use crate::{
     model::UserError,
-    tools::paths::{plain, real},
+    tools::{Disk, paths::plain},
 };
 
 /// A pattern for paths.
@@ -59,10 +59,12 @@ impl PathPattern {
     /// Whether an approving rule matches this path.
     pub(super) fn matches(&self, path: &Path, path_base: &PathBase) -> bool {
         let Some(base) = path_base.resolve(&self.base) else { return false };
-        real(path).strip_prefix(real(&base)).is_ok_and(|rest| match &self.below {
-            None => rest.as_os_str().is_empty(),
-            Some(below) if rest.as_os_str().is_empty() => below.with_base,
-            Some(below) => below.approving.is_match(rest),
+        path_base.disk.surely(|disk| {
+            disk.real(path).strip_prefix(disk.real(&base)).is_ok_and(|rest| match &self.below {
+                None => rest.as_os_str().is_empty(),
+                Some(below) if rest.as_os_str().is_empty() => below.with_base,
+                Some(below) => below.approving.is_match(rest),
+            })
         })
     }
 
@@ -71,13 +73,10 @@ impl PathPattern {
     /// Both the path as written and the real path are compared: one match is enough.
     pub(super) fn is_like(&self, path: &Path, path_base: &PathBase) -> Likeness {
         let Some(base) = path_base.resolve(&self.base) else { return Likeness::Maybe };
-        let pairs = [
-            (plain(path), plain(&base)),
-            (real(path), real(&base)),
-            (plain(path), real(&base)),
-            (real(path), plain(&base)),
-        ];
-        pairs.iter().map(|(path, base)| self.compare(path, base)).max().unwrap_or(Likeness::Maybe)
+        let disk = &path_base.disk;
+        let (paths, bases) = ([plain(path), disk.real(path)], [plain(&base), disk.real(&base)]);
+        let compared = paths.iter().flat_map(|path| bases.iter().map(|base| self.compare(path, base, disk)));
+        compared.max().unwrap_or(Likeness::Maybe)
     }
 
     /// The folder that the pattern is relative to; `None` if it is not known.
@@ -85,8 +84,8 @@ impl PathPattern {
         path_base.resolve(&self.base)
     }
 
-    /// Compares a path with the pattern below `base`, lexically.
-    pub(super) fn compare(&self, path: &Path, base: &Path) -> Likeness {
+    /// Compares a path with the pattern below `base`, lexically. The disk says whether there is a folder at the path.
+    pub(super) fn compare(&self, path: &Path, base: &Path, disk: &Disk) -> Likeness {
         let Ok(rest) = path.strip_prefix(base) else {
             // A tool with a folder may descend to where the rule applies.
             return if base.starts_with(path) { Likeness::Maybe } else { Likeness::No };
@@ -97,7 +96,7 @@ impl PathPattern {
             None => Likeness::No,
             Some(below) if depth == 0 && below.with_base => Likeness::Yes,
             Some(below) if depth > 0 && below.denying.is_match(rest) => Likeness::Yes,
-            Some(below) if below.parts.is_none_or(|parts| parts > depth) && path.is_dir() => Likeness::Maybe,
+            Some(below) if below.parts.is_none_or(|parts| parts > depth) && disk.is_folder(path) => Likeness::Maybe,
             Some(_) => Likeness::No,
         }
     }

@@ -14,7 +14,6 @@ use super::{
     word::Word,
     wrappers::{self, InnerCommand, MAX_DEPTH},
 };
-use crate::tools::paths::real;
 
 /// Programs that do the same in every folder: they read their arguments or input, and print.
 #[rustfmt::skip]
@@ -51,7 +50,7 @@ fn is_here(folder: &Word, path_base: &PathBase) -> bool {
     is_dot
         || (is_plain
             && path_base.folder.is_absolute()
-            && (folder == path_base.folder || folder == real(&path_base.folder)))
+            && (folder == path_base.folder || path_base.disk.surely(|disk| folder == disk.real(&path_base.folder))))
 }
 
 /// Whether a command does the same in every folder.

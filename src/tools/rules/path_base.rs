@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use crate::tools::Disk;
+
 /// The targets of relative paths and `~`, and the variables in the environment of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathBase {
@@ -11,4 +13,6 @@ pub struct PathBase {
     pub home: Option<PathBuf>,
     /// The names of the variables in the environment that commands get.
     pub exported: BTreeSet<String>,
+    /// Who knows where paths lead.
+    pub disk: Disk,
 }

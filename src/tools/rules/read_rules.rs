@@ -5,12 +5,15 @@
 //! tool that is given a folder above it leaves it out, if it can ([`DeniedPaths`]); otherwise the user is asked. `!read`
 //! without a pattern only applies to the tool.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness, rule::strictest};
 use crate::tools::{
-    Decision,
-    paths::{self, plain, real},
+    Decision, Disk,
+    paths::{self, plain},
 };
 
 /// The tool whose denials apply to all tools that read.
@@ -80,6 +83,7 @@ pub struct DeniedPaths {
     /// The rule that denies everything.
     all: Option<String>,
     patterns: Vec<Denial>,
+    disk: Disk,
 }
 
 /// A rule with a pattern for paths.
@@ -89,15 +93,24 @@ struct Denial {
     entry: String,
     pattern: PathPattern,
     /// The folder of the pattern as it is written.
+    base: PathBuf,
+    /// The same without `..`.
     plain: PathBuf,
-    /// The same with links resolved.
-    real: PathBuf,
+    /// The same with links resolved, once somebody has asked for it.
+    real: OnceLock<PathBuf>,
+}
+
+impl Denial {
+    /// The folder of the pattern with links resolved.
+    fn real(&self, disk: &Disk) -> &PathBuf {
+        self.real.get_or_init(|| disk.real(&self.base))
+    }
 }
 
 impl DeniedPaths {
-    /// The paths that these rules deny.
+    /// The paths that these rules deny. Where they lead is looked up when the first path is judged.
     pub(in crate::tools) fn new<'a>(rules: impl IntoIterator<Item = &'a [Rule]>, path_base: &PathBase) -> Self {
-        let mut denied = Self::default();
+        let mut denied = Self { disk: path_base.disk.clone(), ..Self::default() };
         for rule in rules.into_iter().flat_map(denials) {
             let Some(pattern) = &rule.pattern else {
                 denied.all.get_or_insert_with(|| rule.entry.clone());
@@ -106,8 +119,9 @@ impl DeniedPaths {
             if let Some(pattern) = &pattern.path
                 && let Some(base) = pattern.base(path_base)
             {
-                let (plain, real) = (plain(&base), real(&base));
-                denied.patterns.push(Denial { entry: rule.entry.clone(), pattern: pattern.clone(), plain, real });
+                let (entry, pattern) = (rule.entry.clone(), pattern.clone());
+                let plain = plain(&base);
+                denied.patterns.push(Denial { entry, pattern, base, plain, real: OnceLock::new() });
             }
         }
         denied
@@ -123,7 +137,7 @@ impl DeniedPaths {
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         !self.is_empty()
-            && (self.rule_about(path).is_some() || (path.is_symlink() && self.rule_about(&real(path)).is_some()))
+            && (self.rule_about(path).is_some() || (self.disk.is_link(path) && self.rule_about(&self.disk.real(path)).is_some()))
     }
 
     /// The rule that denies a path as it is written. `path` is absolute.
@@ -131,21 +145,22 @@ impl DeniedPaths {
     pub fn rule_about(&self, path: &Path) -> Option<&str> {
         let path = plain(path);
         let means = |denial: &Denial| {
-            [&denial.plain, &denial.real].iter().any(|base| denial.pattern.compare(&path, base) == Likeness::Yes)
+            let bases = [&denial.plain, denial.real(&self.disk)];
+            bases.iter().any(|base| denial.pattern.compare(&path, base, &self.disk) == Likeness::Yes)
         };
         self.all.as_deref().or_else(|| self.patterns.iter().find(|denial| means(denial)).map(|denial| &*denial.entry))
     }
 
     /// The rules with patterns, each with the folder of its pattern, or the file that it means.
     pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
-        self.patterns.iter().map(|denial| (&*denial.entry, &*denial.real))
+        self.patterns.iter().map(|denial| (&*denial.entry, denial.real(&self.disk).as_path()))
     }
 
     /// Whether there is something at a path, and it is denied, as written or by where its links lead. `path` is absolute. This reads
     /// the disk, unless nothing is denied.
     #[must_use]
     pub fn covers_existing(&self, path: &Path) -> bool {
-        !self.is_empty() && path.symlink_metadata().is_ok() && (self.contains(path) || self.contains(&real(path)))
+        !self.is_empty() && self.disk.is_there(path) && (self.contains(path) || self.contains(&self.disk.real(path)))
     }
 
     /// Whether a model may be told about something that has this name in the editor: the path of a file, or the name of a
@@ -159,6 +174,6 @@ impl DeniedPaths {
             return true;
         }
         let path = paths::resolve(base, name);
-        !is_url(name) && !self.contains(&path) && !self.contains(&real(&path))
+        !is_url(name) && !self.contains(&path) && !self.contains(&self.disk.real(&path))
     }
 }

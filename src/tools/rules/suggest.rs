@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{PathBase, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
-use crate::tools::{Decision, paths::real};
+use crate::tools::Decision;
 
 /// The exact rules that would approve the same call next time, without wildcards; `None` if no rule can. Together they are
 /// known to approve it, unless other rules deny it.
@@ -61,8 +61,8 @@ fn quoted(word: &Word) -> Option<String> {
 
 /// A path in the syntax of a rule, relative to the path base if possible.
 fn for_path(path: &Path, path_base: &PathBase) -> Option<String> {
-    let path = real(path);
-    let base = real(&path_base.folder);
+    let path = path_base.disk.real(path);
+    let base = path_base.disk.real(&path_base.folder);
     let path = match path.strip_prefix(&base) {
         Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
         Ok(rest) => rest,

@@ -9,6 +9,7 @@ mod definition;
 mod files;
 mod form;
 mod inputs;
+mod known_disk;
 mod leftovers;
 mod notes;
 mod permitted;

@@ -25,7 +25,7 @@ use Access::{Read, Write};
 /// What an agent with these options permits. Relative paths start at `notes`, and those with a dot at `folder`.
 pub fn agent(options: Value, folder: &Path, notes: &Path) -> Permitted {
     let config = Config::from_layers(&[json!({ "agents": { "tester": options } })]).unwrap();
-    let base = AgentBase { folder: folder.to_owned(), notes: notes.to_owned() };
+    let base = AgentBase { folder: folder.to_owned(), notes: notes.to_owned(), ..AgentBase::default() };
     Permitted::new(config.agents.iter().map(|(name, options)| (name.as_str(), options)), &base)
 }
 
@@ -331,7 +331,7 @@ fn several_agents_have_to_agree() {
         "free": { "unchecked_tools": [] },
     } })])
     .unwrap();
-    let base = AgentBase { folder: folder.clone(), notes: folder.clone() };
+    let base = AgentBase { folder: folder.clone(), notes: folder.clone(), ..AgentBase::default() };
     let of = |names: &[&str]| {
         let chosen = config.agents.iter().filter(|(name, _)| names.contains(&name.as_str()));
         Permitted::new(chosen.map(|(name, options)| (name.as_str(), options)), &base)

@@ -32,6 +32,7 @@ fn path_base() -> PathBase {
         folder: Path::new("/nowhere/project").to_owned(),
         home: Some("/nowhere/home".into()),
         exported: EXPORTED.iter().map(|&name| name.to_owned()).collect(),
+        ..PathBase::default()
     }
 }
 

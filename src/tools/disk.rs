@@ -1,0 +1,241 @@
+//! What judging a path has to know of the disk.
+//!
+//! Whoever may wait asks the disk itself. The main thread may not: a lost network share would hold up the editor. So a worker goes
+//! through the same judgement with [`Disk::recording`], which keeps all answers ([`Facts`]), and the main thread judges with them
+//! ([`Disk::known`]). Where an answer is missing, the judgement is made as if the strictest one had been given, and
+//! [`Disk::lacks`] says that it cannot be relied on.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::paths::{plain, real};
+
+/// A question about the disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lookup {
+    /// Where a path leads: see [`real`].
+    Real(PathBuf),
+    /// Whether there is a folder at a path.
+    IsFolder(PathBuf),
+    /// Whether there is anything at a path.
+    IsThere(PathBuf),
+    /// Whether there is a link at a path.
+    IsLink(PathBuf),
+    /// Whether a file is an ordinary one of a project.
+    IsOrdinary {
+        /// The file.
+        path: PathBuf,
+        /// The folder from which the project is looked for.
+        folder: PathBuf,
+        /// The user's home folder.
+        home: Option<PathBuf>,
+    },
+}
+
+/// What the disk says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// For [`Lookup::Real`].
+    Path(PathBuf),
+    /// For the others.
+    Is(bool),
+}
+
+/// What is known of the disk; `None` for what it has not said in time.
+pub type Facts = BTreeMap<Lookup, Option<Answer>>;
+
+/// How to answer a question from the disk itself.
+pub type Look = fn(&Lookup) -> Answer;
+
+/// Who is asked while the answers are recorded: `None` if the disk does not answer.
+pub type Ask = dyn Fn(Lookup, Look) -> Option<Answer> + Send + Sync;
+
+/// The disk, or what is known of it. The default is the disk itself.
+#[derive(Clone, Default)]
+pub struct Disk(Option<Arc<Source>>);
+
+struct Source {
+    facts: Arc<Mutex<Facts>>,
+    ask: Option<Arc<Ask>>,
+    /// The first path of which something is missing that the judgement needs.
+    lacking: Mutex<Option<PathBuf>>,
+    /// Whether something is missing that nobody was asked.
+    has_unasked: Arc<AtomicBool>,
+}
+
+impl Disk {
+    /// The disk itself.
+    #[must_use]
+    pub const fn itself() -> Self {
+        Self(None)
+    }
+
+    /// The disk through `ask`. The answers are kept in [`Disk::facts`].
+    #[must_use]
+    pub fn recording(ask: Arc<Ask>) -> Self {
+        Self::source(Arc::default(), Some(ask))
+    }
+
+    /// What is known of the disk, and nothing else. It is never waited for.
+    #[must_use]
+    pub fn known(facts: Facts) -> Self {
+        Self::source(Arc::new(Mutex::new(facts)), None)
+    }
+
+    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>) -> Self {
+        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked: Arc::default() })))
+    }
+
+    /// The answers so far; none for the disk itself.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.0.as_ref().map(|source| lock(&source.facts).clone()).unwrap_or_default()
+    }
+
+    /// A path of which something is missing that a judgement needed. The judgement cannot be relied on then.
+    #[must_use]
+    pub fn lacks(&self) -> Option<PathBuf> {
+        lock(&self.0.as_ref()?.lacking).clone()
+    }
+
+    /// Whether something is missing because nobody has asked for it, and not because the disk does not answer.
+    #[must_use]
+    pub fn has_unasked(&self) -> bool {
+        self.0.as_ref().is_some_and(|source| source.has_unasked.load(Ordering::Relaxed))
+    }
+
+    /// Notes that something about this path is missing which a judgement needs.
+    pub(super) fn note_lacking(&self, path: &Path) {
+        if let Some(source) = &self.0 {
+            lock(&source.lacking).get_or_insert_with(|| path.to_owned());
+        }
+    }
+
+    /// Whether a condition certainly holds, for what only permits something: it does not where an answer is missing, and the rest of the
+    /// judgement can be relied on all the same.
+    pub(super) fn surely(&self, condition: impl FnOnce(&Self) -> bool) -> bool {
+        let Some(source) = &self.0 else { return condition(self) };
+        let aside = Self(Some(Arc::new(Source {
+            facts: Arc::clone(&source.facts),
+            ask: source.ask.clone(),
+            lacking: Mutex::default(),
+            has_unasked: Arc::clone(&source.has_unasked),
+        })));
+        condition(&aside) && aside.lacks().is_none()
+    }
+
+    /// Where a path leads: see [`real`]. If that is not known, the path as it is written.
+    pub(super) fn real(&self, path: &Path) -> PathBuf {
+        self.real_if_known(path).unwrap_or_else(|| {
+            self.note_lacking(path);
+            plain(path)
+        })
+    }
+
+    /// The same; `None` if it is not known.
+    pub(super) fn real_if_known(&self, path: &Path) -> Option<PathBuf> {
+        if self.0.is_none() {
+            return Some(real(path));
+        }
+        match self.answer(Lookup::Real(path.to_owned()), look)? {
+            Answer::Path(path) => Some(path),
+            Answer::Is(_) => None,
+        }
+    }
+
+    /// Whether there is a folder at a path; also if that is not known.
+    pub(super) fn is_folder(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsFolder, look)
+    }
+
+    /// Whether there is anything at a path; also if that is not known.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsThere, look)
+    }
+
+    /// Whether there is a link at a path; also if that is not known.
+    pub(super) fn is_link(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsLink, look)
+    }
+
+    /// Whether the answer to a question about a path is *yes*, or not known.
+    fn is(&self, path: &Path, lookup: fn(PathBuf) -> Lookup, look: Look) -> bool {
+        self.is_if_known(lookup(path.to_owned()), look).unwrap_or_else(|| {
+            self.note_lacking(path);
+            true
+        })
+    }
+
+    /// Whether the answer to a question is *yes*; `None` if it is not known.
+    pub(super) fn is_if_known(&self, lookup: Lookup, look: Look) -> Option<bool> {
+        match self.answer(lookup, look)? {
+            Answer::Is(answer) => Some(answer),
+            Answer::Path(_) => None,
+        }
+    }
+
+    fn answer(&self, lookup: Lookup, look: Look) -> Option<Answer> {
+        let Some(source) = &self.0 else { return Some(look(&lookup)) };
+        if let Some(answer) = lock(&source.facts).get(&lookup) {
+            return answer.clone();
+        }
+        let Some(ask) = &source.ask else {
+            source.has_unasked.store(true, Ordering::Relaxed);
+            return None;
+        };
+        let answer = ask(lookup.clone(), look);
+        lock(&source.facts).insert(lookup, answer.clone());
+        answer
+    }
+}
+
+/// Two are equal if they are the same.
+impl PartialEq for Disk {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Eq for Disk {}
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "what is known of the disk" } else { "the disk" })
+    }
+}
+
+impl Lookup {
+    /// The path that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Real(path) | Self::IsFolder(path) | Self::IsThere(path) | Self::IsLink(path) => path,
+            Self::IsOrdinary { path, .. } => path,
+        }
+    }
+}
+
+/// What the disk says about a path. What [`Lookup::IsOrdinary`] asks is answered in `project.rs`.
+fn look(lookup: &Lookup) -> Answer {
+    match lookup {
+        Lookup::Real(path) => Answer::Path(real(path)),
+        Lookup::IsFolder(path) => Answer::Is(path.is_dir()),
+        Lookup::IsThere(path) => Answer::Is(path.symlink_metadata().is_ok()),
+        Lookup::IsLink(path) => Answer::Is(path.is_symlink()),
+        Lookup::IsOrdinary { .. } => Answer::Is(false),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
