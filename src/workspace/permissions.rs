@@ -17,7 +17,9 @@ use crate::{
     config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, PathName, Permitted, TurnTools, named_paths, paths},
+    tools::{
+        Access, AgentBase, Agents, Definition, Disk, PathKind, PathName, Permitted, TurnTools, named_paths, paths,
+    },
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.

@@ -137,7 +137,8 @@ impl DeniedPaths {
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         !self.is_empty()
-            && (self.rule_about(path).is_some() || (self.disk.is_link(path) && self.rule_about(&self.disk.real(path)).is_some()))
+            && (self.rule_about(path).is_some()
+                || (self.disk.is_link(path) && self.rule_about(&self.disk.real(path)).is_some()))
     }
 
     /// The rule that denies a path as it is written. `path` is absolute.

@@ -42,8 +42,20 @@ const ALLOWED: [&str; 6] = ["src", "./out", "link", "secret/a", "../elsewhere", 
 
 /// Paths that calls name.
 const PATHS: [&str; 14] = [
-    "src", "src/a", "src/new/b", "src/deep/a.md", "link", "link/a", "src/back/a", "secret/a", "out/a.md", "dangling",
-    "src/../secret/a", "hard", ".git/config", "../elsewhere/a",
+    "src",
+    "src/a",
+    "src/new/b",
+    "src/deep/a.md",
+    "link",
+    "link/a",
+    "src/back/a",
+    "secret/a",
+    "out/a.md",
+    "dangling",
+    "src/../secret/a",
+    "hard",
+    ".git/config",
+    "../elsewhere/a",
 ];
 
 /// A project with links in it, to folders in it and outside it.
