@@ -164,6 +164,7 @@ local function settle_lock(buf, state)
     require("flemma.following").type_on_later(buf)
   end
   require("flemma.queue.keys")[is_locked and "apply" or "remove"](buf)
+  require("flemma.refusals").watch(buf, is_locked)
 end
 
 --- Locks or unlocks the buffer for the user: a request or a tool is running in it, or no longer is.
@@ -177,7 +178,6 @@ function M.lock(buf, locked)
     end
     state.is_busy = locked
     settle_lock(buf, state)
-    require("flemma.refusals").watch(buf, locked)
     if not locked then
       require("flemma.folds").rest(buf)
     end

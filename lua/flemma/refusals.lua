@@ -1,8 +1,9 @@
---- Why Neovim has refused to change or to leave a conversation that is at work.
+--- Why Neovim has refused to change or to leave a conversation that is at work, or to change one that is held elsewhere.
 ---
 --- Neovim only says that 'modifiable' is off (E21), or that there are changes (E37), because it does not know about the work. A
 --- message in place of its own says what the user can do. What was refused silently, or inside of a script, is not explained.
 --- Some commands show themselves, and with an error below them Neovim asks for Enter. Those are given up before they run.
+--- Nor does it ask where the screen is too narrow for its own words.
 local M = {}
 
 local api = vim.api
@@ -14,6 +15,9 @@ local NARROW = 45
 ---@type table<string, fun(buf: integer): string>
 local reasons = {
   E21 = function(buf)
+    if not require("flemma.lock").is_locked(buf) then
+      return "read-only here: open elsewhere (`:Flemma status` says where)"
+    end
     return require("flemma.queue.keys").opens_with_i(buf)
         and "locked while it works: `i` queues a message, Ctrl-C stops it"
       or "locked while it works: `:Flemma queue` queues a message"
@@ -33,7 +37,24 @@ for _, name in ipairs({ "<", ">", "left", "right", "center", "read", "&", "~", "
   EDITS[name] = true
 end
 
----@type table<integer, string> by buffer in which a request or a tool is running: what was said last, or ""
+--- The keys that change text in Normal or Visual mode, some of them behind a `g`.
+local EDIT_KEYS = {}
+for key in ("i a I A o O s S c C r R p P x X d D J u U ~ < > = q w ? & ."):gmatch("%S+") do
+  EDIT_KEYS[key] = true
+end
+for _, key in ipairs({ "<C-A>", "<C-X>", "<C-R>", "<Del>", "<Insert>" }) do
+  EDIT_KEYS[vim.keycode(key)] = true
+end
+
+--- The commands that leave a buffer or read it again.
+local LEAVES = {}
+for name in ("edit enew bdelete bwipeout bunload buffer bnext bprevious next previous find close"):gmatch("%S+") do
+  LEAVES[name] = true
+end
+
+local namespace = api.nvim_create_namespace("flemma.refusals")
+
+---@type table<integer, string> by buffer that is locked: what was said last, or ""
 local busy = {}
 
 --- What the user can do about an error.
@@ -62,6 +83,9 @@ local function look()
   local code = vim.v.errmsg:match("^(E%d+):")
   local buf = api.nvim_get_current_buf()
   if not code or not reasons[code] or not busy[buf] then
+    return
+  elseif code ~= "E21" and not require("flemma.lock").is_locked(buf) then
+    -- The changes are the user's.
     return
   elseif vim.trim(vim.fn.execute("1messages")) ~= vim.trim(vim.v.errmsg) then
     return
@@ -112,10 +136,23 @@ local function is_vain(line)
   return EDITS[parsed.cmd] or is_substitution
 end
 
+--- Whether a command line may be refused with words that do not fit onto a narrow screen.
+---@param line string
+---@return boolean
+local function may_be_refused(line)
+  local ok, parsed = pcall(api.nvim_parse_cmd, line, {})
+  return ok and LEAVES[parsed.cmd] == true and not parsed.bang
+end
+
 --- Gives up a command that the user has typed, if it cannot do anything.
 local function give_up()
   local buf = api.nvim_get_current_buf()
-  if vim.v.event.abort or not busy[buf] or vim.bo[buf].modifiable or not is_vain(vim.fn.getcmdline()) then
+  if vim.v.event.abort or not busy[buf] or vim.bo[buf].modifiable then
+    return
+  elseif not is_vain(vim.fn.getcmdline()) then
+    if require("flemma.lock").is_locked(buf) and may_be_refused(vim.fn.getcmdline()) then
+      require("flemma.unprompted").now()
+    end
     return
   end
   vim.cmd("let v:event.abort = v:true")
@@ -126,17 +163,27 @@ local function give_up()
   end)
 end
 
---- A request or a tool is running in a buffer, or no longer is.
+--- A key is about to be carried out. It may come from a mapping or a macro.
+---@param key string
+local function quieten(key)
+  if vim.o.columns > NARROW or not EDIT_KEYS[key] or not busy[api.nvim_get_current_buf()] then
+    return
+  elseif api.nvim_get_mode().mode:find("^[nvV\22]") then
+    require("flemma.unprompted").now()
+  end
+end
+
+--- A buffer is locked, or no longer is.
 ---@param buf integer
----@param is_busy boolean
-function M.watch(buf, is_busy)
+---@param is_locked boolean
+function M.watch(buf, is_locked)
   local was_any = next(busy) ~= nil
   local said = busy[buf]
-  busy[buf] = is_busy and (said or "") or nil
-  if not is_busy and said and not next(busy) then
+  busy[buf] = is_locked and (said or "") or nil
+  if said and not vim.iter(pairs(busy)):any(require("flemma.lock").is_locked) then
     require("flemma.notify").withdraw_refusal()
   end
-  if not is_busy and said and said ~= "" then
+  if not is_locked and said and said ~= "" then
     require("flemma.notify").withdraw(said)
   end
   local is_any = next(busy) ~= nil
@@ -144,6 +191,7 @@ function M.watch(buf, is_busy)
     return
   end
   local group = api.nvim_create_augroup("flemma.refusals", { clear = true })
+  vim.on_key(is_any and quieten or nil, namespace)
   if is_any then
     -- It says why Neovim cannot be left.
     require("flemma.leaving")

@@ -131,8 +131,10 @@ fn a_refused_command_says_what_the_user_can_do() {
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
     // Neovim's own error does not fit into 30 columns.
+    let own = chat.nvim.lua("return vim.o.messagesopt", &[]);
     chat.nvim.request("nvim_ui_try_resize", &[json!(30), json!(24)]);
-    for keys in [":s/H/x/<CR>", ":$delete<CR>"] {
+    let keys = [":s/H/x/<CR>", ":$delete<CR>", "x", "dd", "diw", "ggJ", "gqG", "~", "Vd<Esc>", "@='dd'<CR>", "<C-a>"];
+    for keys in keys {
         chat.nvim.input("h");
         chat.nvim.wait_for("the message before it to go", |nvim| {
             nvim.command("echo '' | redraw");
@@ -142,6 +144,18 @@ fn a_refused_command_says_what_the_user_can_do() {
         chat.nvim.wait_for_screen("Flemma: locked");
         assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
     }
+    for keys in [":bd<CR>", ":edit<CR>", ":quit<CR>"] {
+        chat.nvim.command("echo 'something else' | redraw");
+        chat.nvim.input(keys);
+        chat.nvim.wait_for_screen("Flemma: it is");
+        assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
+    }
+    // What is shown at the user's wish still waits for Enter.
+    chat.nvim.input("dd:messages<CR>");
+    chat.nvim.wait_for("the prompt", |nvim| nvim.request("nvim_get_mode", &[])["mode"].as_str().unwrap().starts_with('r'));
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
+    assert_eq!(chat.nvim.lua("return vim.o.messagesopt", &[]), own);
     chat.nvim.request("nvim_ui_try_resize", &[json!(100), json!(40)]);
     refused(&mut chat, ":quit<CR>", unwritten);
     // Nobody sees what is silent, and an error of something else has words of its own.

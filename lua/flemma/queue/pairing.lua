@@ -2,10 +2,13 @@
 ---
 --- 'winfixbuf' refuses most of what would show another file there, with an error that does not fit into a narrow screen. So a
 --- command that the user has typed is given up before it runs. What was forced is undone: the other buffer is left, and the
---- window has its own one again.
+--- window has its own one again. On a narrow screen, that is done with everything else too, as the error would ask for Enter.
 local M = {}
 
 local api = vim.api
+
+--- The least width of a screen on which the error of 'winfixbuf' takes one row.
+local ENOUGH = 52
 
 local REASON = "this window is only for the message: `:q` leaves it"
 
@@ -52,6 +55,7 @@ end
 ---@param prepare fun(win: integer)
 local function settle(win, prepare)
   prepare(win)
+  vim.wo[win].winfixbuf = vim.o.columns >= ENOUGH
   api.nvim_win_call(win, function()
     vim.cmd.clearjumps()
   end)
@@ -140,6 +144,9 @@ function M.keep(win, draft, prepare)
       vim.cmd("let v:event.abort = v:true")
       refuse()
     end
+  end)
+  on("VimResized", "keep the input window as fits the width of the screen", function()
+    settle(win, prepare)
   end)
   on("SafeState", "say why the input window shows no other buffer", function()
     look(draft)

@@ -275,7 +275,7 @@ function M.open(buf, action, register)
     state.win = api.nvim_open_win(state.draft, true, layout(state, host))
     require("flemma.queue.pairing").keep(state.win, state.draft, function(win)
       local wo = vim.wo[win]
-      wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
+      wo.wrap, wo.linebreak = true, true
     end)
     require("flemma.queue.view").draw(buf)
     require("flemma.queue.view").reveal(buf)
