@@ -25,7 +25,9 @@ const DENIED: &str = "The user's policy denies this call; it did not run.";
 const DENIED_AGAIN: &str =
     "The user's policy denies this call. It had begun before, may have had an effect, and did not go on.";
 const ABORTED: &str = "The reply was aborted before this call could run.";
-const CANCELLED: &str = "The user cancelled this call while it was running.";
+/// Nobody knows here how far it had got: a file may be written in the moment in which the user cancels.
+const CANCELLED: &str = "The user cancelled this call while it was running. What it had done by then, such as a file that it had \
+     written, stays done.";
 const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
 
 impl Agent {

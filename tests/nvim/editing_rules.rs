@@ -152,7 +152,8 @@ fn a_refused_command_says_what_the_user_can_do() {
     }
     // What is shown at the user's wish still waits for Enter.
     chat.nvim.input("dd:messages<CR>");
-    chat.nvim.wait_for("the prompt", |nvim| nvim.request("nvim_get_mode", &[])["mode"].as_str().unwrap().starts_with('r'));
+    chat.nvim
+        .wait_for("the prompt", |nvim| nvim.request("nvim_get_mode", &[])["mode"].as_str().unwrap().starts_with('r'));
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
     assert_eq!(chat.nvim.lua("return vim.o.messagesopt", &[]), own);

@@ -112,7 +112,7 @@ fn all_calls_that_run_end_in_a_file_whose_buffer_goes() {
         if leave == "qall!" {
             chat.nvim.wait_for_exit();
         }
-        let cancelled = "```\nThe user cancelled this call while it was running.\n```";
+        let cancelled = "```\nThe user cancelled this call while it was running. What it had done by then, such as a file that it had written, stays done.\n```";
         let results = ["one", "two", "three"].map(|name| format!("**Tool Result:** `{name}` (error)\n\n{cancelled}\n"));
         assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{head}@You:\n{}", results.join("\n")), "{leave}");
     }

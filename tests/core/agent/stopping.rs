@@ -96,7 +96,7 @@ fn running_tools_are_killed_and_get_their_results_at_once() {
         ["kill a", "moment: finished a", "kill b", "moment: finished b", "unlock"]
     );
     assert_eq!(harness.statuses(), ["c pending"], "what waited still waits");
-    assert!(harness.text().contains("`a` (error)\n\n```\nThe user cancelled this call while it was running.\n```"));
+    assert!(harness.text().contains("`a` (error)\n\n```\nThe user cancelled this call while it was running. What it had done by then, such as a file that it had written, stays done.\n```"));
     harness.tool("a", "late");
     assert!(!harness.text().contains("late"));
     assert_eq!(harness.requests(), 1, "autopilot is disarmed");
@@ -133,7 +133,13 @@ fn one_tool_is_stopped_and_the_others_run_on() {
     assert_eq!(harness.running(), ["b"]);
     harness.tool("a", "late");
     harness.tool("b", "two");
-    assert_eq!(harness.sent_results(), ["a!: The user cancelled this call while it was running.", "b: two"]);
+    assert_eq!(
+        harness.sent_results(),
+        [
+            "a!: The user cancelled this call while it was running. What it had done by then, such as a file that it had written, stays done.",
+            "b: two"
+        ]
+    );
 }
 
 #[test]
@@ -142,7 +148,12 @@ fn stopping_the_only_tool_lets_the_model_know_and_goes_on() {
     harness.calls([("a", "read")]);
     harness.stop_tool("a");
     assert_eq!(harness.requests(), 2);
-    assert_eq!(harness.sent_results(), ["a!: The user cancelled this call while it was running."]);
+    assert_eq!(
+        harness.sent_results(),
+        [
+            "a!: The user cancelled this call while it was running. What it had done by then, such as a file that it had written, stays done."
+        ]
+    );
 }
 
 #[test]

@@ -447,6 +447,7 @@ fn a_stored_change_takes_no_other_one_back() {
     writers.chat.drain_until("the call", |chat| chat.waiting() == ["call_1 approval"]);
     let writers = writers.killed(None);
     // The call above runs again, and proposes.
+    writers.chat.wait_for("Run it again");
     writers.chat.approve("Run it again");
     writers.chat.drain_until("the tool", |_| writers.starts.get() == 1);
     writers.propose("call_0", "one\ntwo\nhigh\n", 1);
