@@ -52,7 +52,7 @@ pub enum Effect {
     Post(Departure),
     /// Run a tool.
     Run(OpenCall),
-    /// Stop a tool. If its result still arrives, it is dropped.
+    /// Stop a tool. If its result still arrives, it is dropped, unless the call is changing files already.
     Kill(CallId),
     /// Append an empty user message to the document.
     OpenPrompt,

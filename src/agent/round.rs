@@ -298,14 +298,22 @@ impl Agent {
         if let Some(call) = self.running.remove(id) {
             self.settle(&call, answer, effects);
             effects.push(Effect::Cursor(Cursor::Result(id.clone())));
-            self.start_queued(settings, effects);
+            if self.is_stopping && self.running.is_empty() {
+                self.rest_unsent(view, effects);
+            } else {
+                self.start_queued(settings, effects);
+            }
         }
     }
 
     pub(super) fn cancel_tool(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
-        if self.running.contains_key(id) {
+        if let Some(call) = self.running.get(id) {
             effects.push(Effect::Kill(id.clone()));
-            self.tool_finished(id, CallResult::error(CANCELLED), view, effects);
+            if view.may_stop(call) {
+                self.tool_finished(id, CallResult::error(CANCELLED), view, effects);
+            } else {
+                effects.push(too_late([call]));
+            }
         } else if let Some(at) = self.queue.iter().position(|call| call.id == *id)
             && let Some(call) = self.queue.remove(at)
         {
@@ -321,7 +329,7 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "no tool is running here".into()));
             return;
         }
-        self.stop_tools(view.settings(), effects);
+        self.stop_tools(view, effects);
         self.start_queued(view.settings(), effects);
     }
 
@@ -330,13 +338,16 @@ impl Agent {
         self.running.contains_key(id) || self.queue.iter().any(|call| call.id == *id)
     }
 
-    /// Stops the round: running calls get error results, queued calls become pending. Where nobody has stopped it, the blocks
-    /// stay as they are: an error result would make the model call the tool again, with another id, although nobody knows
-    /// whether the call had an effect.
-    pub(super) fn stop_tools(&mut self, settings: Settings, effects: &mut Vec<Effect>) {
+    /// Stops the round: running calls get error results, queued calls become pending. A call that is changing files goes on, as
+    /// nobody knows here what it has changed. Where nobody has stopped the round, the blocks stay as they are: an error result
+    /// would make the model call the tool again, with another id, although nobody knows whether the call had an effect.
+    pub(super) fn stop_tools(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let settings = view.settings();
         for (id, call) in std::mem::take(&mut self.running) {
-            effects.push(Effect::Kill(id));
-            if !settings.is_unattended {
+            effects.push(Effect::Kill(id.clone()));
+            if !view.may_stop(&call) {
+                self.running.insert(id, call);
+            } else if !settings.is_unattended {
                 self.settle(&call, CallResult::error(CANCELLED), effects);
             }
         }
@@ -346,7 +357,11 @@ impl Agent {
                 effects.push(Effect::Await(call.id, AwaitKind::Approval));
             }
         }
-        self.rest();
+        if self.running.is_empty() {
+            self.rest();
+        } else {
+            effects.push(too_late(self.running.values()));
+        }
     }
 }
 
@@ -370,6 +385,13 @@ impl Placement {
             Self::Denied => Status::Denied,
         }
     }
+}
+
+/// Tells the user that calls cannot be stopped any more.
+fn too_late<'a>(calls: impl IntoIterator<Item = &'a OpenCall>) -> Effect {
+    let names: Vec<String> = calls.into_iter().map(OpenCall::label).collect();
+    let names = names.join(", ");
+    Effect::Notify(Level::Info, format!("{names}: too late to cancel, files are being changed; the result follows"))
 }
 
 /// Tells the user if something is wrong with the document.

@@ -474,6 +474,10 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.rejection(call, reason)
     }
 
+    fn may_stop(&self, call: &OpenCall) -> bool {
+        self.0.may_stop(&call.id)
+    }
+
     fn is_authorised(&self, call: &OpenCall) -> bool {
         self.0.is_authorised(call)
     }

@@ -82,8 +82,13 @@ pub trait Shell {
     /// A call has its result, which is about to be written.
     fn settled(&self, call: &CallId, answer: &CallResult);
 
+    /// See [`View::may_stop`](super::View::may_stop).
+    fn may_stop(&self, _call: &CallId) -> bool {
+        true
+    }
+
     /// Stops a tool and returns the last lines of its output. Its result must not arrive afterwards, because a later
-    /// call may have the same id.
+    /// call may have the same id. One that may not be stopped is told to end soon.
     fn kill(&self, call: &CallId) -> String;
 
     /// Moves the cursor if the conversation is visible.

@@ -32,6 +32,8 @@ pub struct Agent {
     pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
     /// Whether autopilot may continue by itself. A key press arms it, a stop disarms it.
     pub(super) armed: bool,
+    /// Whether the user has stopped everything, and calls that are changing files have not ended yet.
+    pub(super) is_stopping: bool,
     /// Whether the user was told to press Ctrl-] to continue. Until they do, no decision arms autopilot.
     pub(super) is_paused: bool,
     pub(super) guard: LoopGuard,
@@ -268,13 +270,17 @@ impl Agent {
         self.armed = false;
         self.has_captured = false;
         match kind {
-            RequestKind::Reply => {
-                self.rest();
-                if view.outbox().has_any {
-                    self.put_down(Departure::Unsent, effects);
-                }
-            }
+            RequestKind::Reply => self.rest_unsent(view, effects),
             RequestKind::Continuation => self.end_turn(view, effects),
+        }
+    }
+
+    /// Comes to rest before anything is sent. What waits in the outbox is given back.
+    pub(super) fn rest_unsent(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        self.is_stopping = false;
+        self.rest();
+        if view.outbox().has_any {
+            self.put_down(Departure::Unsent, effects);
         }
     }
 
@@ -318,9 +324,10 @@ impl Agent {
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
             Phase::Reviewing(_) | Phase::Executing => {
-                self.stop_tools(view.settings(), effects);
-                if view.outbox().has_any {
-                    self.put_down(Departure::Unsent, effects);
+                self.stop_tools(view, effects);
+                self.is_stopping = !self.running.is_empty();
+                if !self.is_stopping {
+                    self.rest_unsent(view, effects);
                 }
             }
         }

@@ -45,6 +45,12 @@ pub trait View {
         false
     }
 
+    /// Whether a call that runs can be stopped so that nothing more comes of it. From then on it can begin to change nothing. `false`
+    /// if it is changing files already: it ends soon, and its result says what it has changed.
+    fn may_stop(&self, _call: &OpenCall) -> bool {
+        true
+    }
+
     /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
     /// decision, or the user's journal has the decision.
     fn is_authorised(&self, call: &OpenCall) -> bool;

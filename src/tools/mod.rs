@@ -50,6 +50,7 @@ mod approved;
 mod arrange;
 pub mod builtin;
 pub mod command;
+mod commitment;
 mod decision;
 pub mod declare;
 mod definition;
@@ -92,6 +93,7 @@ mod written_files;
 
 pub use approved::{Approved, KeptContent};
 pub use arrange::arranged;
+pub use commitment::Commitment;
 pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
 pub use diff_lines::{DiffKind, DiffLine};

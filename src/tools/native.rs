@@ -16,7 +16,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths, rules::DeniedPaths,
+    Approved, Commitment, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths,
+    rules::DeniedPaths,
 };
 use crate::{
     chat::Language,
@@ -87,6 +88,8 @@ pub struct Context {
     pub timeout: Duration,
     /// Fires when the user cancels the call.
     pub cancel: CancellationToken,
+    /// Asked before the first file is changed.
+    pub commitment: Commitment,
     /// Receives the latest lines of output.
     pub progress: OnProgress,
     /// The user's `tools.<name>` table; `Null` if there is none.
@@ -125,6 +128,7 @@ impl Context {
             chat_dir: None,
             timeout,
             cancel: CancellationToken::new(),
+            commitment: Commitment::default(),
             progress: Arc::new(|_| {}),
             config: Value::Null,
             overflow_dir,

@@ -204,6 +204,10 @@ impl Shell for Effects<'_> {
         self.workspace.note_settled(self.conversation, call, answer);
     }
 
+    fn may_stop(&self, call: &CallId) -> bool {
+        self.conversation.tasks().may_stop(call)
+    }
+
     fn kill(&self, call: &CallId) -> String {
         let printed = self.conversation.tasks().printed(call);
         self.workspace.stop_tool(self.conversation, call);

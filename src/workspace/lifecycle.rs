@@ -2,7 +2,7 @@
 
 use std::{
     rc::Rc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use super::{Conversation, Workspace, effects::Effects};
@@ -13,6 +13,8 @@ use crate::{
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it looks meanwhile.
+const LOOK: Duration = Duration::from_millis(2);
 
 impl Workspace {
     /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Workspace::parse_on`].
@@ -52,23 +54,24 @@ impl Workspace {
         }
     }
 
-    /// The editor is about to exit. What runs is stopped, no call starts any more, and no request is sent. What the user has decided
-    /// still counts: a call that is approved from now on stays approved.
+    /// The editor is about to exit. What runs is stopped unless it is changing files, no call starts any more, and no request is
+    /// sent. What the user has decided still counts: a call that is approved from now on stays approved.
     pub fn begin_to_leave(&self) {
         for conversation in self.conversations().all() {
             if conversation.is_busy() {
                 // Who exits takes no decision back.
                 self.stop(&conversation, false);
             }
-            conversation.tasks().stop_all();
+            conversation.tasks().wind_down();
         }
         self.is_leaving().set(true);
     }
 
-    /// The files are written after this, and then the editor exits. Decisions, answers and expirations that are on their way to the
-    /// journal are waited for, but not for ever, and written into the documents.
+    /// The files are written after this, and then the editor exits. Calls that are changing files, and decisions, answers and
+    /// expirations that are on their way to the journal, are waited for, but not for ever, and written into the documents.
     pub fn wind_up(&self) {
         self.begin_to_leave();
+        self.settle_changes();
         self.settle_journal();
         while self.go_on_after_commit() {}
         for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
@@ -87,6 +90,17 @@ impl Workspace {
         self.settle_journal();
         self.settle_outboxes();
         self.leave_all();
+    }
+
+    /// Waits for the results of calls that are changing files.
+    fn settle_changes(&self) {
+        let end = Instant::now() + PATIENCE;
+        let is_changing =
+            || self.conversations().all().iter().any(|conversation| conversation.tasks().is_changing_files());
+        while is_changing() && Instant::now() < end {
+            std::thread::sleep(LOOK);
+            self.drain();
+        }
     }
 
     fn settle_journal(&self) {

@@ -212,10 +212,10 @@ impl Start<'_> {
         let latest = LatestOutput::default();
         let progress = latest.clone();
         context.progress = Arc::new(move |text| progress.put(&text));
-        let cancel = context.cancel.clone();
+        let (cancel, commitment) = (context.cancel.clone(), context.commitment.clone());
         let tasks = self.conversation.tasks();
         let run = tasks.next_run();
-        tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel.clone()));
+        tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel, commitment.clone()));
         let future = Arc::clone(tool).run(input, context);
         let mailbox = self.workspace.background().mailbox().clone();
         let (conversation, call) = (self.conversation.id(), self.call.clone());
@@ -233,7 +233,7 @@ impl Start<'_> {
                     "The tool `{name}` crashed. This is a bug in Flemma, not in the call."
                 )))
             });
-            if cancel.is_cancelled() {
+            if commitment.is_dropped() {
                 // It has its result; what still came could meet a later call with the same id.
                 return;
             }

@@ -16,7 +16,7 @@ use crate::{
     journal::CallKey,
     model::CallId,
     text::ansi,
-    tools::{LuaError, LuaRef, SeenPages},
+    tools::{Commitment, LuaError, LuaRef, SeenPages},
 };
 
 /// The requests and tools of one conversation that run now.
@@ -74,8 +74,8 @@ pub(super) enum Stop {
     NotStarted,
     /// Not at all: it waits for the journal to be read, or for a user interface.
     Waits,
-    /// By a token.
-    Native(CancellationToken),
+    /// By a token, unless it has begun to change files.
+    Native(CancellationToken, Commitment),
     /// By taking the right to answer from it, and by the function that it gave for the purpose.
     Lua {
         /// Its right to answer.
@@ -88,6 +88,25 @@ pub(super) enum Stop {
 }
 
 impl RunningTool {
+    /// See [`Tasks::may_stop`].
+    fn may_stop(&self) -> bool {
+        match &self.stop {
+            Stop::Native(_, commitment) => commitment.prevent(),
+            Stop::NotStarted | Stop::Waits | Stop::Lua { .. } => true,
+        }
+    }
+
+    /// Asks for the end of a run that has begun to change files; `false` if it has not.
+    fn hurry(&self) -> bool {
+        match &self.stop {
+            Stop::Native(token, commitment) if !commitment.prevent() => {
+                token.cancel();
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Stops it; its answer, if one still comes, is dropped.
     ///
     /// # Errors
@@ -95,7 +114,8 @@ impl RunningTool {
     fn stop(self) -> Result<(), LuaError> {
         match self.stop {
             Stop::NotStarted | Stop::Waits => Ok(()),
-            Stop::Native(token) => {
+            Stop::Native(token, commitment) => {
+                commitment.abandon();
                 token.cancel();
                 Ok(())
             }
@@ -150,11 +170,20 @@ impl Tasks {
         self.add_tool(call, self.next_run(), LatestOutput::default(), Stop::Waits);
     }
 
-    /// Stops a tool.
+    /// Takes from a run the right to begin to change files. `false` if it has begun to: then it ends by itself, and its result
+    /// says what it has changed.
+    pub(super) fn may_stop(&self, call: &CallId) -> bool {
+        self.tools.borrow().get(call).is_none_or(RunningTool::may_stop)
+    }
+
+    /// Stops a tool. One that has begun to change files is told to hurry, and keeps its right to answer.
     ///
     /// # Errors
     /// What its own function for that threw.
     pub(super) fn stop_tool(&self, call: &CallId) -> Result<(), LuaError> {
+        if self.tools.borrow().get(call).is_some_and(RunningTool::hurry) {
+            return Ok(());
+        }
         // Taken out first: the function may come back here.
         let tool = self.tools.borrow_mut().remove(call);
         tool.map_or(Ok(()), RunningTool::stop)
@@ -280,11 +309,30 @@ impl Tasks {
     /// The last lines that a command has printed. What a tool written in Lua shows of its progress is no output.
     pub(super) fn printed(&self, call: &CallId) -> String {
         let tools = self.tools.borrow();
-        let native = tools.get(call).filter(|tool| matches!(tool.stop, Stop::Native(_)));
+        let native = tools.get(call).filter(|tool| matches!(tool.stop, Stop::Native(..)));
         native.map(|tool| ansi::plain(&tool.latest.get()).into_owned()).unwrap_or_default()
     }
 
-    /// Stops everything.
+    /// Whether a run has begun to change files, and its result is waited for.
+    pub(super) fn is_changing_files(&self) -> bool {
+        let changes = |tool: &RunningTool| matches!(&tool.stop, Stop::Native(_, commitment) if commitment.has_begun());
+        self.tools.borrow().values().any(changes)
+    }
+
+    /// Whether the user has cancelled a run, which has not ended yet.
+    pub(super) fn is_hurried(&self, call: &CallId) -> bool {
+        let tools = self.tools.borrow();
+        tools.get(call).is_some_and(|tool| matches!(&tool.stop, Stop::Native(token, _) if token.is_cancelled()))
+    }
+
+    /// Stops everything that has not begun to change files.
+    pub(super) fn wind_down(&self) {
+        let changing: HashMap<_, _> = self.tools.borrow_mut().extract_if(|_, tool| tool.hurry()).collect();
+        self.stop_all();
+        self.tools.borrow_mut().extend(changing);
+    }
+
+    /// Stops everything. No result of it arrives.
     pub(super) fn stop_all(&self) {
         for (_, handle) in self.requests.take() {
             handle.abort();

@@ -27,6 +27,10 @@ const NAMES: usize = 120;
 const NOT_RESUMED: &str = "The editor was restarted, or the conversation was closed, while the call waited for the user's decision \
      about this change. The tool did not go on after it, so what it does afterwards did not happen.";
 
+/// The same where the user cancelled the call in the moment in which the change was written.
+const CANCELLED: &str = "The user cancelled the call while this change was being written. The tool did not go on after it, so what \
+     it does afterwards did not happen.";
+
 /// What a tool wants a file to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedWrite {
@@ -169,8 +173,9 @@ impl Workspace {
                 ledger.binding(&key).map(|binding| binding.files.iter().map(|file| file.take.clone()).collect());
             (ledger.proposed(&key).map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
         });
+        let was_cancelled = conversation.tasks().is_hurried(&call.id);
         conversation.tasks().remove_tool(&call.id);
-        if conversation.tasks().is_suspended(&key) {
+        if conversation.tasks().is_suspended(&key) && !was_cancelled {
             self.files_were_written();
             let (call, told) = (call.clone(), told(outcome, &names, &takes));
             // A tool that goes on and is killed must not be taken for one that still waits.
@@ -180,7 +185,8 @@ impl Workspace {
             });
         }
         let mut answer = CallResult::from(outcome.render());
-        answer.output = format!("{}\n\n{NOT_RESUMED}", answer.output.trim_end());
+        let words = if was_cancelled { CANCELLED } else { NOT_RESUMED };
+        answer.output = format!("{}\n\n{words}", answer.output.trim_end());
         self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
     }
 

@@ -32,7 +32,7 @@ async fn give_up_on(
     grace: Duration,
     work: impl FnOnce(&Context) -> Outcome + Send + 'static,
 ) -> Outcome {
-    let (cancel, timeout) = (context.cancel.clone(), context.timeout);
+    let (cancel, timeout, commitment) = (context.cancel.clone(), context.timeout, context.commitment.clone());
     // This panics if the system cannot start a thread.
     let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
     let Ok(mut task) = begun else {
@@ -51,8 +51,10 @@ async fn give_up_on(
             Ok(outcome) => outcome,
             Err(error) => Outcome::failure(ModelError::new(format!("The tool failed: {error}. This is a bug in Flemma."))),
         },
-        when = given_up => Outcome::failure(ModelError::new(format!(
-            "The file system did not answer {when}. If the call changes a file, that may still happen."
-        ))),
+        when = given_up => {
+            // What still runs changes nothing any more, unless it has begun to.
+            let change = if commitment.prevent() { "No file was changed." } else { "A change that the call has begun may still happen." };
+            Outcome::failure(ModelError::new(format!("The file system did not answer {when}. {change}")))
+        }
     }
 }

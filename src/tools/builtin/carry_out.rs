@@ -83,7 +83,7 @@ fn attempt(
     if !is_current(&held)? {
         return Ok(None);
     }
-    if context.cancel.is_cancelled() {
+    if context.cancel.is_cancelled() || !context.commitment.begin() {
         // After this point, everything is written.
         return Err(ModelError::new("Cancelled by the user: nothing was written."));
     }

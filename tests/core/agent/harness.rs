@@ -59,6 +59,8 @@ pub struct Harness {
     /// The tools that the shell believes to run.
     pub running: RefCell<Vec<CallId>>,
     pub killed: RefCell<Vec<CallId>>,
+    /// The tools that are changing files, which nothing stops.
+    pub changing: RefCell<Vec<CallId>>,
     /// What every tool has printed so far.
     pub printed: RefCell<String>,
     /// Everything but edits, in order, one line each.
@@ -83,6 +85,7 @@ impl Harness {
             timers: RefCell::default(),
             running: RefCell::default(),
             killed: RefCell::default(),
+            changing: RefCell::default(),
             printed: RefCell::default(),
             log: RefCell::default(),
             pranks: RefCell::default(),
@@ -132,6 +135,13 @@ impl Harness {
     #[track_caller]
     pub fn stop_tool(&self, call: &str) {
         self.feed([Input::CancelTool(call.into())]);
+    }
+
+    /// A tool that runs begins to change files.
+    pub fn begins_to_change(&self, call: &str) {
+        if self.may_stop(&call.into()) {
+            self.changing.borrow_mut().push(call.into());
+        }
     }
 
     /// Replaces the one place where `old` stands, as the user may while the buffer is not locked.
@@ -224,6 +234,7 @@ impl Harness {
     #[track_caller]
     pub fn tool_answers(&self, id: &str, answer: CallResult) {
         self.running.borrow_mut().retain(|call| call.0 != id);
+        self.changing.borrow_mut().retain(|call| call.0 != id);
         self.feed([Input::ToolFinished { call: id.into(), answer }]);
     }
 
@@ -417,7 +428,15 @@ impl Shell for Harness {
         self.note(format!("settled {call}"));
     }
 
+    fn may_stop(&self, call: &CallId) -> bool {
+        !self.changing.borrow().contains(call)
+    }
+
     fn kill(&self, call: &CallId) -> String {
+        if self.changing.borrow().contains(call) {
+            self.note(format!("hurry {call}"));
+            return String::new();
+        }
         self.running.borrow_mut().retain(|running| running != call);
         self.killed.borrow_mut().push(call.clone());
         self.note(format!("kill {call}"));

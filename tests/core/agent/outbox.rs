@@ -44,6 +44,20 @@ impl Harness {
 }
 
 #[test]
+fn after_a_stop_it_comes_back_when_a_change_has_ended() {
+    let harness = Harness::new("@You:\nHello");
+    harness.go();
+    harness.calls([("a", "read")]);
+    harness.begins_to_change("a");
+    harness.queue("And then?", Urgency::NextRequest);
+    harness.stop();
+    assert!(!harness.text().contains("And then?"));
+    harness.tool("a", "written");
+    assert!(harness.text().ends_with("And then?"), "{}", harness.text());
+    assert_eq!((harness.requests(), harness.waiting().len()), (1, 0));
+}
+
+#[test]
 fn a_queued_message_goes_out_when_the_turn_ends() {
     let chat = Harness::new("@You:\nHello");
     chat.go();

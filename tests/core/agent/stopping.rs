@@ -143,6 +143,44 @@ fn one_tool_is_stopped_and_the_others_run_on() {
 }
 
 #[test]
+fn a_tool_that_is_changing_files_ends_by_itself() {
+    let harness = asking();
+    harness.calls([("a", "read"), ("b", "read")]);
+    harness.begins_to_change("a");
+    harness.log(&[]);
+    harness.stop();
+    assert_eq!(
+        harness.log(&["kill", "hurry", "info", "moment", "unlock"]),
+        [
+            "hurry a",
+            "kill b",
+            "moment: finished b",
+            "info: read (a): too late to cancel, files are being changed; the result follows"
+        ]
+    );
+    assert_eq!((harness.statuses(), harness.locked.get()), (vec!["a running".to_owned()], true));
+    harness.tool("a", "written");
+    assert!(harness.text().contains("**Tool Result:** `a`\n\n```\nwritten\n```"), "{}", harness.text());
+    assert_eq!(harness.requests(), 1, "autopilot is disarmed");
+    assert!(!harness.locked.get());
+    // The next key goes on with what the tool has said.
+    harness.go();
+    assert_eq!(harness.sent_results()[0], "a: written");
+}
+
+#[test]
+fn one_tool_that_is_changing_files_is_not_stopped() {
+    let harness = asking();
+    harness.calls([("a", "read")]);
+    harness.begins_to_change("a");
+    harness.stop_tool("a");
+    assert_eq!(harness.statuses(), ["a running"]);
+    assert_eq!(harness.told(), ["info: read (a): too late to cancel, files are being changed; the result follows"]);
+    harness.tool("a", "written");
+    assert_eq!(harness.sent_results(), ["a: written"], "only the tool was to be stopped");
+}
+
+#[test]
 fn stopping_the_only_tool_lets_the_model_know_and_goes_on() {
     let harness = asking();
     harness.calls([("a", "read")]);

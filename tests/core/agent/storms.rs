@@ -44,6 +44,8 @@ enum Step {
     Execute(Index),
     Stop,
     StopTool(Index),
+    /// A tool that runs begins to change files.
+    Change(Index),
     /// A whole reply, on the user's next words if it takes them: without it few storms would see a tool.
     Reply(Vec<&'static str>),
     Piece(Piece),
@@ -115,6 +117,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => index().prop_map(Step::Execute),
         1 => Just(Step::Stop),
         1 => index().prop_map(Step::StopTool),
+        2 => index().prop_map(Step::Change),
         8 => proptest::collection::vec(tool(), 1..5).prop_map(Step::Reply),
         6 => piece().prop_map(Step::Piece),
         3 => reason.prop_map(Step::Finish),
@@ -166,6 +169,12 @@ impl Storm {
                 let running: Vec<String> = harness.running();
                 if !running.is_empty() {
                     harness.stop_tool(&running[index.index(running.len())]);
+                }
+            }
+            Step::Change(index) => {
+                let running: Vec<String> = harness.running();
+                if !running.is_empty() {
+                    harness.begins_to_change(&running[index.index(running.len())]);
                 }
             }
             Step::Reply(tools) => {
@@ -225,6 +234,7 @@ impl Storm {
                 if !running.is_empty() {
                     let call: CallId = index.get(&running).as_str().into();
                     harness.running.borrow_mut().retain(|other| *other != call);
+                    harness.changing.borrow_mut().retain(|other| *other != call);
                     harness.feed([Input::NotStarted { call, problem: "the disk is full".to_owned() }]);
                     let log = self.harness.session.running();
                     assert!(log.iter().all(|call| self.harness.running().contains(&call.id.0)));
@@ -296,7 +306,16 @@ impl Storm {
 
     fn stop(&self) {
         let running: HashSet<String> = self.harness.running().into_iter().collect();
+        let changing = self.harness.changing.borrow().clone();
+        let requests = self.harness.requests();
         self.harness.stop();
+        // They end by themselves, whatever they have to say, and nothing follows.
+        for call in &changing {
+            assert!(self.harness.session.is_busy());
+            assert!(self.harness.running().contains(&call.0));
+            self.harness.tool(&call.0, "changed");
+        }
+        assert_eq!(self.harness.requests(), requests);
         assert!(!self.harness.session.is_busy());
         assert_eq!(self.harness.running(), [""; 0]);
         let open: HashSet<String> = self.harness.open_calls().into_iter().map(|call| call.id.0).collect();

@@ -3,6 +3,7 @@
 mod approval;
 mod bash;
 mod calculator;
+mod cancelled;
 mod command;
 mod decisions;
 mod definition;

@@ -139,6 +139,33 @@ fn an_approved_change_is_written_and_the_tool_goes_on() {
     assert_eq!((writers.starts.get(), writers.stops.get()), (1, 0));
 }
 
+/// Whenever the user cancels, the file is as the result says, and the tool does not go on.
+#[test]
+fn a_cancelled_change_says_what_became_of_the_file() {
+    for moment in 0..40 {
+        let writers = Writers::new(Value::Null, 1);
+        let new = "new\n".repeat(40_000);
+        writers.propose_and_wait(&new, 1);
+        writers.chat.approve("status=pending");
+        std::thread::sleep(std::time::Duration::from_micros(moment * 150));
+        writers.chat.stop();
+        let chat = &writers.chat;
+        chat.drain_until("rest", |chat| !chat.conversation().is_busy() && chat.workspace.is_at_rest(chat.current()));
+        let text = chat.text();
+        let is_written = chat.content("a.txt") == new;
+        if text.contains("status=") {
+            assert!(text.contains("status=pending") && !is_written, "{text}");
+        } else if text.contains("while this change was being written") {
+            assert!(is_written && writers.heard(1).is_none());
+        } else if text.contains("Cancelled by the user: nothing was written.") {
+            assert!(!is_written);
+        } else {
+            assert!(text.contains("The user cancelled this call while it was running."), "{text}");
+            assert_eq!(is_written, writers.heard(1).is_some(), "{text}");
+        }
+    }
+}
+
 #[test]
 fn a_rejected_change_is_told_to_the_tool_which_goes_on() {
     let writers = Writers::new(Value::Null, 1);
