@@ -222,6 +222,7 @@ impl Lives {
             (Event::Proposed(proposed), Life::Open { approved, .. }) => {
                 // What was approved before was the call itself.
                 *approved = None;
+                self.bound = None;
                 self.proposed = Some(proposed.clone());
             }
             (Event::Proposed(_), _) => {}

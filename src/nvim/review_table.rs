@@ -35,6 +35,13 @@ fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     table.set("note", file.note)?;
     table.set("is_read_only", file.is_read_only)?;
     table.set("line_breaks", file.line_breaks.as_deref())?;
+    table.set("is_left", file.made.is_left)?;
+    if let Some(made) = &file.made.draft {
+        let draft = lua.create_table()?;
+        draft.set("text", lua.create_string(&*made.text)?)?;
+        draft.set("base", lua.create_string(&*made.base)?)?;
+        table.set("draft", draft)?;
+    }
     if file.note.is_none() {
         table.set("hunks", places(lua, &file.hunks)?)?;
     }

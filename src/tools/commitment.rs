@@ -21,7 +21,7 @@ impl Commitment {
     /// The run is about to change files. `false` if it was stopped: then it must change nothing.
     #[must_use]
     pub fn begin(&self) -> bool {
-        self.replace(OPEN, BEGUN).is_ok()
+        self.replace(OPEN, BEGUN).is_ok() || self.has_begun()
     }
 
     /// Stops the run before it changes files. `false` if it has begun to: then its result is the truth about it.

@@ -87,6 +87,9 @@ pub struct OutputPiece {
     pub style: String,
 }
 
+/// Above a change of which the user has taken something else than was proposed.
+const EDITED: &str = "as you have edited it";
+
 /// The cells in front of what goes on: the spinner and a space.
 const SPINNER: usize = 2;
 
@@ -143,16 +146,18 @@ impl Workspace {
         let most = self.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {
-                if let Some((added, removed)) = ready.review.lines {
+                let shown = ready.shown();
+                if let Some((added, removed)) = shown.lines {
                     let figures = format!(" +{added} -{removed}");
                     if preview::fits(&format!("{}{figures}", preview.text), width) {
                         preview.text.push_str(&figures);
                     }
                     (preview.added, preview.removed) = (Some(added), Some(removed));
                 }
-                let mut lines = ready.review.first_lines(most);
-                let follows = ready.follows().filter(|_| most > 0);
-                lines.splice(0..0, follows.map(DiffLine::note));
+                let mut lines = shown.first_lines(most);
+                let edited = ready.made.review.is_some().then(|| EDITED.to_owned());
+                let notes = ready.follows().into_iter().chain(edited).filter(|_| most > 0);
+                lines.splice(0..0, notes.map(DiffLine::note));
                 lines
             }
             // Nothing would change, and the user has to know why.

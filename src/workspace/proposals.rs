@@ -12,7 +12,7 @@ use super::{
     ready::{Found, Ready, label},
 };
 use crate::{
-    journal::{Binding, CallKey, Take},
+    journal::{Binding, CallKey},
     tools::{Content, Revision},
 };
 
@@ -248,7 +248,9 @@ impl Proposals {
         let mut entries = self.entries.borrow_mut();
         let entry = entries.get_mut(key).filter(|entry| self.counts(entry, survey))?;
         let is_news = match (&entry.found, &found) {
-            (Some(Ok(before)), Ok(now)) => before.revision() != now.revision() || before.after != now.after,
+            (Some(Ok(before)), Ok(now)) => {
+                before.revision() != now.revision() || before.after != now.after || before.made.takes != now.made.takes
+            }
             (Some(Err(before)), Err(now)) => before != now,
             _ => true,
         };
@@ -285,7 +287,7 @@ impl Proposals {
         if let Some(entry) = self.entries.borrow_mut().get_mut(key) {
             entry.shown = match &entry.found {
                 None => None,
-                Some(Ok(ready)) => Some(ready.binding(ready.proposal.files.iter().map(|_| Take::Proposed))),
+                Some(Ok(ready)) => Some(ready.binding_as_shown()),
                 Some(Err(problem)) => {
                     Some(Binding { revision: Revision::of_problem(problem).to_string(), files: Vec::new() })
                 }

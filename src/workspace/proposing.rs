@@ -152,7 +152,7 @@ impl Workspace {
             input,
             context,
             known,
-            approved: self.approved(conversation, key),
+            decision: self.earlier_decision(conversation, key),
             is_at_work,
             asked: proposals.asked(key),
         })

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use super::made::Made;
 use crate::{
     journal::{Before, Binding, BoundFile, CallKey, Take},
     model::ModelError,
@@ -36,6 +37,8 @@ pub(super) struct Ready {
     pub(super) review: Review,
     /// The proposal. Of large files, it has no contents.
     pub(super) proposal: Proposal,
+    /// What the user has made of it before.
+    pub(super) made: Made,
     /// For each file the call above that would write it last, if there is one: it is shown as that would leave it.
     pub(super) after: Vec<Option<CallKey>>,
     /// What it was made from, of what the calls above would write.
@@ -46,9 +49,9 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// What is shown of a proposal that was made from what these calls above it would write. It takes as long as comparing the
-    /// files.
-    pub(super) fn of(proposal: Proposal, earlier: &Earlier, above: &[CallKey]) -> Self {
+    /// What is shown of a proposal that was made from what these calls above it would write, with what the user has made of it. It
+    /// takes as long as comparing the files.
+    pub(super) fn of(proposal: Proposal, made: Made, earlier: &Earlier, above: &[CallKey]) -> Self {
         let review = Review::of(&proposal);
         let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
         let stamps = proposal.files.iter().map(|file| stamp(&file.path)).collect();
@@ -64,7 +67,7 @@ impl Ready {
         };
         let after = proposal.files.iter().map(|file| writer(&file.path)).collect();
         let base = earlier.base();
-        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), after, base, on_disk, stamps }
+        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), made, after, base, on_disk, stamps }
     }
 
     /// Whether a file may have changed since, or is open with one of these changes that are not saved. It looks at the disk.
@@ -113,6 +116,16 @@ impl Ready {
     /// The same for each file.
     pub(super) fn file_follows(&self) -> impl Iterator<Item = Option<String>> {
         self.after.iter().map(|call| call.as_ref().map(after))
+    }
+
+    /// What the user is shown: what an approval writes.
+    pub(super) fn shown(&self) -> &Review {
+        self.made.review.as_ref().unwrap_or(&self.review)
+    }
+
+    /// What an approval of what the user is shown is for.
+    pub(super) fn binding_as_shown(&self) -> Binding {
+        self.binding(self.made.takes.iter().cloned())
     }
 
     /// What an approval of this is for, of which the user takes this of each file.

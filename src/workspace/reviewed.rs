@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::MadeFile;
 use crate::{
     model::CallId,
     text::{hunk_places::HunkPlace, hunk_rows::HunkRows, line_breaks},
@@ -49,6 +50,8 @@ pub struct ReviewedFile {
     pub hunks: Vec<HunkPlace>,
     /// What is said about a change of the line breaks of the whole file.
     pub line_breaks: Option<String>,
+    /// What the user has made of it before.
+    pub made: MadeFile,
 }
 
 /// How long comparing a file may take.

@@ -4,6 +4,7 @@ use std::{io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
+    made::MadeFile,
     ready::Ready,
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
@@ -103,6 +104,8 @@ impl Workspace {
                 Taken::Content(bytes) if is(&file.old, &bytes) && file.moved_to.is_none() => Take::Left,
                 Taken::Content(bytes) => {
                     let digest = Digest::of(&bytes).as_str().to_owned();
+                    // What it was made from brings it onto another content of the file, should that change.
+                    edited.extend(file.old.as_ref().and_then(|old| old.bytes.as_deref().cloned()));
                     edited.push(bytes);
                     Take::Edited(digest)
                 }
@@ -174,31 +177,33 @@ impl Workspace {
 }
 
 fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
-    let files = ready.proposal.files.iter().zip(ready.file_follows()).map(|(file, after)| {
-        let contents = [&file.old, &file.new];
-        let has_zero =
-            |content: &&Content| content.bytes.as_ref().is_some_and(|bytes| memchr::memchr(0, bytes).is_some());
-        let note = if contents.into_iter().flatten().any(|content| content.bytes.is_none()) {
-            Some("too large")
-        } else {
-            contents.into_iter().flatten().any(|content| has_zero(&content)).then_some("binary")
-        };
-        let bytes = |content: &Option<Content>| content.as_ref().filter(|_| note.is_none())?.bytes.clone();
-        ReviewedFile {
-            path: file.path.to_string_lossy().into_owned(),
-            name: file.name.clone(),
-            old: bytes(&file.old),
-            new: bytes(&file.new),
-            old_size: file.old.as_ref().map(|content| content.len),
-            new_size: file.new.as_ref().map(|content| content.len),
-            moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
-            after,
-            note,
-            is_read_only: file.is_read_only,
-            hunks: Vec::new(),
-            line_breaks: None,
-        }
-    });
+    let files =
+        ready.proposal.files.iter().zip(ready.file_follows()).zip(&ready.made.files).map(|((file, after), made)| {
+            let contents = [&file.old, &file.new];
+            let has_zero =
+                |content: &&Content| content.bytes.as_ref().is_some_and(|bytes| memchr::memchr(0, bytes).is_some());
+            let note = if contents.into_iter().flatten().any(|content| content.bytes.is_none()) {
+                Some("too large")
+            } else {
+                contents.into_iter().flatten().any(|content| has_zero(&content)).then_some("binary")
+            };
+            let bytes = |content: &Option<Content>| content.as_ref().filter(|_| note.is_none())?.bytes.clone();
+            ReviewedFile {
+                path: file.path.to_string_lossy().into_owned(),
+                name: file.name.clone(),
+                old: bytes(&file.old),
+                new: bytes(&file.new),
+                old_size: file.old.as_ref().map(|content| content.len),
+                new_size: file.new.as_ref().map(|content| content.len),
+                moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
+                after,
+                note,
+                is_read_only: file.is_read_only,
+                hunks: Vec::new(),
+                line_breaks: None,
+                made: if note.is_none() { made.clone() } else { MadeFile::default() },
+            }
+        });
     Reviewed {
         call: key.id.clone(),
         tool: key.tool.clone(),

@@ -16,6 +16,7 @@ use super::{
     Conversation, Workspace,
     latest_output::LatestOutput,
     lua_outcome::FilePlaces,
+    made::EarlierDecision,
     ports::ToolRun,
     protected_files::protected,
     resolution::Resolution,
@@ -381,9 +382,21 @@ impl Workspace {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(super) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records().with_ledger(|ledger| ledger.binding(key).cloned())?;
+        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
+    }
+
+    /// What the user has decided about a call before, and whether that counts; `None` if that was not for anything in particular.
+    pub(super) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
+        let records = conversation.records();
+        let (binding, counts) =
+            records.with_ledger(|ledger| Some((ledger.last_binding(key).cloned()?, ledger.binding(key).is_some())))?;
+        Some(EarlierDecision { binding, counts, contents: self.edited_contents() })
+    }
+
+    /// Gives what users have edited in reviews.
+    pub(super) fn edited_contents(&self) -> KeptContent {
         let backups = self.backups().clone();
-        let contents: KeptContent = Arc::new(move |digest| backups.edited(digest));
-        Some(Approved { binding, contents, first: BTreeMap::new() })
+        Arc::new(move |digest| backups.edited(digest))
     }
 
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.

@@ -16,12 +16,13 @@ use serde_json::Value;
 
 use super::{
     asking::{Answer, Asking, Question},
+    made::{EarlierDecision, Made},
     ready::{Found, Ready},
 };
 use crate::{
-    journal::{CallKey, Take},
-    model::{Digest, ModelError},
-    tools::{Approved, Content, Context, Earlier, NativeTool, Proposal, paths::real},
+    journal::CallKey,
+    model::ModelError,
+    tools::{Context, Earlier, NativeTool, Proposal, paths::real},
 };
 
 /// How long a survey waits for a tool before it goes on to the calls below, and how long for each one after that.
@@ -35,8 +36,8 @@ pub(super) struct Candidate {
     pub(super) context: Context,
     /// What is known of it, unless that has to be found out again.
     pub(super) known: Option<Arc<Ready>>,
-    /// What the user has approved of it, if it is about to be carried out.
-    pub(super) approved: Option<Approved>,
+    /// What the user has decided about it before.
+    pub(super) decision: Option<EarlierDecision>,
     /// Whether it is being carried out. Nobody knows then whether its change is on the disk yet, and its tool is not asked.
     pub(super) is_at_work: bool,
     /// What an earlier survey has asked its tool.
@@ -188,7 +189,10 @@ impl Candidate {
     /// Finds out what it would write, after what these calls above it would write.
     fn answer(&self, seen: Earlier, above: &[CallKey], is_afresh: bool) -> Answer {
         let is_known = |ready: &&Arc<Ready>| {
-            !is_afresh && !ready.has_other_base(&seen) && !ready.is_doubtful(&self.context.unsaved)
+            !is_afresh
+                && ready.made.is_of(self.decision.as_ref())
+                && !ready.has_other_base(&seen)
+                && !ready.is_doubtful(&self.context.unsaved)
         };
         if let Some(ready) = self.known.as_ref().filter(is_known) {
             let proposal = Some(ready.proposal.clone());
@@ -196,7 +200,10 @@ impl Candidate {
         }
         let proposed = self.propose(&seen);
         let proposal = proposed.as_ref().ok().cloned();
-        let found = proposed.map(|proposal| Arc::new(Ready::of(proposal, &seen, above)));
+        let found = proposed.map(|proposal| {
+            let made = Made::of(&proposal, self.decision.as_ref());
+            Arc::new(Ready::of(proposal, made, &seen, above))
+        });
         Answer { found, proposal, seen, is_known: false }
     }
 
@@ -214,26 +221,7 @@ impl Candidate {
 
     /// What the call will write, as far as the user has decided about that.
     fn decided(&self, proposal: &Proposal) -> Proposal {
-        let mut decided = proposal.clone();
-        let Some(approved) = self.approved.as_ref().filter(|approved| {
-            approved.binding.revision == proposal.revision().as_str()
-                && approved.binding.files.len() == proposal.files.len()
-        }) else {
-            return decided;
-        };
-        let takes = approved.binding.files.iter().map(|file| &file.take);
-        let files = std::mem::take(&mut decided.files).into_iter().zip(takes);
-        decided.files = files
-            .filter_map(|(mut change, take)| match take {
-                Take::Proposed => Some(change),
-                Take::Left => None,
-                Take::Edited(digest) => {
-                    let bytes = (approved.contents)(&Digest::parse(digest)?)?;
-                    change.new = Some(Content::new(bytes));
-                    Some(change)
-                }
-            })
-            .collect();
-        decided
+        let decided = self.decision.as_ref().and_then(|decision| decision.carried_out(proposal));
+        decided.unwrap_or_else(|| proposal.clone())
     }
 }

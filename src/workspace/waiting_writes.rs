@@ -157,8 +157,7 @@ impl Workspace {
     /// What writes that which a call has proposed while it ran; `None` if it waits for no decision about that.
     pub(super) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
         let proposed = conversation.records().with_ledger(|ledger| ledger.proposed(key).cloned())?;
-        let backups = self.backups().clone();
-        Some(Arc::new(StoredWrite::new(proposed, Arc::new(move |digest| backups.edited(digest)))))
+        Some(Arc::new(StoredWrite::new(proposed, self.edited_contents())))
     }
 
     /// What a call has proposed while it ran was written, or could not be. Its tool goes on if it still waits.

@@ -18,6 +18,8 @@ end
 ---@field is_read_only boolean whether its permissions let nobody write it
 ---@field line_breaks? string what is said about a change of the line breaks of the whole file
 ---@field new_size? integer the bytes that it would have; nil if it would be deleted
+---@field is_left boolean whether the user has left it out before
+---@field draft? flemma.Draft what the user has made of it before
 
 ---@class flemma.ReviewedChange
 ---@field call_id string

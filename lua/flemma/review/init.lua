@@ -153,6 +153,13 @@ local function begin(chat, call, proposal)
     conflicts = before and before.conflicts or {},
   }
   for _, file in ipairs(review.files) do
+    if not before then
+      -- What was accepted in an earlier session, or was not written because the file had changed.
+      review.drafts[file.path] = file.draft
+      if file.is_left then
+        review.marks[file.path] = false
+      end
+    end
     local draft = review.drafts[file.path]
     if draft then
       require("flemma.review.merge").rebase(review, file, draft)

@@ -24,6 +24,7 @@ mod from_code;
 mod frontmatter;
 mod gate;
 mod holding;
+mod made;
 mod offered;
 mod outbox;
 mod recovery;

@@ -21,7 +21,7 @@ pub fn edit(path: &str, old: &str, new: &str) -> Value {
 }
 
 /// A conversation in which nothing is approved by itself, and these calls have come.
-fn asked<'a>(files: &[(&str, &str)], all: impl IntoIterator<Item = (&'a str, Value)>) -> Harness {
+pub fn asked<'a>(files: &[(&str, &str)], all: impl IntoIterator<Item = (&'a str, Value)>) -> Harness {
     let options = json!({ "tools": { "auto_approve": [] } });
     let chat = Harness::start(Setup { options, files, ..Setup::default() }, [calls(all), prose("fine")]);
     chat.go();

@@ -12,7 +12,7 @@ use flemma::{
     model::CallId,
     runtime::Journal,
     tools::LuaRef,
-    workspace::{Resolution, Taken, ToolAnswer, WantedWrite},
+    workspace::{MadeFile, Resolution, Taken, ToolAnswer, WantedWrite},
 };
 use serde_json::{Value, json};
 
@@ -193,8 +193,13 @@ fn a_change_that_is_edited_or_left_is_told_to_the_tool() {
     assert!(heard["note"].as_str().unwrap().contains("+II"), "{heard}");
     assert_eq!(writers.chat.content("a.txt"), "one\nII\n");
     writers.propose_and_wait("three\n", 2);
-    let revision = writers.chat.review("call_0").unwrap().revision;
-    writers.chat.accept("call_0", &revision, vec![Taken::Left]).unwrap();
+    let reviewed = writers.chat.review("call_0").unwrap();
+    assert_eq!(
+        reviewed.files[0].made,
+        MadeFile::default(),
+        "what was made of the change before has nothing to do with it"
+    );
+    writers.chat.accept("call_0", &reviewed.revision, vec![Taken::Left]).unwrap();
     assert!(writers.wait_to_hear(2).unwrap_err().contains("took nothing of it"));
     writers.finish("done");
     writers.wait_for_end();

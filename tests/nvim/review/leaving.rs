@@ -107,3 +107,42 @@ fn what_is_left_undecided_at_the_exit_still_waits() {
         assert!(fs::read_to_string(file).unwrap().contains("status=pending"), "{keys}");
     }
 }
+
+/// The editor was left with edits that were accepted, and the file is open in another one.
+fn reopened(replies: usize) -> (Chat, Chat) {
+    let mut chat = one_edit("");
+    open(&mut chat);
+    chat.nvim.input("ggOmine<Esc>:wqa<CR>");
+    chat.nvim.wait_for_exit();
+    let file = chat.nvim.work().join("notes.chat");
+    let mut next = Chat::another(&chat, &file, (ASK, ""), (0..replies).map(|_| prose(&["fine"])));
+    next.wait_until_idle();
+    (chat, next)
+}
+
+#[test]
+fn what_was_accepted_before_the_exit_is_what_is_shown() {
+    let (chat, mut next) = reopened(1);
+    next.nvim.wait_for("the edits", |nvim| nvim.row_with("+mine").is_some());
+    next.nvim.command("call search('toolu_1')");
+    next.nvim.input("<M-CR>");
+    next.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let expected = format!("mine\n{}", lines().replace("line 5", "LINE 5"));
+    assert_eq!(fs::read_to_string(chat.nvim.work().join("a.txt")).unwrap(), expected);
+}
+
+/// The file is another one when the call is to be carried out.
+#[test]
+fn what_was_accepted_before_the_exit_is_not_lost() {
+    let (chat, mut next) = reopened(1);
+    let file = chat.nvim.work().join("a.txt");
+    fs::write(&file, lines() + "theirs\n").unwrap();
+    next.nvim.input("<C-]>");
+    next.nvim.wait_for("the call to wait again", |nvim| nvim.text().contains("status=pending"));
+    next.wait_until_idle();
+    open(&mut next);
+    let expected = format!("mine\n{}theirs\n", lines().replace("line 5", "LINE 5"));
+    assert_eq!(next.nvim.text(), expected);
+    next.nvim.input(":w<CR>");
+    next.nvim.wait_for("the change", |_| fs::read_to_string(&file).unwrap() == expected);
+}

@@ -1,0 +1,122 @@
+//! What the user has made of a change in an earlier review, maybe in an earlier session.
+
+use std::sync::Arc;
+
+use crate::{
+    journal::{Binding, BoundFile, Take},
+    model::Digest,
+    tools::{Content, FileChange, KeptContent, Proposal, Review},
+};
+
+/// The latest decision of the user for a call that waits, or is approved and has not started.
+#[derive(Clone)]
+pub(super) struct EarlierDecision {
+    /// What it was for.
+    pub(super) binding: Binding,
+    /// Whether it still counts. If not, it only says what the user has made of the change.
+    pub(super) counts: bool,
+    /// Gives what they have edited, and what that was made from.
+    pub(super) contents: KeptContent,
+}
+
+/// What the user has made of a proposal.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The decision that says so.
+    decision: Option<(Binding, bool)>,
+    /// What an approval takes of each file.
+    pub(super) takes: Vec<Take>,
+    /// What is shown of that; `None` if all of the proposal is taken.
+    pub(super) review: Option<Review>,
+    /// What a review begins with.
+    pub(super) files: Vec<MadeFile>,
+}
+
+/// What the user has made of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MadeFile {
+    /// Whether they have left it out.
+    pub is_left: bool,
+    /// What they have edited.
+    pub draft: Option<Draft>,
+}
+
+/// What the user has edited of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The file as they want it.
+    pub text: Arc<Vec<u8>>,
+    /// The file as it was then.
+    pub base: Arc<Vec<u8>>,
+}
+
+impl Made {
+    /// What an earlier decision says about a proposal. It blocks on the disk.
+    pub(super) fn of(proposal: &Proposal, decision: Option<&EarlierDecision>) -> Self {
+        let made = |file| decision.map_or_else(MadeFile::default, |decision| decision.made_of(file));
+        let files = proposal.files.iter().map(made).collect();
+        let (mut takes, mut review) = (vec![Take::Proposed; proposal.files.len()], None);
+        if let Some((approved, decided)) =
+            decision.and_then(|approved| Some((approved, approved.carried_out(proposal)?)))
+            && decided != *proposal
+        {
+            takes = approved.binding.files.iter().map(|file| file.take.clone()).collect();
+            review = Some(Review::of(&decided));
+        }
+        Self { decision: decision.map(EarlierDecision::identity), takes, review, files }
+    }
+
+    /// Whether it was made from this decision.
+    pub(super) fn is_of(&self, decision: Option<&EarlierDecision>) -> bool {
+        self.decision == decision.map(EarlierDecision::identity)
+    }
+}
+
+impl EarlierDecision {
+    fn identity(&self) -> (Binding, bool) {
+        (self.binding.clone(), self.counts)
+    }
+
+    /// What will be written of a proposal; `None` if the decision does not count, or is for another one.
+    pub(super) fn carried_out(&self, proposal: &Proposal) -> Option<Proposal> {
+        let files = &self.binding.files;
+        let is_same = self.binding.revision == proposal.revision().as_str() && files.len() == proposal.files.len();
+        if !self.counts || !is_same {
+            return None;
+        }
+        let mut decided = proposal.clone();
+        decided.files.clear();
+        for (change, bound) in proposal.files.iter().zip(files) {
+            let new = match &bound.take {
+                Take::Left => continue,
+                Take::Proposed => change.new.clone(),
+                Take::Edited(digest) => Some(Content::new(self.content(digest)?)),
+            };
+            decided.files.push(FileChange { new, ..change.clone() });
+        }
+        Some(decided)
+    }
+
+    fn made_of(&self, change: &FileChange) -> MadeFile {
+        let bound = self.binding.files.iter().find(|file| file.path == change.path.to_string_lossy());
+        bound.map_or_else(MadeFile::default, |bound| MadeFile {
+            is_left: bound.take == Take::Left,
+            draft: self.draft(bound, change),
+        })
+    }
+
+    fn draft(&self, bound: &BoundFile, change: &FileChange) -> Option<Draft> {
+        let Take::Edited(digest) = &bound.take else { return None };
+        let base = match (&bound.old, &change.old) {
+            (None, _) => Arc::default(),
+            (Some(old), Some(now)) if now.digest.as_str() == old => now.bytes.clone()?,
+            (Some(old), _) => Arc::new(self.content(old)?),
+        };
+        Some(Draft { text: Arc::new(self.content(digest)?), base })
+    }
+
+    fn content(&self, digest: &str) -> Option<Vec<u8>> {
+        let content = (self.contents)(&Digest::parse(digest)?)?;
+        (Digest::of(&content).as_str() == digest).then_some(content)
+    }
+}

@@ -1,0 +1,115 @@
+//! What the user has made of a change is shown again, and is what an approval is for, also in the next session.
+
+use std::fs;
+
+use flemma::workspace::{Draft, MadeFile, Taken};
+use serde_json::{Value, json};
+
+use super::{
+    harness::{Harness, prose},
+    review::{asked, write},
+};
+
+const OLD: &str = "one\ntwo\n";
+
+/// The call of `write` is accepted with this, and the editor left at once. The file is open in another one, which has drained
+/// what its start leaves.
+fn left_with(taken: Taken, meanwhile: impl FnOnce(&Harness)) -> Harness {
+    let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
+    chat.wait_for_diff(0, "+2");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.begin_to_leave();
+    chat.accept("call_0", &revision, vec![taken]).unwrap();
+    chat.workspace.wind_up();
+    let text = chat.text() + "\n";
+    assert!(text.contains("status=approved"), "{text}");
+    meanwhile(&chat);
+    let options = json!({ "tools": { "auto_approve": [] } });
+    let chat = chat.kill(&text, options, [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    chat
+}
+
+fn edited(text: &str) -> Taken {
+    Taken::Content(text.as_bytes().to_vec())
+}
+
+fn draft(text: &str) -> MadeFile {
+    let bytes = |text: &str| std::sync::Arc::new(text.as_bytes().to_vec());
+    MadeFile { is_left: false, draft: Some(Draft { text: bytes(text), base: bytes(OLD) }) }
+}
+
+#[test]
+fn an_accepted_edit_is_shown_and_written_in_the_next_session() {
+    let chat = left_with(edited("one\nII\n"), |_| ());
+    chat.wait_for_diff(0, "+II");
+    let preview = &chat.previews()[0];
+    let lines: Vec<_> = preview.diff.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines, ["as you have edited it", "@@ -1,2 +1,2 @@", " one", "-two", "+II"]);
+    assert_eq!(chat.review("call_0").unwrap().files[0].made, draft("one\nII\n"));
+    // What is shown is what an approval is for.
+    chat.approve("status=approved");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\nII\n");
+}
+
+#[test]
+fn an_accepted_edit_comes_back_when_the_file_has_changed() {
+    let chat = left_with(edited("one\nII\n"), |chat| chat.put("a.txt", "one\ntwo\ntheirs\n"));
+    chat.go();
+    chat.wait_for_words("nothing was written: the file has changed since");
+    chat.wait_for_pending(1);
+    // What is shown without a review is the proposal.
+    chat.wait_for_diff(0, "-theirs");
+    assert!(chat.previews()[0].diff.iter().any(|line| line.text == "+2"));
+    let reviewed = chat.review("call_0").unwrap();
+    assert_eq!(reviewed.files[0].made, draft("one\nII\n"));
+    chat.accept("call_0", &reviewed.revision, vec![edited("one\nII\ntheirs\n")]).unwrap();
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\nII\ntheirs\n");
+}
+
+#[test]
+fn a_plain_approval_leaves_no_draft() {
+    let chat = left_with(Taken::Proposed, |chat| chat.put("a.txt", "one\ntwo\ntheirs\n"));
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "-theirs");
+    assert_eq!(chat.review("call_0").unwrap().files[0].made, MadeFile::default());
+}
+
+/// Nothing else than what is shown is written.
+#[test]
+fn an_edit_that_is_not_kept_any_more_is_not_shown() {
+    let chat = left_with(edited("one\nII\n"), |chat| {
+        fs::remove_dir_all(chat.state("changes").join("edited")).unwrap();
+    });
+    chat.wait_for_diff(0, "+2");
+    chat.go();
+    chat.wait_for_words("what you made of it is not kept any more");
+    chat.wait_for_pending(1);
+    assert_eq!(chat.content("a.txt"), OLD);
+    chat.wait_for_diff(0, "+2");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\n");
+}
+
+#[test]
+fn a_file_that_was_left_out_is_left_out_again() {
+    let all = [("write", write("a.txt", "one\n2\n"))];
+    let chat = asked(&[("a.txt", OLD)], all);
+    chat.wait_for_diff(0, "+2");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.begin_to_leave();
+    chat.accept("call_0", &revision, vec![Taken::Left]).unwrap();
+    chat.workspace.wind_up();
+    let text = chat.text() + "\n";
+    let chat = chat.kill(&text, Value::Null, [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    assert_eq!(chat.review("call_0").unwrap().files[0].made, MadeFile { is_left: true, draft: None });
+}
