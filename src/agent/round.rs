@@ -67,6 +67,11 @@ impl Agent {
                     Placement::Approved
                 }
                 (Verdict::Ask, _) => Placement::Awaits(AwaitKind::Approval),
+                (Verdict::Unclear(why), kind) => {
+                    let warning = format!("{}: {why}. It waits for you.", call.label());
+                    effects.push(Effect::Notify(Level::Warn, warning));
+                    Placement::Awaits(awaited(kind))
+                }
             };
             if matches!(placement, Placement::Awaits(_)) && waits.is_none() {
                 waits = Some(call.id.clone());
@@ -236,6 +241,11 @@ impl Agent {
             (Verdict::Run | Verdict::Ask, Some(kind)) => self.suspend(call, kind, effects),
             (Verdict::Deny, _) => self.settle(&call, denied(&call, view), effects),
             (Verdict::Invalid(reason), _) => self.settle(&call, CallResult::error(reason.to_string()), effects),
+            (Verdict::Unclear(why), _) => {
+                let warning = format!("{}: {why}. It did not run, and waits for you.", call.label());
+                self.ask_again(&call, view, effects);
+                effects.push(Effect::Notify(Level::Warn, warning));
+            }
         }
     }
 
@@ -258,11 +268,7 @@ impl Agent {
     /// Makes a call pending. An earlier approval no longer applies.
     pub(super) fn ask_again(&mut self, call: &OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
         self.approvals.remove(&call.id);
-        let kind = match view.suspends_as(call) {
-            Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
-            _ => AwaitKind::Approval,
-        };
-        effects.push(Effect::Await(call.id.clone(), kind));
+        effects.push(Effect::Await(call.id.clone(), awaited(view.suspends_as(call))));
     }
 
     pub(super) fn settle(&mut self, call: &OpenCall, answer: CallResult, effects: &mut Vec<Effect>) {
@@ -408,6 +414,14 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
     let last: HashMap<_, _> = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
     let mut index = 0..;
     calls.into_iter().filter(|call| index.next() == last.get(&call.id).copied()).collect()
+}
+
+/// What a call waits for that does not run yet, and that would wait for this if it ran.
+fn awaited(suspends_as: Option<AwaitKind>) -> AwaitKind {
+    match suspends_as {
+        Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
+        _ => AwaitKind::Approval,
+    }
 }
 
 /// The result of a call that a policy denies.

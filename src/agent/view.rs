@@ -92,6 +92,8 @@ pub enum Verdict {
     /// It cannot run: the tool does not exist, or the input does not match its schema. The text tells the model how to
     /// fix it.
     Invalid(ModelError),
+    /// Nobody can tell, and this is why: for the user. It is asked about, and does not run before there is another verdict.
+    Unclear(String),
 }
 
 /// The options that the state machine reads.

@@ -154,6 +154,13 @@ impl Permitted {
         Self { chosen, agents: OnceLock::new() }
     }
 
+    /// The same once it is known where the paths lead. This reads the disk.
+    #[must_use]
+    pub fn looked_up(self) -> Self {
+        self.agents();
+        self
+    }
+
     /// What each agent permits.
     fn agents(&self) -> &[Agent] {
         self.agents.get_or_init(|| self.chosen.look_up())

@@ -81,8 +81,16 @@ impl Workspace {
         let denied = self.denied(conversation);
         let permitted = self.permitted(conversation);
         let folder = self.place(conversation).folder();
-        let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
-        (names.iter().map(may_read).collect(), denied.is_empty() && permitted.is_everything())
+        let is_all = denied.is_empty() && permitted.is_everything();
+        if is_all {
+            return (vec![true; names.len()], true);
+        }
+        let (asked, first) = (names.to_vec(), folder.clone());
+        let may_read = move || {
+            let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
+            asked.iter().map(may_read).collect::<Vec<_>>()
+        };
+        (self.promptly(&first, may_read).unwrap_or_else(|_| vec![false; names.len()]), is_all)
     }
 
     /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
@@ -92,8 +100,12 @@ impl Workspace {
         let denied = self.denied(conversation);
         let permitted = self.permitted(conversation);
         let folder = self.place(conversation).folder();
-        let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
-        is_shown(path).then(|| missing_file(path, name, is_shown))
+        let (missing, name) = (path.to_owned(), name.to_owned());
+        let look = move || {
+            let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
+            is_shown(&missing).then(|| missing_file(&missing, &name, is_shown))
+        };
+        self.promptly(path, look).ok().flatten()
     }
 
     /// Lists the files below a folder that the user may pick for a model, away from the main thread. `callback` gets them.

@@ -11,15 +11,16 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, notes, ports::Place};
+use super::{
+    Conversation, Workspace, effective::Effective, lookups::unanswered_for_model, notes, ports::Place,
+    protected_files::protected,
+};
 use crate::{
     agent::Level,
     config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{
-        Access, AgentBase, Agents, Definition, Disk, PathKind, PathName, Permitted, TurnTools, named_paths, paths,
-    },
+    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, Permitted, TurnTools, paths},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -50,7 +51,7 @@ impl Workspace {
         self.agents_at(file, place).permitted()
     }
 
-    /// The agents of a conversation, for where the disk may be waited for.
+    /// The agents of a conversation. This does not read the disk.
     pub(super) fn agents_of(&self, conversation: &Conversation) -> Agents {
         self.agents_at(&self.frontmatter(conversation), &self.place(conversation))
     }
@@ -113,35 +114,10 @@ impl Workspace {
         definition: &Definition,
         input: &Value,
     ) -> Result<(), ModelError> {
-        let file = self.frontmatter(conversation);
-        let place = self.place(conversation);
-        let permitted = self.permitted_by(&file, &place);
-        if permitted.is_everything() {
-            return Ok(());
-        }
-        if !definition.declares_paths() {
-            return permitted.check_undeclared(&definition.name);
-        }
-        let folder = self.start_folder(&place, Some(&file), definition);
-        let params = [(Access::Write, &definition.write_path_param), (Access::Read, &definition.read_path_param)];
-        for (access, params) in params {
-            let Some(params) = params else { continue };
-            for named in named_paths(definition.path_kind, params, input, &folder)? {
-                if let Some(problem) = named.problem {
-                    return Err(problem);
-                }
-                let name = match named.written.as_deref() {
-                    Some(written) if !written.is_empty() => PathName::Written(written),
-                    _ if definition.path_kind == PathKind::File => PathName::Folder("the conversation's folder"),
-                    _ => PathName::Folder("the folder of notes"),
-                };
-                // Flemma's own tools follow links before `..`, and those in Lua may not.
-                for path in [&named.path, &paths::plain(&named.path)] {
-                    permitted.check(access, path, name)?;
-                }
-            }
-        }
-        Ok(())
+        let questions = self.path_questions(conversation, definition, input);
+        let disk = self.known_disk(&questions);
+        let permitted = questions.check_permitted(&disk);
+        disk.lacks().map_or(permitted, |path| Err(unanswered_for_model(&path)))
     }
 
     /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,
@@ -159,24 +135,33 @@ impl Workspace {
     }
 
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
-    /// permit it, or it must not be written. `None` if it may. A relative path starts at the conversation's folder. This reads
-    /// the disk.
+    /// permit it, or it must not be written. `None` if it may. A relative path starts at the conversation's folder. The
+    /// disk is waited for for a moment only, and without its answer no file may be used.
     #[must_use]
     pub fn path_problem(&self, conversation: &Conversation, access: Access, path: &Path) -> Option<ModelError> {
         let folder = self.place(conversation).folder();
-        let (resolved, name) = (paths::resolve(&folder, path), path.to_string_lossy());
-        if let Err(problem) = self.permitted(conversation).check(access, &resolved, &*name) {
-            return Some(problem);
-        }
-        match access {
-            Access::Read if !self.denied(conversation).allows(&folder, &resolved) => {
-                Some(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(&name))))
+        let (permitted, denied) = (self.permitted(conversation), self.denied(conversation));
+        let (open, store) = (self.host().open_conversations(), self.trust_store().path().to_owned());
+        let path = path.to_owned();
+        let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy().into_owned());
+        let judge = move || {
+            let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy());
+            if let Err(problem) = permitted.check(access, &resolved, &*name) {
+                return Some(problem);
             }
-            Access::Write if !self.is_writable(&resolved) => {
-                Some(ModelError::new(format!("{} must not be written by tools.", escape_controls(&name))))
+            match access {
+                Access::Read if !denied.allows(&folder, &resolved) => {
+                    Some(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(&name))))
+                }
+                Access::Write if protected(&resolved, &open, &store).is_some() => {
+                    Some(ModelError::new(format!("{} must not be written by tools.", escape_controls(&name))))
+                }
+                Access::Read | Access::Write => None,
             }
-            Access::Read | Access::Write => None,
-        }
+        };
+        self.promptly(&resolved, judge).unwrap_or_else(|_| {
+            Some(ModelError::new(format!("The file system of {} does not answer.", escape_controls(&name))))
+        })
     }
 
     /// Notes in the log that a call was not permitted.

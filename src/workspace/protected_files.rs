@@ -9,10 +9,12 @@ use crate::{
 };
 
 impl Workspace {
-    /// Whether a tool may write to a file. It looks at the disk.
+    /// Whether a tool may write to a file. The disk is waited for for a moment only, and without its answer no file may be written.
     #[must_use]
     pub fn is_writable(&self, path: &Path) -> bool {
-        protected(path, &self.host().open_conversations(), self.trust_store().path()).is_none()
+        let (open, store) = (self.host().open_conversations(), self.trust_store().path().to_owned());
+        let file = path.to_owned();
+        self.promptly(path, move || protected(&file, &open, &store).is_none()).unwrap_or(false)
     }
 }
 

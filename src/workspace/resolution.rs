@@ -26,7 +26,7 @@ use super::{
     wish::Wish,
 };
 use crate::{
-    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep},
+    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict},
     chat::{AwaitKind, Language, OpenCall, Severity},
     journal::{Asked, Binding, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
@@ -280,6 +280,12 @@ impl Workspace {
                 return stale(Stale::Unknown(call.name));
             }
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
+                // A policy may deny it.
+                if self.host().carries_on()
+                    && let Verdict::Unclear(why) = self.verdict(conversation, &call)
+                {
+                    return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
+                }
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let bound = match resolution {
                     Resolution::ApproveAs(binding) => Some(binding),

@@ -1,11 +1,14 @@
 //! The approval chain, as plugins see it: registering resolvers, and asking about a call that nobody has made.
 
-use super::{Workspace, verdict};
+use super::{
+    Workspace,
+    path_questions::{DeclaredPaths, PathQuestions},
+};
 use crate::{
     model::CallId,
     tools::{
-        LuaError,
-        approval::{ApprovalCall, Decision, Resolver},
+        Agents, LuaError,
+        approval::{ApprovalCall, BufferPolicy, Decision, Resolver},
     },
 };
 
@@ -48,8 +51,11 @@ impl Workspace {
         if self.is_outside_agents(call) {
             return (Decision::Deny, Some(AGENT.to_owned()));
         }
-        let verdict = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
+        let (verdict, is_known) = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
         self.log_failures(&verdict);
+        if !is_known {
+            return (Decision::RequireApproval, None);
+        }
         let always_asks = self.toolbox().get(&call.tool).is_some_and(|definition| definition.always_asks);
         if always_asks && verdict.decision == Decision::Approve {
             return (Decision::RequireApproval, None);
@@ -73,16 +79,34 @@ impl Workspace {
     pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, LuaError> {
         let chain = self.toolbox().chain();
         let Some(resolver) = chain.get(resolver) else { return Ok(None) };
-        self.with_hypothetical(call, |call| (resolver.resolve)(call))
+        let (decided, is_known) = self.with_hypothetical(call, |call| (resolver.resolve)(call));
+        if is_known { decided } else { Ok(Some(Decision::RequireApproval)) }
     }
 
-    fn with_hypothetical<R>(&self, call: &HypotheticalCall, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
+    /// Looks at a call, and says whether everything is known of the disk that this needed.
+    fn with_hypothetical<R>(&self, call: &HypotheticalCall, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> (R, bool) {
         let buffer = i32::try_from(call.buffer).unwrap_or_default();
         let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
         let file = conversation.map(|conversation| self.frontmatter(&conversation));
         let definition = self.toolbox().get(&call.tool);
         let place = self.place_of(buffer);
-        let facts = verdict::CallFacts::new(self, &place, file.as_deref(), definition.as_deref(), &call.input);
-        look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()))
+        let facts = self.approval_facts(&place, file.as_deref(), definition.as_deref(), &call.input);
+        let list = match file.as_ref().and_then(|file| file.policy.as_ref()) {
+            Some(BufferPolicy::List(list)) => Some(list.clone()),
+            Some(BufferPolicy::Function(_)) | None => None,
+        };
+        let questions = PathQuestions {
+            tool: call.tool.clone(),
+            input: call.input.clone(),
+            facts,
+            agents: Agents::default(),
+            lists: [self.toolbox().policy()].into_iter().chain(list).collect(),
+            paths: DeclaredPaths::default(),
+            guards_unread: false,
+        };
+        let disk = self.known_disk(&questions);
+        let facts = questions.facts.on(&disk);
+        let seen = look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()));
+        (seen, disk.lacks().is_none())
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     agent::Activity,
     config::{Config, ListOption},
     text::wrap::{wrap, wrap_with},
-    tools::PermittedView,
+    tools::{Permitted, PermittedView},
 };
 
 /// The tables of options that are about conversations; the others are about the editor.
@@ -196,14 +196,17 @@ fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) ->
 /// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
 fn agents(workspace: &Workspace, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
     let own = workspace.config().agent.clone();
-    let permitted = workspace.permitted_by(file, &workspace.place(conversation));
-    let views: Vec<_> = permitted.describe().collect();
+    let place = workspace.place(conversation);
+    let permitted = workspace.permitted_by(file, &place);
+    let permitted = workspace.promptly(&place.folder(), move || permitted.looked_up());
+    let views: Vec<_> = permitted.iter().flat_map(Permitted::describe).collect();
     let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
     names.extend(views.iter().map(|view| view.agent));
     let mut rows: Vec<OptionRow> = Vec::new();
     for name in names {
         let value = match views.iter().find(|view| view.agent == name) {
             Some(view) => format!("{name}: {}", permits(view)),
+            None if permitted.is_err() => format!("{name}: the file system does not answer"),
             None => format!("{name}: restricts nothing"),
         };
         let layer = match own.as_deref() == Some(name) {

@@ -251,6 +251,11 @@ impl Toolbox {
         self.chain.borrow_mut().unregister(name).is_some()
     }
 
+    /// The list of the user's `tools.auto_approve`; the empty policy where there is none.
+    pub(super) fn policy(&self) -> Policy {
+        self.policy.borrow().clone()
+    }
+
     /// The paths that the user denies reading: in the configuration, and in `file`.
     pub(super) fn denied(&self, file: Option<&Policy>, path_base: &PathBase) -> DeniedPaths {
         let config = self.policy.borrow();

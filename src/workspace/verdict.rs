@@ -1,87 +1,28 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::mpsc};
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, ports::Place, standing::Standing};
+use super::{
+    Conversation, Workspace,
+    approval_facts::{ApprovalFacts, path_base},
+    effective::Effective,
+    lookups,
+    path_questions::{DeclaredPaths, PathQuestions},
+    ports::Place,
+    standing::Standing,
+};
 use crate::{
     agent::Verdict,
     chat::OpenCall,
-    model::{CallId, ToolInput, UserError},
+    model::{ToolInput, UserError},
     tools::{
-        DeclaredApproval, Definition, Disk, NamedBy, TurnTools,
-        approval::{self, ApprovalCall, BufferPolicy, Decision},
-        rules::{self, DeniedPaths, PathBase, ReadTarget, Subject, Target},
+        Definition, Disk, Facts, NamedBy, TurnTools,
+        approval::{self, BufferPolicy, Decision},
+        rules::{self, DeniedPaths, Target},
     },
 };
-
-/// What rules may ask about a call. This is the only place that finds it out.
-pub(super) struct CallFacts {
-    path_base: PathBase,
-    target: Target,
-    read: Option<Target>,
-    leaves_out_denied: bool,
-    declared: Option<DeclaredApproval>,
-}
-
-impl CallFacts {
-    /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool
-    /// that is not known (`definition` is `None`) has none.
-    ///
-    /// `file` is what is in effect for the conversation, as far as that is known.
-    pub(super) fn new(
-        workspace: &Workspace,
-        place: &Place,
-        file: Option<&Effective>,
-        definition: Option<&Definition>,
-        input: &Value,
-    ) -> Self {
-        let path_base = path_base(place);
-        let Some(definition) = definition else {
-            return Self { path_base, target: Target::Other, read: None, leaves_out_denied: false, declared: None };
-        };
-        let options = workspace.config().tools.options_of(&definition.name);
-        let shell = options.get("shell").and_then(Value::as_str);
-        let start = PathBase { folder: workspace.start_folder(place, file, definition), ..path_base.clone() };
-        Self {
-            target: Target::of(definition, input, &start, shell),
-            read: Target::of_reading(definition, input, &start),
-            leaves_out_denied: definition.leaves_out_denied,
-            declared: definition.approval,
-            path_base,
-        }
-    }
-
-    /// The call as resolvers see it. `file` is what the conversation's own file says.
-    pub(super) fn call<'a>(
-        &'a self,
-        tool: &'a str,
-        input: &'a Value,
-        id: &'a CallId,
-        buffer: i64,
-        file: Option<&'a Effective>,
-    ) -> ApprovalCall<'a> {
-        let reading = self
-            .read
-            .as_ref()
-            .map(|read| ReadTarget { subject: read.subject(), leaves_out_denied: self.leaves_out_denied });
-        ApprovalCall {
-            declared: self.declared,
-            subject: self.target.subject(),
-            reading,
-            path_base: &self.path_base,
-            frontmatter: file.and_then(|file| file.policy.as_ref()),
-            ..ApprovalCall::new(tool, input, id, buffer)
-        }
-    }
-}
-
-/// What paths in rules stand on: where the tools' own paths start.
-fn path_base(place: &Place) -> PathBase {
-    let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    PathBase { folder: place.folder(), home: std::env::home_dir(), exported, disk: Disk::itself() }
-}
 
 impl Workspace {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
@@ -105,22 +46,24 @@ impl Workspace {
             ToolInput::Json(value) => value,
             ToolInput::Malformed(_) => &Value::Null,
         };
-        if let Err(problem) = self.check_permitted(conversation, &definition, input) {
+        let questions = self.path_questions(conversation, &definition, input);
+        let disk = self.known_disk(&questions);
+        let permitted = questions.check_permitted(&disk);
+        if let Some(path) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&path));
+        }
+        if let Err(problem) = permitted {
             self.log_not_permitted(&call.name, &problem);
             return Verdict::Invalid(problem);
         }
-        let facts = CallFacts::new(self, &self.place(conversation), Some(&*file), Some(&definition), input);
+        let facts = questions.facts.clone().on(&disk);
         let buffer = i64::from(conversation.buffer());
         let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
         let decision = match verdict.decision {
             // Only the user's own decision about this call counts.
             Decision::Approve if definition.always_asks => Decision::RequireApproval,
-            Decision::Approve
-                if definition.write_path_param.is_some() && self.overwrites_unread(conversation, &facts) =>
-            {
-                Decision::RequireApproval
-            }
+            Decision::Approve if questions.overwrites_unread(&disk) => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve
@@ -131,6 +74,9 @@ impl Workspace {
             }
             decision => decision,
         };
+        if let Some(path) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&path));
+        }
         match (decision, standing) {
             (Decision::Deny, _) => Verdict::Deny,
             // The tool says of itself that it may run. What it writes is the user's decision, or their policy's.
@@ -150,24 +96,74 @@ impl Workspace {
         }
     }
 
-    /// Whether a call may write over a file that the user denies reading. Its result does not show what was there, so the user has to
-    /// look at it first, unless they want to be asked about nothing.
-    fn overwrites_unread(&self, conversation: &Conversation, facts: &CallFacts) -> bool {
-        let paths = match facts.target.subject() {
-            Subject::Path(path) => vec![path.to_owned()],
-            Subject::Paths(paths) => paths.to_vec(),
-            Subject::Command(_) | Subject::Other => Vec::new(),
-        };
-        self.overwrites_any_unread(conversation, &paths)
+    /// What is known of the disk about a call: the answers to all these questions, as far as the disk gives them in time.
+    pub(super) fn known_disk(&self, questions: &PathQuestions) -> Disk {
+        let disk = Disk::known(Facts::new());
+        questions.ask(&disk);
+        if !disk.has_unasked() {
+            // It is not about paths.
+            return disk;
+        }
+        let recording = Disk::recording(self.lookups().ask());
+        let (asked, questions) = (recording.clone(), questions.clone());
+        let (tell, told) = mpsc::channel();
+        let started = self.background().worker().spawn_blocking(move || {
+            questions.ask(&asked);
+            let _ = tell.send(());
+        });
+        if started.is_ok() {
+            let _ = told.recv_timeout(lookups::PATIENCE[0]);
+        }
+        Disk::known(recording.facts())
     }
 
-    /// The same for files. The paths are absolute.
+    /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool that is not
+    /// known (`definition` is `None`) has none. `file` is what is in effect for the conversation, as far as that is known.
+    pub(super) fn approval_facts(
+        &self,
+        place: &Place,
+        file: Option<&Effective>,
+        definition: Option<&Definition>,
+        input: &Value,
+    ) -> ApprovalFacts {
+        let Some(definition) = definition else { return ApprovalFacts::unknown(place) };
+        let options = self.config().tools.options_of(&definition.name);
+        let shell = options.get("shell").and_then(Value::as_str);
+        ApprovalFacts::new(place, definition, self.start_folder(place, file, definition), shell, input)
+    }
+
+    /// What judging a call asks the disk.
+    pub(super) fn path_questions(
+        &self,
+        conversation: &Conversation,
+        definition: &Definition,
+        input: &Value,
+    ) -> PathQuestions {
+        let (file, place) = (self.frontmatter(conversation), self.place(conversation));
+        let list = match &file.policy {
+            Some(BufferPolicy::List(list)) => Some(list.clone()),
+            Some(BufferPolicy::Function(_)) | None => None,
+        };
+        PathQuestions {
+            tool: definition.name.clone(),
+            input: input.clone(),
+            facts: self.approval_facts(&place, Some(&*file), Some(definition), input),
+            agents: self.agents_of(conversation),
+            lists: [self.toolbox().policy()].into_iter().chain(list).collect(),
+            paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
+            guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
+        }
+    }
+
+    /// Whether a call may write over one of these files, which the user denies reading. The paths are absolute.
     pub(super) fn overwrites_any_unread(&self, conversation: &Conversation, paths: &[PathBuf]) -> bool {
         if !self.config().tools.require_approval || paths.is_empty() {
             return false;
         }
-        let denied = self.denied(conversation);
-        paths.iter().any(|path| denied.covers_existing(path))
+        let (denied, paths) = (self.denied(conversation), paths.to_vec());
+        let first = paths.first().cloned().unwrap_or_default();
+        // Where the disk does not say, the user has to look at it.
+        self.promptly(&first, move || paths.iter().any(|path| denied.covers_existing(path))).unwrap_or(true)
     }
 
     /// Whether a tool would be offered without the names in text that may be anybody's.
@@ -209,8 +205,11 @@ impl Workspace {
             return Ok(vec![call.name.clone()]);
         }
         let file = self.frontmatter(conversation);
-        let facts = CallFacts::new(self, &self.place(conversation), Some(&*file), Some(&definition), input);
-        rules::suggest(&call.name, &facts.target.subject(), &facts.path_base).ok_or_else(|| {
+        let facts = self.approval_facts(&self.place(conversation), Some(&*file), Some(&definition), input);
+        let (tool, first) = (call.name.clone(), facts.path_base.folder.clone());
+        let suggested =
+            self.promptly(&first, move || rules::suggest(&tool, &facts.target.subject(), &facts.path_base))?;
+        suggested.ok_or_else(|| {
             UserError::new(format!("no rule can cover this call of `{}`; approve it without `always`", call.name))
         })
     }

@@ -17,6 +17,7 @@ use super::{
     commits::Commits,
     file_on_disk::Flights,
     holder::Locks,
+    lookups::Lookups,
     option_layers::OptionLayers,
     ports::{Host, Place, Scripts},
     projects::Projects,
@@ -59,6 +60,7 @@ pub struct Workspace {
     commits: Commits<Workspace>,
     /// The folders that completion lists.
     folders: Folders,
+    lookups: Lookups,
     reviewers: Reviewers<Workspace>,
     projects: Projects,
     /// Whether the editor is about to exit, so that nothing new starts.
@@ -140,6 +142,7 @@ impl Workspace {
             session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
             commits: Commits::default(),
             folders: Folders::default(),
+            lookups: Lookups::default(),
             reviewers: Reviewers::default(),
             projects: Projects::new(state_dir.join("conversations")),
             is_leaving: Cell::new(false),
@@ -226,6 +229,10 @@ impl Workspace {
 
     pub(super) fn folders(&self) -> &Folders {
         &self.folders
+    }
+
+    pub(super) fn lookups(&self) -> &Lookups {
+        &self.lookups
     }
 
     pub(super) fn projects(&self) -> &Projects {

@@ -68,6 +68,7 @@ mod saving;
 mod sdk;
 mod shared;
 mod silverbullet;
+mod slow_disk;
 mod stops;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]

@@ -1,0 +1,68 @@
+//! Looking up on a worker what a judgement has to know of the disk.
+//!
+//! A verdict has to be there at once, and nobody may wait long for a disk. So the disk is asked on other threads, and waited for
+//! for a moment ([`PATIENCE`]). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
+//! second time for what it is asked already: a network share that is gone holds up nothing but what is about it.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::asking::Asking;
+use crate::{
+    model::ModelError,
+    tools::{Ask, Lookup},
+};
+
+/// The longest that a judgement waits for the disk, and the longest that it waits for one answer, so that there is time left for the
+/// others. A disk that works answers in a few milliseconds.
+pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(400), Duration::from_millis(250)];
+
+/// The lookups that the disk has not answered yet, each with when it was asked.
+#[derive(Clone, Default)]
+pub(super) struct Lookups(Arc<Mutex<BTreeMap<Lookup, Instant>>>);
+
+impl Lookups {
+    /// How a worker asks: each question on a thread of its own.
+    pub(super) fn ask(&self) -> Arc<Ask> {
+        let (open, deadline) = (self.clone(), Instant::now() + PATIENCE[0]);
+        Arc::new(move |lookup, look| {
+            let known = open.with(|open| open.get(&lookup).copied());
+            if known.is_some_and(|since| since.elapsed() >= PATIENCE[1]) {
+                return None;
+            }
+            open.with(|open| open.entry(lookup.clone()).or_insert_with(Instant::now).to_owned());
+            let (done, asked) = (open.clone(), lookup.clone());
+            let answer = move || {
+                let answer = look(&asked);
+                done.with(|open| open.remove(&asked));
+                answer
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            Asking::ask(answer, || ()).wait(left.min(PATIENCE[1]))
+        })
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut BTreeMap<Lookup, Instant>) -> R) -> R {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Says that the disk does not answer, so that it is not known what a judgement needs.
+pub(super) fn unanswered(path: &Path) -> String {
+    format!(
+        "the file system of {} does not answer, so it is not known what your rules say of this call",
+        path.display()
+    )
+}
+
+/// The same for a model whose call could not be judged.
+pub(super) fn unanswered_for_model(path: &Path) -> ModelError {
+    ModelError::new(format!(
+        "The file system of {} does not answer, so it is not known whether this call is permitted. It did not run.",
+        path.display()
+    ))
+}

@@ -1,0 +1,111 @@
+//! Everything that judging a call asks the disk, apart from the workspace: so a worker can go through it as the main thread does.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::approval_facts::ApprovalFacts;
+use crate::{
+    model::{CallId, ModelError},
+    tools::{
+        Access, Agents, Definition, Disk, PathKind, PathName, PathParams, Policy, named_paths, paths,
+        rules::{DeniedPaths, Subject},
+    },
+};
+
+/// The questions about one call.
+#[derive(Clone)]
+pub(super) struct PathQuestions {
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) facts: ApprovalFacts,
+    pub(super) agents: Agents,
+    /// The lists of the user's configuration and of the file.
+    pub(super) lists: Vec<Policy>,
+    pub(super) paths: DeclaredPaths,
+    /// Whether it is looked at whether the call writes over what the user denies reading.
+    pub(super) guards_unread: bool,
+}
+
+/// What a definition says of the paths that its calls use.
+#[derive(Clone, Default)]
+pub(super) struct DeclaredPaths {
+    kind: PathKind,
+    read: Option<PathParams>,
+    write: Option<PathParams>,
+    /// Where relative paths start.
+    folder: PathBuf,
+}
+
+impl DeclaredPaths {
+    pub(super) fn new(definition: &Definition, folder: PathBuf) -> Self {
+        let (read, write) = (definition.read_path_param.clone(), definition.write_path_param.clone());
+        Self { kind: definition.path_kind, read, write, folder }
+    }
+}
+
+impl PathQuestions {
+    /// Asks all of them.
+    pub(super) fn ask(&self, disk: &Disk) {
+        let _ = self.check_permitted(disk);
+        let (facts, id) = (self.facts.clone().on(disk), CallId::from(""));
+        let call = facts.call(&self.tool, &self.input, &id, 0, None);
+        for list in &self.lists {
+            list.decide(&call);
+        }
+        self.overwrites_unread(disk);
+    }
+
+    /// Checks that the agents of the conversation permit the call. Nobody is asked about one that they do not permit.
+    ///
+    /// # Errors
+    /// For the model: the first path that is not permitted, with those that are.
+    pub(super) fn check_permitted(&self, disk: &Disk) -> Result<(), ModelError> {
+        let mut agents = self.agents.clone();
+        agents.base.disk = disk.clone();
+        let permitted = agents.permitted();
+        if permitted.is_everything() {
+            return Ok(());
+        }
+        let DeclaredPaths { kind, read, write, folder } = &self.paths;
+        if read.is_none() && write.is_none() {
+            return permitted.check_undeclared(&self.tool);
+        }
+        for (access, params) in [(Access::Write, write), (Access::Read, read)] {
+            let Some(params) = params else { continue };
+            for named in named_paths(*kind, params, &self.input, folder)? {
+                if let Some(problem) = named.problem {
+                    return Err(problem);
+                }
+                let name = match named.written.as_deref() {
+                    Some(written) if !written.is_empty() => PathName::Written(written),
+                    _ if *kind == PathKind::File => PathName::Folder("the conversation's folder"),
+                    _ => PathName::Folder("the folder of notes"),
+                };
+                // Flemma's own tools follow links before `..`, and those in Lua may not.
+                for path in [&named.path, &paths::plain(&named.path)] {
+                    permitted.check(access, path, name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the call may write over a file that the user denies reading. Its result does not show what was there, so the user has
+    /// to look at it first, unless they want to be asked about nothing.
+    pub(super) fn overwrites_unread(&self, disk: &Disk) -> bool {
+        let paths = match self.facts.target.subject() {
+            _ if !self.guards_unread => return false,
+            Subject::Path(path) => vec![path.to_owned()],
+            Subject::Paths(paths) => paths.to_vec(),
+            Subject::Command(_) | Subject::Other => return false,
+        };
+        let denied = self.denied(disk);
+        paths.iter().any(|path| denied.covers_existing(path))
+    }
+
+    /// The paths that the user denies reading.
+    fn denied(&self, disk: &Disk) -> DeniedPaths {
+        Policy::denied(&self.lists, &self.facts.clone().on(disk).path_base)
+    }
+}

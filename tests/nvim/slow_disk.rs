@@ -1,0 +1,136 @@
+//! A disk that does not answer, such as a network share that is gone: the editor goes on, and nothing is approved or run that the
+//! disk would have to say more about.
+#![cfg(target_os = "linux")]
+
+use std::{fs, path::PathBuf, process::Command};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{
+    anthropic::Stream,
+    chat::{Chat, KEY, call, init, prose, reply, said},
+    http::{Reply, Server},
+    support::{Nvim, Options},
+};
+
+/// A share that answers or does not. It has `a.txt`.
+struct Share(TempDir);
+
+impl Share {
+    fn new() -> Self {
+        let share = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(share.root().join("share")).unwrap();
+        fs::write(share.path().join("a.txt"), "far away\n").unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/slow_disk.c");
+        let library = share.library();
+        let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
+        assert!(built.expect("a C compiler").success());
+        share
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    /// What is preloaded into the editor.
+    fn library(&self) -> PathBuf {
+        self.root().join("slow_disk.so")
+    }
+
+    fn path(&self) -> PathBuf {
+        self.root().join("share")
+    }
+
+    fn hangs(&self) {
+        fs::write(self.root().join("share.gate"), "").unwrap();
+    }
+
+    fn answers(&self) {
+        let _ = fs::remove_file(self.root().join("share.gate"));
+    }
+
+    /// A conversation in an editor that has this share. `SHARE` in the options is its path.
+    fn chat(&self, options: &str, replies: impl IntoIterator<Item = Reply>) -> Chat {
+        let server = Server::start(replies);
+        let share = self.path().into_os_string().into_string().unwrap();
+        let init = init(&server.base_url(), &options.replace("SHARE", &share));
+        let nvim = Nvim::start(&Options {
+            files: &[("notes.chat", "@You:\nHello\n"), ("b.txt", "near\n")],
+            arguments: &["notes.chat"],
+            init: &init,
+            environment: &[
+                ("ANTHROPIC_API_KEY", KEY),
+                ("LD_PRELOAD", self.library().to_str().unwrap()),
+                ("FLEMMA_SLOW_DISK", &share),
+            ],
+            screen: Some((100, 40)),
+        });
+        Chat { nvim, server }
+    }
+
+    /// A call that reads its file.
+    fn read(&self) -> Value {
+        read(self.path().join("a.txt").to_str().unwrap())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        // Threads of the editor wait for it.
+        self.answers();
+    }
+}
+
+fn read(path: &str) -> Value {
+    json!({ "label": null, "path": path, "offset": null, "limit": null })
+}
+
+#[test]
+fn a_call_on_a_disk_that_does_not_answer_waits_for_the_user() {
+    for options in [
+        "tools = { auto_approve = { 'read', '!read(SHARE/private/**)' } }",
+        "tools = { auto_approve = { 'read' } }, agents = { a = { allowed_read_paths = { 'SHARE' } } }, agent = 'a'",
+    ] {
+        let share = Share::new();
+        let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
+        share.hangs();
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("status=pending"));
+        chat.nvim.wait_for("the warning", |nvim| said(nvim).contains("so it is not known"));
+        // It is not approved either, since a rule may deny it.
+        chat.nvim.command("call search('toolu_1') | messages clear");
+        chat.nvim.command("Flemma tool:approve");
+        chat.nvim.wait_for("the answer", |nvim| said(nvim).contains("so it is not known"));
+        assert!(chat.nvim.text().contains("status=pending"), "{options}");
+        assert!(!chat.nvim.text().contains("far away"), "{options}");
+        share.answers();
+        chat.nvim.command("messages clear");
+        chat.nvim.wait_for("the approval", |nvim| {
+            nvim.command("Flemma tool:approve");
+            !nvim.text().contains("status=pending")
+        });
+        chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert!(chat.nvim.text().contains("far away"), "{options}: {}", chat.nvim.text());
+    }
+}
+
+/// What is not about the share is judged as ever.
+#[test]
+fn a_disk_that_does_not_answer_holds_up_no_other_call() {
+    let share = Share::new();
+    let options = "tools = { auto_approve = { 'read(./**)', 'read(SHARE/**)' } }";
+    let calls = reply(
+        &Stream::new()
+            .tool_use("toolu_1", "read", &[&share.read().to_string()])
+            .tool_use("toolu_2", "read", &[&read("b.txt").to_string()])
+            .end("tool_use"),
+    );
+    let mut chat = share.chat(options, [calls, prose(&["fine"])]);
+    share.hangs();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the other result", |nvim| nvim.text().contains("near"));
+    assert!(chat.nvim.text().contains("status=pending"));
+    chat.nvim.input(":qall!<CR>");
+    chat.nvim.wait_for_exit();
+}
