@@ -122,14 +122,19 @@ fn the_end_of_a_tall_reply_stays_on_the_screen() {
     assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false);
 }
 
-#[test]
-fn every_window_says_that_a_conversation_works() {
-    let gate = Gate::new();
+/// A reply of six hundred words that ends when the gate opens.
+fn held_words(gate: &Gate) -> Reply {
     let words: String = (0..600).map(|number| format!("w{number} ")).collect();
     let stream = Stream::new().text(&[&words]).end("end_turn");
     let (before, after) = stream.events().split_at(3);
-    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);
-    let reply = after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(gate);
+    after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
+}
+
+#[test]
+fn every_window_says_that_a_conversation_works() {
+    let gate = Gate::new();
+    let reply = held_words(&gate);
     let options = "notify = { usage = false }";
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [reply]);
     chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
@@ -156,11 +161,7 @@ fn every_window_says_that_a_conversation_works() {
 #[test]
 fn the_note_about_work_goes_where_there_is_no_room_for_it() {
     let gate = Gate::new();
-    let words: String = (0..600).map(|number| format!("w{number} ")).collect();
-    let stream = Stream::new().text(&[&words]).end("end_turn");
-    let (before, after) = stream.events().split_at(3);
-    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(&gate);
-    let reply = after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()));
+    let reply = held_words(&gate);
     let mut chat = Chat::start(&Setup { options: "notify = { usage = false }", ..Setup::default() }, [reply]);
     chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
     chat.nvim.input("<C-]>");
