@@ -158,6 +158,7 @@ end
 ---@param old_last integer the line after the last one that changed, as it was before
 ---@param delta integer how many lines there are more
 function M.shift(buf, old_last, delta)
+  require("flemma.looks.hiding").shift(buf, old_last, delta)
   local lines = due[buf]
   if lines and delta ~= 0 then
     lines.first = lines.first >= old_last and lines.first + delta or lines.first

@@ -9,8 +9,11 @@ local api = vim.api
 local namespace = api.nvim_create_namespace("flemma.looks.hiding")
 M.namespace = namespace
 
---- How many lines of a conversation that was opened are marked at a time.
+--- How many lines are marked at a time when a conversation is opened or a long part of it changes.
 local SLICE = 600
+
+--- A change of more lines is marked in slices.
+local MOST = 2 * SLICE
 
 --- The maximum number of blank lines between two calls that are hidden.
 local GAP = 3
@@ -19,6 +22,7 @@ local GAP = 3
 ---@field win integer the window whose cursor shows a block
 ---@field block? integer the mark around the block whose lines are shown
 ---@field recent? flemma.RecentMarks what was marked since the last event
+---@field waiting? { first: integer, last: integer } the lines that are still to be marked
 
 ---@class flemma.RecentMarks
 ---@field first integer the first line
@@ -99,15 +103,12 @@ function M.undone(buf)
   M.update(buf, known.first, api.nvim_buf_line_count(buf) - known.below)
 end
 
---- Marks the blocks that touch the lines `first..last` again.
+--- Marks the blocks that touch the lines `first..last` again, all of them at once.
 ---@param buf integer
+---@param state flemma.Hiding
 ---@param first integer
 ---@param last integer
-function M.update(buf, first, last)
-  local state = hiding[buf]
-  if not state then
-    return
-  end
+local function mark(buf, state, first, last)
   local count = api.nvim_buf_line_count(buf)
   -- A change may end the block before it, and marks of deleted lines stand on the line after them.
   first, last = math.max(0, first - 1 - GAP), math.min(last + 1, count)
@@ -136,6 +137,96 @@ function M.update(buf, first, last)
         end
       end
     end
+  end
+end
+
+--- Marks those of the lines `first..last` that windows show, and some around them.
+---@param buf integer
+---@param state flemma.Hiding
+---@param first integer
+---@param last integer
+local function mark_shown(buf, state, first, last)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    local marked = first
+    -- With closed folds in between, the ends of a window may be far apart.
+    for _, line in ipairs({ info.topline, info.botline }) do
+      local from, to = math.max(marked, line - SLICE), math.min(last, line + SLICE)
+      if from < to then
+        mark(buf, state, from, to)
+        marked = to
+      end
+    end
+  end
+end
+
+--- Marks the next of the lines that are still to be marked.
+---@param buf integer
+---@param state flemma.Hiding
+local function go_on(buf, state)
+  local lines = state.waiting
+  if hiding[buf] ~= state or not lines or not api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local first, last = lines.first, math.min(lines.last, api.nvim_buf_line_count(buf))
+  local to = math.min(first + SLICE, last)
+  if to < last then
+    lines.first = to
+    vim.schedule(function()
+      go_on(buf, state)
+    end)
+  else
+    state.waiting = nil
+  end
+  if first < to then
+    mark(buf, state, first, to)
+  end
+end
+
+--- Marks a long part of a conversation: what windows show at once, and the rest later, so that the user can type in between.
+---@param buf integer
+---@param state flemma.Hiding
+---@param first integer
+---@param last integer
+local function mark_later(buf, state, first, last)
+  local lines = state.waiting
+  if lines then
+    lines.first, lines.last = math.min(lines.first, first), math.max(lines.last, last)
+  else
+    state.waiting = { first = first, last = last }
+    vim.schedule(function()
+      go_on(buf, state)
+    end)
+  end
+  mark_shown(buf, state, first, last)
+end
+
+--- Marks the blocks that touch the lines `first..last` again.
+---@param buf integer
+---@param first integer
+---@param last integer
+function M.update(buf, first, last)
+  local state = hiding[buf]
+  if not state then
+    return
+  elseif last - first > MOST then
+    mark_later(buf, state, first, last)
+  else
+    mark(buf, state, first, last)
+  end
+end
+
+--- The number of lines has changed: the lines that are still to be marked are others now.
+---@param buf integer
+---@param old_last integer the line after the last one that changed, as it was before
+---@param delta integer how many lines there are more
+function M.shift(buf, old_last, delta)
+  local lines = hiding[buf] and hiding[buf].waiting
+  if lines then
+    -- What is only touched by the change rather counts too much than too little.
+    local first = lines.first >= old_last and lines.first + delta or math.min(lines.first, lines.first + delta)
+    lines.first = math.max(0, first)
+    lines.last = lines.last >= old_last and lines.last + delta or lines.last + math.max(0, delta)
   end
 end
 
@@ -286,28 +377,25 @@ api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, {
   end,
 })
 
---- All lines of a conversation may have changed. Long ones are marked in slices.
+api.nvim_create_autocmd("TextChanged", {
+  group = "flemma.looks.hiding",
+  desc = "Flemma: hide lines where a long change has taken the cursor",
+  callback = function(args)
+    local state = hiding[args.buf]
+    local lines = state and state.waiting
+    if state and lines then
+      mark_shown(args.buf, state, lines.first, lines.last)
+    end
+  end,
+})
+
+--- All lines of a conversation may have changed.
 ---@param buf integer
 function M.update_all(buf)
   local state = hiding[buf]
-  if not state then
-    return
+  if state then
+    mark_later(buf, state, 0, api.nvim_buf_line_count(buf))
   end
-  local count = api.nvim_buf_line_count(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local info = vim.fn.getwininfo(win)[1]
-    M.update(buf, math.max(0, info.topline - SLICE), math.min(count, info.botline + SLICE))
-  end
-  local function go_on(from)
-    if hiding[buf] ~= state or not api.nvim_buf_is_loaded(buf) or from >= api.nvim_buf_line_count(buf) then
-      return
-    end
-    M.update(buf, from, math.min(from + SLICE, api.nvim_buf_line_count(buf)))
-    vim.schedule(function()
-      go_on(from + SLICE)
-    end)
-  end
-  go_on(0)
 end
 
 --- Begins to hide the lines of a conversation: first those around the windows that show it.

@@ -9,6 +9,8 @@ use super::{super::support::Nvim, OPEN, TEXT, open, rows};
 const MARKED: &str = "
     local buf = vim.api.nvim_get_current_buf()
     local hiding = require('flemma.looks.hiding')
+    -- A test that counts what is asked does not count this.
+    local ask = Uncounted or require('flemma.native').call
     local found, wanted = {}, {}
     for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, hiding.namespace, 0, -1, { details = true })) do
       for line = mark[2], mark[4].end_row do
@@ -16,7 +18,7 @@ const MARKED: &str = "
       end
     end
     local first, last = hiding.block_in(vim.api.nvim_get_current_win(), buf)
-    for _, block in ipairs(require('flemma.native').call('hidden', buf, 0, vim.api.nvim_buf_line_count(buf)) or {}) do
+    for _, block in ipairs(ask('hidden', buf, 0, vim.api.nvim_buf_line_count(buf)) or {}) do
       if not (first and block.first < last and block.last > first) then
         for _, lines in ipairs(block.lines) do
           for line = lines[1], lines[2] - 1 do
@@ -31,6 +33,14 @@ const MARKED: &str = "
 fn assert_marks(nvim: &mut Nvim, after: &str) {
     let marked = nvim.lua(MARKED, &[]);
     assert_eq!(marked[0].to_string(), marked[1].to_string(), "after {after}:\n{}", nvim.text());
+}
+
+/// Waits until the slices of a long change are marked.
+fn wait_for_marks(nvim: &mut Nvim) {
+    nvim.wait_for("the marks", |nvim| {
+        let marked = nvim.lua(MARKED, &[]);
+        marked[0].to_string() == marked[1].to_string()
+    });
 }
 
 #[test]
@@ -180,6 +190,64 @@ fn marks_are_right_after_random_edits() {
         nvim.lua("return 1", &[]);
         assert_marks(&mut nvim, &format!("seed {seed}"));
     }
+}
+
+#[test]
+fn a_long_change_is_marked_in_slices() {
+    let mut nvim = open(&TEXT.repeat(60), "", 80);
+    wait_for_marks(&mut nvim);
+    // How many lines the longest piece of work is about.
+    let watch = "
+        local native = require('flemma.native')
+        local call = native.call
+        Longest, Uncounted = 0, call
+        function native.call(name, buf, first, last, ...)
+          if name == 'hidden' then
+            Longest = math.max(Longest, last - first)
+          end
+          return call(name, buf, first, last, ...)
+        end";
+    nvim.lua(watch, &[]);
+    // What comes behind the first edit comes before the rest of its slices.
+    let edits = [
+        "%s/```$/````/",
+        "undo",
+        "redo",
+        "undo",
+        "%s/```$/````/ | 1,40delete",
+        "undo",
+        "%s/```$/````/ | 2000,2100delete | 1put ='words'",
+        "undo",
+        "1,2000yank | $put | 1000delete | $-300,$delete",
+        "undo",
+    ];
+    for edit in edits {
+        let after = "
+            vim.cmd('silent ' .. ...)
+            vim.cmd('normal! ' .. math.floor(vim.fn.line('$') / 2) .. 'G')
+            vim.cmd('doautocmd TextChanged')
+            vim.cmd('redraw')
+            local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$')
+            local buf, wrong = vim.api.nvim_get_current_buf(), {}
+            local hiding = require('flemma.looks.hiding')
+            local open_first, open_last = hiding.block_in(vim.api.nvim_get_current_win(), buf)
+            for _, block in ipairs(require('flemma.native').call('hidden', buf, first, last) or {}) do
+              local is_open = open_first and block.first < open_last and block.last > open_first
+              for _, lines in ipairs(is_open and {} or block.lines) do
+                local marks = vim.api.nvim_buf_get_extmarks(buf, hiding.namespace, { lines[1], 0 }, { lines[2] - 1, 0 },
+                  { overlap = true, limit = 1 })
+                if #marks == 0 then
+                  wrong[#wrong + 1] = lines[1] + 1
+                end
+              end
+            end
+            return wrong";
+        let wrong = nvim.lua(after, &[edit.into()]);
+        assert_eq!(wrong.to_string(), "[]", "what the window shows is hidden at once after {edit}");
+        wait_for_marks(&mut nvim);
+    }
+    let longest = nvim.lua("return Longest", &[]).as_u64().unwrap();
+    assert!(longest < 2_000, "{longest} lines were marked at once");
 }
 
 #[test]
