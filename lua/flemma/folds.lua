@@ -9,6 +9,9 @@ local windows = require("flemma.folds.window")
 --- How many lines of a long conversation get their folds at a time.
 local SLICE = 1200
 
+--- A change of more lines is looked at in slices.
+local MOST = 2 * SLICE
+
 ---@type table<integer, flemma.FoldedWindow> by window
 local known = {}
 
@@ -17,6 +20,7 @@ local known = {}
 ---@field is_scheduled boolean whether they are about to show it
 ---@field has_come_to_rest boolean whether the buffer was unlocked since, so that its last message is complete
 ---@field states? table<string, boolean> which folds were closed before the file was read again
+---@field waiting? { first: integer, last: integer, is_stopped?: true } lines, from 0, whose folds are brought up to date in slices
 
 --- The conversations with folds.
 ---@type table<integer, flemma.Folding>
@@ -163,6 +167,99 @@ function M.extend(buf)
   end
 end
 
+--- Brings the folds of the messages in some lines up to date, in all windows.
+---@param buf integer
+---@param first integer from 0
+---@param last integer
+---@return integer? reached the line after them; nil if the buffer is being read again, and its folds are made when that is done
+local function update_lines(buf, first, last)
+  local groups = folds(buf, first, last)
+  local reached = #groups > 0 and groups[#groups].last or last
+  if #groups > 0 and reached > api.nvim_buf_line_count(buf) then
+    return nil
+  end
+  local is_thorough = not require("flemma.lock").is_locked(buf)
+  each_window(buf, function(win, window)
+    if #groups > 0 then
+      api.nvim_win_call(win, function()
+        local deleted = windows.update(window, groups, is_thorough)
+        if deleted and deleted > reached then
+          windows.update(window, folds(buf, reached, deleted), is_thorough)
+        end
+      end)
+    end
+  end)
+  return math.max(reached, last)
+end
+
+--- Runs something that updates folds. What goes wrong is told once.
+---@param run fun(): any
+---@return any
+local function safely(run)
+  local ok, result = pcall(run)
+  if ok then
+    return result
+  end
+  local words = tostring(result):match("[^\n]*")
+  require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. words)
+end
+
+--- Brings the folds of the next lines that wait for it up to date. The rest is done later, so that the user can type in between.
+---@param buf integer
+---@param state flemma.Folding
+local function go_on(buf, state)
+  local lines = state.waiting
+  if attached[buf] ~= state or not lines or not api.nvim_buf_is_loaded(buf) then
+    return
+  elseif not is_normal() then
+    -- Normal mode will come.
+    state.is_stale, lines.is_stopped = true, true
+    return
+  end
+  local last = math.min(lines.last, api.nvim_buf_line_count(buf))
+  local reached = lines.first < last
+    and safely(function()
+      return update_lines(buf, lines.first, math.min(last, lines.first + SLICE))
+    end)
+  if not reached or reached >= last then
+    state.waiting = nil
+    return
+  end
+  lines.first = reached
+  vim.schedule(function()
+    go_on(buf, state)
+  end)
+end
+
+--- Brings the folds of many lines up to date: those that windows show at once, and the others later.
+---@param buf integer
+---@param state flemma.Folding
+---@param first integer from 0
+---@param last integer
+local function update_later(buf, state, first, last)
+  local lines = state.waiting
+  if lines then
+    lines.first, lines.last = math.min(lines.first, first), math.max(lines.last, last)
+  else
+    state.waiting = { first = first, last = last }
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info, rows = vim.fn.getwininfo(win)[1], api.nvim_win_get_height(win)
+    -- With closed folds in between, they may be far apart.
+    for _, line in ipairs({ info.topline, info.botline, api.nvim_win_get_cursor(win)[1] }) do
+      local from, to = math.max(first, line - 1 - rows), math.min(last, line + rows)
+      if from < to then
+        update_lines(buf, from, to)
+      end
+    end
+  end
+  if not lines then
+    vim.schedule(function()
+      go_on(buf, state)
+    end)
+  end
+end
+
 ---@param buf integer
 local function update(buf)
   local state = attached[buf]
@@ -171,23 +268,17 @@ local function update(buf)
     return
   end
   state.is_stale = false
-  local list = native("stale_folds", buf, level() or 0)
-  local groups = list and windows.read(list) or {}
-  if #groups > 0 and groups[#groups].last > api.nvim_buf_line_count(buf) then
-    -- The buffer is being read again. Its folds are made when that is done.
+  local first, last = native("stale_folds", buf)
+  if first and last - first > MOST then
+    update_later(buf, state, first, last)
+  elseif first and not update_lines(buf, first, last) then
     return
   end
-  local is_thorough = not require("flemma.lock").is_locked(buf)
+  if state.waiting and state.waiting.is_stopped then
+    state.waiting.is_stopped = nil
+    go_on(buf, state)
+  end
   each_window(buf, function(win, window)
-    if #groups > 0 then
-      api.nvim_win_call(win, function()
-        local last = windows.update(window, groups, is_thorough)
-        local reached = groups[#groups].last
-        if last and last > reached then
-          windows.update(window, folds(buf, reached, last), is_thorough)
-        end
-      end)
-    end
     if next(window.late) then
       api.nvim_win_call(win, function()
         windows.catch_up(window, function(line)
@@ -211,10 +302,9 @@ local function catch_up(buf, state)
     native("refold", buf)
   end
   state.has_come_to_rest = false
-  local ok, problem = pcall(update, buf)
-  if not ok then
-    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
-  end
+  safely(function()
+    update(buf)
+  end)
 end
 
 --- Brings the folds of a conversation up to date soon.
@@ -258,6 +348,11 @@ function M.changed(buf, first, delta)
         window.next = math.max(first, window.next + delta)
       end
     end
+    local lines = attached[buf].waiting
+    if lines and first < lines.last then
+      lines.first = first < lines.first and math.max(first, lines.first + delta) or lines.first
+      lines.last = math.max(lines.first, lines.last + delta)
+    end
   end
   M.schedule(buf)
 end
@@ -296,6 +391,9 @@ end
 --- The text was read from its file again. Everything is looked at once more.
 ---@param buf integer
 function M.reload(buf)
+  if attached[buf] then
+    attached[buf].waiting = nil
+  end
   for _, window in pairs(known) do
     if window.buf == buf then
       window.next = 0

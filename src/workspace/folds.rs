@@ -18,10 +18,10 @@ impl Conversation {
         self.page().folds(lines, self.is_busy())
     }
 
-    /// The folds of the messages that have changed since this was last asked; `None` if none has.
+    /// The lines whose folds may have changed since this was last asked; `None` if none have.
     #[must_use]
-    pub fn take_stale_folds(&self) -> Option<Vec<FoldGroup>> {
-        self.page().take_stale_folds(self.is_busy())
+    pub fn take_stale_folds(&self) -> Option<Range<usize>> {
+        self.page().take_stale_folds()
     }
 
     /// The conversation has come to rest: the last message is complete.

@@ -510,11 +510,10 @@ impl Page {
         self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
     }
 
-    /// The folds of the messages that have changed since this was last asked; `None` if none has.
-    pub(super) fn take_stale_folds(&self, is_busy: bool) -> Option<Vec<FoldGroup>> {
+    /// The lines whose folds may have changed since this was last asked; `None` if none have.
+    pub(super) fn take_stale_folds(&self) -> Option<Range<usize>> {
         let (lines, is_turn) = self.stale_folds.take()?;
-        let lines = if is_turn { self.document.borrow().turns_around(lines) } else { lines };
-        Some(self.folds(lines, is_busy))
+        Some(if is_turn { self.document.borrow().turns_around(lines) } else { lines })
     }
 
     /// The conversation has come to rest: the last message is complete.

@@ -18,11 +18,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         numbers(lua, &conversation.folds(first..last), level).map(Some)
     })?;
-    // stale_folds(buffer, level) -> the same for the messages that have changed since the last call; nil if none has
-    exports.add("stale_folds", |lua, binding, (buffer, level): (i32, u32)| {
+    // stale_folds(buffer) -> the first line and the one after the last of those whose folds may have changed since the last
+    // call, or nil
+    exports.add("stale_folds", |_, binding, buffer: i32| {
         let conversation = binding.workspace.conversation(buffer);
-        let groups = conversation.and_then(|conversation| conversation.take_stale_folds());
-        groups.map(|groups| numbers(lua, &groups, level)).transpose()
+        let lines = conversation.and_then(|conversation| conversation.take_stale_folds());
+        Ok(lines.map_or((None, None), |lines| (Some(lines.start), Some(lines.end))))
     })?;
     // refold(buffer): nothing is under way in it any more, so its last message is complete
     exports.add("refold", |_, binding, buffer: i32| {

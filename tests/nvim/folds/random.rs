@@ -85,3 +85,61 @@ fn folds_follow_every_edit_undo_and_move() {
     }
     assert!(!chat.nvim.messages().contains("cannot be folded"), "{}", chat.nvim.messages());
 }
+
+/// Changes of many lines, with others while their folds are brought up to date in slices. Says how many lines the longest piece of
+/// work was about.
+const LONG_EDITS: &str = r#"
+    local native = require('flemma.native')
+    local call, longest = native.call, 0
+    function native.call(name, buf, first, last, ...)
+      if name == 'folds' then
+        longest = math.max(longest, last - first)
+      end
+      return call(name, buf, first, last, ...)
+    end
+    function Levels()
+      local levels, list = {}, call('folds', vim.api.nvim_get_current_buf(), 0, vim.fn.line('$'), 1)
+      for at = 1, #list, 5 do
+        for line = list[at] > 0 and list[at + 1] or 1, list[at] > 0 and list[at + 2] or 0 do
+          levels[line] = (levels[line] or 0) + 1
+        end
+      end
+      for line = 1, vim.fn.line('$') do
+        if vim.fn.foldlevel(line) ~= (levels[line] or 0) then
+          return line
+        end
+      end
+      return 0
+    end
+    for _, command in ipairs({ ... }) do
+      vim.cmd('silent ' .. command)
+      vim.cmd('redraw')
+    end
+    return longest
+"#;
+
+#[test]
+fn folds_follow_long_changes_in_slices() {
+    let text = TURN.split_once("\n\n").unwrap().1.repeat(300);
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    chat.wait_until_idle();
+    chat.nvim.lua(LONG_EDITS, &[]);
+    chat.nvim.wait_for("all folds", |nvim| nvim.lua("return Levels()", &[]) == 0);
+    for commands in [
+        json!(["%s/cargo/gofer/"]),
+        json!(["undo"]),
+        json!(["redo", "1,40delete"]),
+        json!(["undo", "$-300,$delete", "3000put ='words'"]),
+        json!(["1,4000yank", "$put", "$-60,$delete", "1delete"]),
+        json!(["undo"]),
+        json!(["g/^```$/s/$/`/", "2000,2100delete"]),
+        json!(["undo", "undo", "normal! G"]),
+        json!(["%s/^@Assistant:/@You:/", "normal! gg"]),
+        json!(["undo", "normal! 50%"]),
+    ] {
+        let longest = chat.nvim.lua(LONG_EDITS, commands.as_array().unwrap());
+        chat.nvim.wait_for(&format!("the folds after {commands}"), |nvim| nvim.lua("return Levels()", &[]) == 0);
+        assert!(longest.as_u64().unwrap() <= 2400, "{commands}: {longest} lines at once");
+    }
+    assert!(!chat.nvim.messages().contains("cannot be folded"), "{}", chat.nvim.messages());
+}

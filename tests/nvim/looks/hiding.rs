@@ -39,7 +39,7 @@ fn assert_marks(nvim: &mut Nvim, after: &str) {
 fn wait_for_marks(nvim: &mut Nvim) {
     nvim.wait_for("the marks", |nvim| {
         let marked = nvim.lua(MARKED, &[]);
-        marked[0].to_string() == marked[1].to_string()
+        marked[0] == marked[1]
     });
 }
 
