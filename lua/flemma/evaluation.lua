@@ -168,6 +168,13 @@ for name in string.gmatch("assert error getmetatable ipairs next pairs rawequal 
 end
 env._G, env._VERSION = env, _VERSION
 
+--- The builtin goes to `__tostring` without an instruction in between. As its own `__tostring` it would go on for ever, and the hook that
+--- stops a program would never be called.
+function env.tostring(...)
+  local words = tostring(...)
+  return words
+end
+
 --- The code of the program, and ours.
 local PROGRAM, OURS = "^eval:(%d+): ", { "^evaluation:%d+: ", "^bounded:%d+: " }
 
