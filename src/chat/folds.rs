@@ -87,7 +87,7 @@ impl Document {
     pub fn folds(&self, range: Range<usize>, text: &dyn Text, is_growing: bool) -> Vec<FoldGroup> {
         let mut found = Vec::new();
         let head = self.head();
-        if range.start < head.end {
+        if range.start < head.end && head.start < range.end {
             let matter = self.frontmatter().filter(|matter| matter.closed && matter.lines > 1);
             let outer = matter.map(|matter| Fold {
                 lines: 0..matter.lines,

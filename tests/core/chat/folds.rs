@@ -193,6 +193,14 @@ fn a_card_grows_from_its_content_to_its_result() {
 }
 
 #[test]
+fn no_lines_at_the_start_have_no_folds() {
+    let text = screen(TURN);
+    let document = Document::parse(&text);
+    assert_eq!(document.folds(0..0, &text, false), []);
+    assert_eq!(document.folds(0..1, &text, false).len(), 1, "the frontmatter");
+}
+
+#[test]
 fn what_is_in_a_fold_is_told_by_its_lines() {
     let text = screen(TURN);
     let document = Document::parse(&text);
