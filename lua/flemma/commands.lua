@@ -18,7 +18,7 @@ end
 
 ---@class flemma.Command
 ---@field run fun(args: table, rest: string) the argument of `nvim_create_user_command`, and the words after the name
----@field takes? "words" any words may follow
+---@field takes? "words"|"text" any words may follow; a `|` ends words, and is a part of a text
 ---@field words? string[] only these may follow
 ---@field range? boolean whether the command accepts a range
 ---@field bang? boolean whether the command accepts a `!`, behind `:Flemma` or behind its name
@@ -57,7 +57,7 @@ local commands = {
     end,
   },
   ask = {
-    takes = "words",
+    takes = "text",
     range = true,
     bang = true,
     run = function(args, rest)
@@ -66,13 +66,13 @@ local commands = {
     end,
   },
   new = {
-    takes = "words",
+    takes = "text",
     run = function(_, rest)
       core("new", rest)
     end,
   },
   open = {
-    takes = "words",
+    takes = "text",
     run = function(_, rest)
       core("open", rest ~= "" and rest or nil)
     end,
@@ -88,8 +88,8 @@ local commands = {
   },
   switch = {
     takes = "words",
-    run = function(args)
-      require("flemma.switch").run(vim.list_slice(args.fargs, 2))
+    run = function(_, rest)
+      require("flemma.switch").run(vim.split(rest, "%s+", { trimempty = true }))
     end,
     complete = function(words, lead)
       return require("flemma.switch").complete(words, lead)
@@ -139,7 +139,7 @@ local commands = {
     end,
   },
   ["tool:reject"] = {
-    takes = "words",
+    takes = "text",
     range = true,
     run = function(args, rest)
       local first, last = lines(args)
@@ -167,7 +167,7 @@ local commands = {
     end,
   },
   queue = {
-    takes = "words",
+    takes = "text",
     run = function(_, rest)
       core("queue", rest)
     end,
@@ -179,7 +179,7 @@ local commands = {
     end,
   },
   steer = {
-    takes = "words",
+    takes = "text",
     run = function(_, rest)
       core("steer", rest)
     end,
@@ -195,16 +195,14 @@ local commands = {
   },
   undo = {
     takes = "words",
-    run = function(args)
-      if args.fargs[3] then
+    run = function(_, rest)
+      if rest:find("%s") then
         require("flemma.notify").say(
           vim.log.levels.ERROR,
-          ("`:Flemma undo` takes the id of one call, but was given `%s`"):format(
-            table.concat(vim.list_slice(args.fargs, 2), " ")
-          )
+          ("`:Flemma undo` takes the id of one call, but was given `%s`"):format(rest)
         )
       else
-        require("flemma.changes").undo(args.fargs[2])
+        require("flemma.changes").undo(rest ~= "" and rest or nil)
       end
     end,
     complete = function(words, lead)
@@ -249,10 +247,36 @@ local function refuse(problem)
   require("flemma.notify").say(vim.log.levels.ERROR, problem)
 end
 
+--- The name, the words after it, and the command behind a `|`. In a command that takes a text, a `|` is a part of it.
+--- `-bar` cannot be used: it is for all of `:Flemma`, and a `"` in the words of `ask` would begin a comment.
+---@param text string all that follows `:Flemma`
+---@return string name
+---@return string rest
+---@return string? following
+local function split(text)
+  local name, rest = text:match("^%s*([^%s|]*)(.*)$")
+  name = name ~= "" and name or "status"
+  local command = commands[name] or commands[name:match("^(.*)!$")]
+  local bar = not (command and command.takes == "text") and rest:find("|", 1, true)
+  if not bar then
+    return name, vim.trim(rest)
+  end
+  return name, vim.trim(rest:sub(1, bar - 1)), rest:sub(bar + 1)
+end
+
+--- Runs the command behind a `|`. An error of it is shown as Neovim shows it, without a traceback.
+---@param following string
+local function go_on(following)
+  local is_done, problem = pcall(vim.cmd, following)
+  if not is_done then
+    local message = tostring(problem):match("E%d+: .*") or tostring(problem):gsub("^.-Vim%b():", "")
+    vim.api.nvim_echo({ { message } }, true, { err = true })
+  end
+end
+
 ---@param args table the argument of `nvim_create_user_command`
 function M.run(args)
-  local name = args.fargs[1] or "status"
-  local rest = vim.trim(args.args:sub(#name + 1))
+  local name, rest, following = split(args.args)
   local command = commands[name]
   if not command and name:find("!$") and (commands[name:sub(1, -2)] or {}).bang then
     name, args.bang = name:sub(1, -2), true
@@ -276,6 +300,9 @@ function M.run(args)
     refuse(("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest))
   else
     command.run(args, rest)
+    if following then
+      go_on(following)
+    end
   end
 end
 

@@ -295,6 +295,30 @@ fn commands_that_do_not_apply_explain_why() {
 }
 
 #[test]
+fn other_commands_follow_after_a_bar() {
+    let mut chat = waiting(&["echo one"], &Setup::default());
+    chat.nvim.command("1");
+    chat.nvim.command("Flemma status now | let g:never = 1");
+    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("takes no argument, but was given `now`"));
+    chat.nvim.command("Flemma nosuch|let g:never = 1");
+    chat.nvim.wait_for("an unknown command", |nvim| said(nvim).contains("there is no `:Flemma nosuch`"));
+    chat.nvim.command("Flemma tool:approve | Flemma nosuch | let g:never = 1");
+    assert_eq!(chat.nvim.lua("return vim.g.never or 'unset'", &[]), json!("unset"));
+    chat.nvim.input(":Flemma autopilot:status|nosuchcommand<CR>");
+    chat.nvim.wait_for("the error of Neovim", |nvim| said(nvim).contains("E492: Not an editor command: nosuchcommand"));
+    let messages = chat.nvim.lua("return vim.fn.execute('messages')", &[]).to_string();
+    assert!(!messages.contains("traceback") && !messages.contains(".lua:"), "{messages}");
+
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.command("Flemma tool:approve|let g:first = 1 | let g:second = 2");
+    assert_eq!(chat.nvim.lua("return vim.g.first + vim.g.second", &[]), json!(3));
+    assert_eq!(results(&mut chat), ["one"]);
+    chat.nvim.command("execute 'Flemma queue \"this | that\"' | let g:third = 3");
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("\"this | that\""));
+    assert_eq!(chat.nvim.lua("return vim.g.third", &[]), json!(3));
+}
+
+#[test]
 fn always_stands_in_the_file_and_can_be_taken_back() {
     let lua = "require('flemma.tools').register('mine', { description = 'x', input_schema = { type = 'object' }, execute = function() return 'done' end })";
     let replies = [call("toolu_1", "mine", &json!({})), call("toolu_2", "mine", &json!({})), prose(&["fine"])];
