@@ -3,6 +3,7 @@
 --- How hunks are drawn takes as long as comparing their lines. The library finds it out away from the main thread, and calls back.
 local content = require("flemma.review.content")
 local hunks_of = require("flemma.review.hunks")
+local loan = require("flemma.review.loan")
 local slices = require("flemma.review.slices")
 
 local M = {}
@@ -62,7 +63,7 @@ end
 ---@field private rows? flemma.HunkRows[]
 ---@field private ids table<integer, integer[]> by hunk
 ---@field private run integer counts what was asked of the library, and what is drawn in slices
----@field private is_unwrapped? boolean whether 'wrap' is off because of us
+---@field private wrap? fun() gives 'wrap' back, if it is off because of the review
 ---@field private drawn? fun() is called once they are drawn
 ---@field private is_over? boolean
 local Overlay = {}
@@ -141,8 +142,7 @@ function Overlay:stop_wrapping()
   if not self:has_window() or not vim.wo[self.win].wrap then
     return false
   end
-  vim.wo[self.win][0].wrap = false
-  self.is_unwrapped = true
+  self.wrap = loan.take(self.win, "wrap", false)
   return true
 end
 
@@ -294,8 +294,8 @@ end
 --- Draws nothing any more.
 function Overlay:stop()
   self.is_over = true
-  if self.is_unwrapped and self:has_window() then
-    vim.wo[self.win][0].wrap = true
+  if self.wrap then
+    self.wrap()
   end
 end
 

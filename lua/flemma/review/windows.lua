@@ -1,4 +1,6 @@
 --- The windows of reviews.
+local loan = require("flemma.review.loan")
+
 local M = {}
 
 local api = vim.api
@@ -24,11 +26,10 @@ end
 function M.unfold(win)
   local buf = api.nvim_win_get_buf(win)
   local view = api.nvim_win_call(win, vim.fn.winsaveview)
-  local is_folded = vim.wo[win].foldenable
-  vim.wo[win][0].foldenable = false
+  local fold = loan.take(win, "foldenable", false)
   return function()
+    fold()
     if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
-      vim.wo[win][0].foldenable = is_folded
       api.nvim_win_call(win, function()
         vim.fn.winrestview(view)
       end)

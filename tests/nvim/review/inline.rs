@@ -160,6 +160,34 @@ fn folds_and_the_cursor_of_the_file_come_back() {
 }
 
 #[test]
+fn the_file_looks_as_before_wherever_it_is_shown_next() {
+    let old = format!("{}{}\n", lines(), "0123456789".repeat(800));
+    for keys in [":edit other.txt<CR>", ":bdelete<CR>", ":close<CR>", ":tabclose<CR>", "<C-w>o:edit other.txt<CR>"] {
+        let setup = if keys.contains("tabclose") { "tab split a.txt" } else { "split a.txt" };
+        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &format!("{old}behind\n")), INLINE);
+        fs::write(chat.nvim.work().join("other.txt"), "other\n").unwrap();
+        chat.nvim.command(&format!("{setup} | setlocal foldmethod=manual | 8,12fold | let g:file = bufnr('a.txt')"));
+        let call = chat.nvim.lua("return vim.fn.bufnr('notes.chat')", &[]);
+        if keys.contains("tabclose") {
+            chat.nvim.command(&format!("split | buffer {call}"));
+        } else {
+            chat.nvim.command("wincmd p");
+        }
+        chat.nvim.input("gK");
+        let off = "return vim.fn.expand('%:t') == 'a.txt' and not vim.wo.foldenable and not vim.wo.wrap";
+        chat.nvim.wait_for("the view", |nvim| nvim.lua(off, &[]) == true);
+        chat.nvim.input(keys);
+        wait_for_message(&mut chat.nvim, "toolu_1 is not decided");
+        let window = chat.nvim.lua("return vim.api.nvim_get_current_win()", &[]);
+        chat.nvim.command("buffer a.txt");
+        assert_eq!(window, chat.nvim.lua("return vim.api.nvim_get_current_win()", &[]), "{keys}");
+        assert_eq!(chat.nvim.lua("return { vim.wo.foldenable, vim.wo.wrap }", &[]), json!([true, true]), "{keys}");
+        chat.nvim.command("split");
+        assert_eq!(chat.nvim.lua("return { vim.wo.foldenable, vim.wo.wrap }", &[]), json!([true, true]), "{keys}");
+    }
+}
+
+#[test]
 fn a_long_line_is_wrapped_in_a_narrow_window() {
     let long = "word ".repeat(30).trim_end().to_owned();
     let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", &long), INLINE);
