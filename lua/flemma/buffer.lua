@@ -394,10 +394,17 @@ function M.release(buf)
   require("flemma.folds").release(buf)
 end
 
+--- Whether what has to be done before an exit is done. What cannot be written now is not waited for once for each buffer.
+local has_left = false
+
 --- Neovim is about to exit: stops everything that is running, and writes its conversation. With `editing.auto_write = false`
 --- only a conversation that was saved with an incomplete reply is written, so that the file says that the reply was cut off.
 --- More of the reply may have arrived since, but nothing else can have changed, because the buffer was locked.
 function M.leave()
+  if has_left then
+    return
+  end
+  has_left = true
   local lock = require("flemma.lock")
   local saved = {}
   for buf in pairs(attached) do

@@ -43,7 +43,12 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "no pending call is selected".into()));
             return;
         }
-        self.reset_counters();
+        if self.is_stopping {
+            // Whoever decides goes on.
+            self.arm();
+        } else {
+            self.reset_counters();
+        }
         if step == UndoStep::Own {
             effects.push(Effect::UndoStep);
         }
@@ -57,7 +62,7 @@ impl Agent {
                     self.approve(call, effects);
                     let overridden = call.placeholder.as_ref().is_some_and(|block| !block.content.is_empty());
                     if starts && !overridden {
-                        self.run_if_possible(call.clone(), view, effects);
+                        self.run_if_possible(call.clone(), view.verdict(call), view, effects);
                     }
                 }
                 Choice::Reject(words) => {

@@ -118,7 +118,7 @@ impl Agent {
             return;
         }
         // While other tools run, a pause that was announced to the user still holds.
-        if self.is_busy() {
+        if self.is_busy() && !self.is_stopping {
             self.reset_counters();
         } else {
             self.arm();
@@ -191,12 +191,15 @@ impl Agent {
                 self.pause();
                 effects.push(Effect::Advise(Level::Warn, warning, "Press Ctrl-] to continue."));
             }
-            _ if asked => self.run_if_possible(call, view, effects),
+            _ if asked => {
+                let verdict = view.verdict(&call);
+                self.run_if_possible(call, verdict, view, effects);
+            }
             Status::Pending => {}
             Status::Approved if placed.is_some() || view.is_authorised(&call) => self.run_approved(call, view, effects),
             // It is not running, or was not approved in this session.
             Status::Running if view.is_interrupted(&call) && view.verdict(&call) == Verdict::Run => {
-                self.run_if_possible(call, view, effects);
+                self.run_if_possible(call, Verdict::Run, view, effects);
             }
             Status::Approved | Status::Running => {
                 let warning = if status == Status::Running {
@@ -215,13 +218,14 @@ impl Agent {
 
     /// Only what was approved may run: if the input was edited after a policy's decision, the policy decides again.
     fn run_approved(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
-        if self.was_changed(&call) && view.verdict(&call) == Verdict::Ask {
+        let verdict = view.verdict(&call);
+        if self.was_changed(&call) && verdict == Verdict::Ask {
             let warning =
                 format!("{}: its input was changed after the approval, so the call is pending again.", call.label());
             self.ask_again(&call, view, effects);
             effects.push(Effect::Notify(Level::Warn, warning));
         } else {
-            self.run_if_possible(call, view, effects);
+            self.run_if_possible(call, verdict, view, effects);
         }
     }
 
@@ -230,13 +234,20 @@ impl Agent {
         self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input)
     }
 
-    /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it.
-    pub(super) fn run_if_possible(&mut self, call: OpenCall, view: &dyn View, effects: &mut Vec<Effect>) {
+    /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it. `verdict` is the one by
+    /// which it was found to be approved: asked again, the disk may say something else.
+    pub(super) fn run_if_possible(
+        &mut self,
+        call: OpenCall,
+        verdict: Verdict,
+        view: &dyn View,
+        effects: &mut Vec<Effect>,
+    ) {
         if let Some(answer) = view.recorded(&call) {
             effects.push(restored(&call, view));
             return self.settle(&call, answer, effects);
         }
-        match (view.verdict(&call), view.suspends_as(&call)) {
+        match (verdict, view.suspends_as(&call)) {
             (Verdict::Run | Verdict::Ask, None) => self.queue.push_back(call),
             (Verdict::Run | Verdict::Ask, Some(kind)) => self.suspend(call, kind, effects),
             (Verdict::Deny, _) => self.settle(&call, denied(&call, view), effects),
@@ -246,6 +257,15 @@ impl Agent {
                 self.ask_again(&call, view, effects);
                 effects.push(Effect::Notify(Level::Warn, warning));
             }
+        }
+    }
+
+    /// A call does not run any more. The others go on; after the last one of a round that the user has stopped, the turn ends.
+    pub(super) fn after_one(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.is_stopping && self.running.is_empty() && self.queue.is_empty() {
+            self.rest_unsent(view, effects);
+        } else {
+            self.start_queued(view.settings(), effects);
         }
     }
 
@@ -300,22 +320,17 @@ impl Agent {
         view: &dyn View,
         effects: &mut Vec<Effect>,
     ) {
-        let settings = view.settings();
         if let Some(call) = self.running.remove(id) {
             self.settle(&call, answer, effects);
             effects.push(Effect::Cursor(Cursor::Result(id.clone())));
-            if self.is_stopping && self.running.is_empty() {
-                self.rest_unsent(view, effects);
-            } else {
-                self.start_queued(settings, effects);
-            }
+            self.after_one(view, effects);
         }
     }
 
     pub(super) fn cancel_tool(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         if let Some(call) = self.running.get(id) {
             effects.push(Effect::Kill(id.clone()));
-            if view.may_stop(call) {
+            if view.drop_unless_changing(call) {
                 self.tool_finished(id, CallResult::error(CANCELLED), view, effects);
             } else {
                 effects.push(too_late([call]));
@@ -351,7 +366,7 @@ impl Agent {
         let settings = view.settings();
         for (id, call) in std::mem::take(&mut self.running) {
             effects.push(Effect::Kill(id.clone()));
-            if !view.may_stop(&call) {
+            if !view.drop_unless_changing(&call) {
                 self.running.insert(id, call);
             } else if !settings.is_unattended {
                 self.settle(&call, CallResult::error(CANCELLED), effects);

@@ -474,8 +474,8 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.rejection(call, reason)
     }
 
-    fn may_stop(&self, call: &OpenCall) -> bool {
-        self.0.may_stop(&call.id)
+    fn drop_unless_changing(&self, call: &OpenCall) -> bool {
+        self.0.drop_unless_changing(&call.id)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

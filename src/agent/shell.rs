@@ -82,8 +82,8 @@ pub trait Shell {
     /// A call has its result, which is about to be written.
     fn settled(&self, call: &CallId, answer: &CallResult);
 
-    /// See [`View::may_stop`](super::View::may_stop).
-    fn may_stop(&self, _call: &CallId) -> bool {
+    /// See [`View::drop_unless_changing`](super::View::drop_unless_changing).
+    fn drop_unless_changing(&self, _call: &CallId) -> bool {
         true
     }
 

@@ -86,7 +86,7 @@ impl Agent {
         self.ask_again(&call, view, effects);
         self.pause();
         effects.push(Effect::Notify(Level::Error, format!("{}: {problem}", call.label())));
-        self.start_queued(view.settings(), effects);
+        self.after_one(view, effects);
     }
 
     /// A tool has done nothing, because what the user has approved is not what it would do now. They decide again.
@@ -94,7 +94,7 @@ impl Agent {
         let Some(call) = self.running.remove(id) else { return };
         self.ask_again(&call, view, effects);
         effects.push(Effect::Notify(Level::Warn, format!("{}: nothing was written: {problem}", call.label())));
-        self.start_queued(view.settings(), effects);
+        self.after_one(view, effects);
     }
 
     /// A running call waits for the user's decision about what it wants to write. The others go on.
@@ -102,7 +102,7 @@ impl Agent {
         let Some(call) = self.running.remove(id) else { return };
         self.approvals.remove(id);
         effects.push(Effect::Await(call.id, AwaitKind::Approval));
-        self.start_queued(view.settings(), effects);
+        self.after_one(view, effects);
     }
 
     /// The user has rejected what a call wants to write, and its tool hears of it.
@@ -111,7 +111,7 @@ impl Agent {
             return;
         }
         let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else { return };
-        if self.is_busy() {
+        if self.is_busy() && !self.is_stopping {
             self.reset_counters();
         } else {
             self.arm();
@@ -147,7 +147,7 @@ impl Agent {
                         call.label()
                     );
                     effects.push(Effect::Notify(Level::Info, message));
-                    self.run_if_possible(call, view, effects);
+                    self.run_if_possible(call, Verdict::Run, view, effects);
                 } else if matches!(status, Some(Status::Running | Status::Approved)) {
                     self.ask_again(&call, view, effects);
                 }
@@ -157,7 +157,7 @@ impl Agent {
                     call.label()
                 );
                 effects.push(Effect::Notify(Level::Info, message));
-                self.run_if_possible(call, view, effects);
+                self.run_if_possible(call, Verdict::Run, view, effects);
             } else if matches!(status, Some(Status::Running | Status::Approved))
                 || (status == Some(Status::Pending) && view.is_interrupted(&call))
             {

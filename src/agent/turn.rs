@@ -158,8 +158,9 @@ impl Agent {
         self.stop.as_ref()
     }
 
-    /// Restarts the counters that limit what happens without the user.
+    /// Restarts the counters that limit what happens without the user, who has pressed a key.
     pub(super) fn reset_counters(&mut self) {
+        self.is_stopping = false;
         self.stop = None;
         self.turns = 0;
         self.guard = LoopGuard::default();

@@ -47,7 +47,7 @@ pub trait View {
 
     /// Whether a call that runs can be stopped so that nothing more comes of it. From then on it can begin to change nothing. `false`
     /// if it is changing files already: it ends soon, and its result says what it has changed.
-    fn may_stop(&self, _call: &OpenCall) -> bool {
+    fn drop_unless_changing(&self, _call: &OpenCall) -> bool {
         true
     }
 

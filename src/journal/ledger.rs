@@ -178,6 +178,14 @@ impl Ledger {
 }
 
 impl Lives {
+    /// A life begins: what was decided in an earlier one is not about it.
+    fn forget_decisions(&mut self) {
+        self.proposed = None;
+        self.bound = None;
+        self.approved_at = None;
+        self.is_approved_again = false;
+    }
+
     /// When its latest life started, if that has ended.
     fn finished(&self) -> Option<Timestamp> {
         if self.life == Life::Ended { self.ending.as_ref()?.started } else { None }
@@ -197,8 +205,8 @@ impl Lives {
                 match life {
                     Life::Open { approved, .. } => *approved = None,
                     life => {
-                        self.proposed = None;
                         *life = Life::Open { approved: None, started: None };
+                        self.forget_decisions();
                     }
                 }
             }
@@ -215,9 +223,9 @@ impl Lives {
                 self.before_start = Some(started.replace(record.at));
             }
             (Event::Started, life) => {
-                self.is_approved_again = false;
                 *life = Life::Open { approved: None, started: Some(record.at) };
                 self.before_start = Some(None);
+                self.forget_decisions();
             }
             (Event::Proposed(proposed), Life::Open { approved, .. }) => {
                 // What was approved before was the call itself.

@@ -9,8 +9,10 @@ use std::sync::{
 const OPEN: u8 = 0;
 /// The run changes files, and its result says what it did.
 const BEGUN: u8 = 1;
-/// The run changes nothing, or nobody waits for its result any more.
-const DROPPED: u8 = 2;
+/// The run changes nothing any more. Its result is waited for.
+const BARRED: u8 = 2;
+/// The run changes nothing any more, and nobody waits for its result.
+const DROPPED: u8 = 3;
 
 /// Decides whether a run changes files or is stopped before that, when both are wanted at the same moment. Clones are about the
 /// same run.
@@ -24,10 +26,18 @@ impl Commitment {
         self.replace(OPEN, BEGUN).is_ok() || self.has_begun()
     }
 
-    /// Stops the run before it changes files. `false` if it has begun to: then its result is the truth about it.
+    /// Takes from the run the right to begin to change files. `false` if it has begun to.
     #[must_use]
-    pub fn prevent(&self) -> bool {
-        self.replace(OPEN, DROPPED).is_ok() || self.is_dropped()
+    pub fn bar(&self) -> bool {
+        let _ = self.replace(OPEN, BARRED);
+        !self.has_begun()
+    }
+
+    /// Drops the run, unless it has begun to change files: then `false`, and its result is the truth about it.
+    #[must_use]
+    pub fn drop_unless_begun(&self) -> bool {
+        let _ = self.replace(OPEN, DROPPED).or_else(|_| self.replace(BARRED, DROPPED));
+        self.is_dropped()
     }
 
     /// Nobody waits for the result any more. A run that has not begun to change files changes none.
@@ -45,6 +55,12 @@ impl Commitment {
     #[must_use]
     pub fn is_dropped(&self) -> bool {
         self.0.load(Ordering::SeqCst) == DROPPED
+    }
+
+    /// Whether both are about the same run.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn replace(&self, from: u8, to: u8) -> Result<u8, u8> {

@@ -89,7 +89,7 @@ impl Agents {
     #[must_use]
     pub fn permitted(&self) -> Permitted {
         match &self.unknown {
-            Some(name) => Permitted::nothing(name),
+            Some(name) => Permitted::nothing(name, &self.base),
             None => Permitted::new(self.known.iter().map(|(name, options)| (name.as_str(), options)), &self.base),
         }
     }
@@ -147,10 +147,11 @@ impl Permitted {
         Self { chosen: Agents { known, unknown: None, base: base.clone() }, agents: OnceLock::new() }
     }
 
-    /// What an agent of this name permits that is not known: nothing.
+    /// What an agent of this name permits that is not known: nothing. `base` says where relative paths start, and what is known of the
+    /// disk.
     #[must_use]
-    pub fn nothing(name: &str) -> Self {
-        let chosen = Agents { unknown: Some(name.to_owned()), ..Agents::default() };
+    pub fn nothing(name: &str, base: &AgentBase) -> Self {
+        let chosen = Agents { unknown: Some(name.to_owned()), known: Vec::new(), base: base.clone() };
         Self { chosen, agents: OnceLock::new() }
     }
 

@@ -31,13 +31,13 @@ enum State<T> {
 
 impl<T: Send + 'static> Asking<T> {
     /// Asks. `late` is called if the answer comes when nobody waits for it any more. It must be called on a thread of the runtime.
-    /// An `answer` that panics is never there.
+    /// An `answer` that panics is no answer, and nobody waits for it any longer.
     pub(super) fn ask(answer: impl FnOnce() -> T + Send + 'static, late: impl FnOnce() + Send + 'static) -> Arc<Self> {
         let asking = Arc::new(Self { state: Mutex::new(State::Asked), has_answer: Condvar::new() });
         let asked = Arc::clone(&asking);
         task::spawn_blocking(move || {
-            let Ok(answer) = catch_unwind(AssertUnwindSafe(answer)) else { return };
-            let before = mem::replace(&mut *asked.state(), State::Answered(answer));
+            let answered = catch_unwind(AssertUnwindSafe(answer)).map_or(State::Taken, State::Answered);
+            let before = mem::replace(&mut *asked.state(), answered);
             asked.has_answer.notify_all();
             if matches!(before, State::Left) {
                 late();

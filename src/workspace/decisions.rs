@@ -3,6 +3,7 @@
 use super::{
     Conversation, Workspace,
     resolution::{Prepared, Resolution, ResolveError},
+    stale::Stale,
     standing::Standing,
 };
 use crate::{
@@ -12,6 +13,9 @@ use crate::{
     model::{CallId, ToolInput},
     tools::JsonFault,
 };
+
+/// What the user is told whose key comes before another one has its effect.
+pub(super) const BEING_RECORDED: &str = "a decision is being written to the disk; it takes effect when it is there";
 
 impl Workspace {
     /// Carries out what the user wants, after it is recorded.
@@ -96,8 +100,15 @@ impl Workspace {
             Choice::Reject(words) => Resolution::Reject(words.clone()),
         };
         let mut free = self.free_slots(conversation);
-        let (mut prepared, mut refused) = (Vec::new(), None);
+        let (mut prepared, mut refused, mut is_overruling) = (Vec::new(), None, false);
         for call in &calls {
+            if let Choice::Reject(words) = choice
+                && conversation.records().overrule(call, words.as_deref())
+            {
+                // It is rejected when the approval is on the disk.
+                is_overruling = true;
+                continue;
+            }
             match self.prepare(conversation, call, resolution(), Role::User, free) {
                 Ok(ready) => {
                     free = free.saturating_sub(usize::from(ready.starts));
@@ -107,7 +118,7 @@ impl Workspace {
             }
         }
         if prepared.is_empty() {
-            if let Some((call, error)) = refused {
+            if let Some((call, error)) = refused.filter(|_| !is_overruling) {
                 self.explain(conversation, &call, &error);
             }
             return;
@@ -192,6 +203,7 @@ impl Workspace {
         let open = conversation.page().open_calls();
         let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
         let message = match (error, kind) {
+            (ResolveError::Stale(Stale::Busy), _) if conversation.records().is_claimed(id) => BEING_RECORDED.to_owned(),
             (ResolveError::Stale(_), Some(AwaitKind::Elicitation)) => {
                 "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
                     .to_owned()

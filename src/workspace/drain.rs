@@ -114,11 +114,14 @@ impl Workspace {
 
     /// The time of a tool written in Lua is up.
     pub(super) fn stop_late(&self, conversation: &Conversation, call: &CallId, run: u64, limit: Duration) {
-        if conversation.tasks().is_run(call, run) {
-            self.stop_tool(conversation, call);
-            let limit = seconds::in_words(limit);
-            let answer = CallResult::error(format!("The tool did not answer within {limit} and was stopped."));
-            self.feed(conversation, [Input::ToolFinished { call: call.clone(), answer }]);
+        if !conversation.tasks().is_run(call, run) {
+            return;
         }
+        let words = format!("The tool did not answer within {} and was stopped.", seconds::in_words(limit));
+        if conversation.tasks().end_after_write(call, &words) {
+            return;
+        }
+        self.stop_tool(conversation, call);
+        self.feed(conversation, [Input::ToolFinished { call: call.clone(), answer: CallResult::error(words) }]);
     }
 }

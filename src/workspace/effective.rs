@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use crate::{
     chat::{Diagnostic, Document, Severity, Text},
     config::{Config, FileOptions},
-    tools::{FileTools, approval::BufferPolicy},
+    tools::{FileTools, Policy, approval::BufferPolicy},
 };
 
 /// What is in effect for one conversation.
@@ -32,6 +32,16 @@ pub(super) struct Fault {
     message: String,
     /// Whether all that it lacks is the user's trust.
     pub(super) lacks_trust: bool,
+}
+
+impl Effective {
+    /// The file's list of what runs without asking, if it has one.
+    pub(super) fn list(&self) -> Option<&Policy> {
+        match &self.policy {
+            Some(BufferPolicy::List(list)) => Some(list),
+            Some(BufferPolicy::Function(_)) | None => None,
+        }
+    }
 }
 
 impl Fault {

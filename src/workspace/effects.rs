@@ -204,8 +204,8 @@ impl Shell for Effects<'_> {
         self.workspace.note_settled(self.conversation, call, answer);
     }
 
-    fn may_stop(&self, call: &CallId) -> bool {
-        self.conversation.tasks().may_stop(call)
+    fn drop_unless_changing(&self, call: &CallId) -> bool {
+        self.conversation.tasks().drop_unless_changing(call)
     }
 
     fn kill(&self, call: &CallId) -> String {

@@ -72,8 +72,15 @@ impl Workspace {
     pub fn wind_up(&self) {
         self.begin_to_leave();
         self.settle_changes();
-        self.settle_journal();
-        while self.go_on_after_commit() {}
+        // What comes of a record may be recorded itself, such as a rejection that came right after an approval.
+        loop {
+            let is_settled = self.settle_journal();
+            let has_gone_on = self.go_on_after_commit();
+            while self.go_on_after_commit() {}
+            if !is_settled || !has_gone_on {
+                break;
+            }
+        }
         for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
             // It would go on with the next turn.
             self.feed(&conversation, [Input::Cancel]);
@@ -103,10 +110,13 @@ impl Workspace {
         }
     }
 
-    fn settle_journal(&self) {
-        if !self.journal().settle(PATIENCE) {
+    /// Waits for the records that are on their way to the disk. Says whether they are there.
+    fn settle_journal(&self) -> bool {
+        let is_settled = self.journal().settle(PATIENCE);
+        if !is_settled {
             self.log(Level::Warn, "the journal could not be written before the editor exited");
         }
+        is_settled
     }
 
     /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.

@@ -1,7 +1,7 @@
 //! Looking up on a worker what a judgement has to know of the disk.
 //!
 //! A verdict has to be there at once, and nobody may wait long for a disk. So the disk is asked on other threads, and waited for
-//! for a moment ([`PATIENCE`]). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
+//! for a moment ([`Patience`](super::patience::Patience)). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
 //! second time for what it is asked already: a network share that is gone holds up nothing but what is about it.
 
 use std::{
@@ -17,21 +17,21 @@ use crate::{
     tools::{Ask, Lookup},
 };
 
-/// The longest that a judgement waits for the disk, and the longest that it waits for one answer, so that there is time left for the
-/// others. A disk that works answers in a few milliseconds.
-pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(400), Duration::from_millis(250)];
+/// The longest that a worker waits for one answer, so that there is time left for the others.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The lookups that the disk has not answered yet, each with when it was asked.
 #[derive(Clone, Default)]
 pub(super) struct Lookups(Arc<Mutex<BTreeMap<Lookup, Instant>>>);
 
 impl Lookups {
-    /// How a worker asks: each question on a thread of its own.
-    pub(super) fn ask(&self) -> Arc<Ask> {
-        let (open, deadline) = (self.clone(), Instant::now() + PATIENCE[0]);
+    /// How a worker asks that has this much time: each question on a thread of its own.
+    pub(super) fn ask(&self, patience: Duration) -> Arc<Ask> {
+        let (open, deadline) = (self.clone(), Instant::now() + patience);
         Arc::new(move |lookup, look| {
             let known = open.with(|open| open.get(&lookup).copied());
-            if known.is_some_and(|since| since.elapsed() >= PATIENCE[1]) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || known.is_some_and(|since| since.elapsed() >= PATIENCE) {
                 return None;
             }
             open.with(|open| open.entry(lookup.clone()).or_insert_with(Instant::now).to_owned());
@@ -41,8 +41,7 @@ impl Lookups {
                 done.with(|open| open.remove(&asked));
                 answer
             };
-            let left = deadline.saturating_duration_since(Instant::now());
-            Asking::ask(answer, || ()).wait(left.min(PATIENCE[1]))
+            Asking::ask(answer, || ()).wait(left.min(PATIENCE))
         })
     }
 

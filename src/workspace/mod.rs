@@ -131,6 +131,7 @@ mod outbox_view;
 mod outlook;
 mod page;
 mod path_questions;
+mod patience;
 mod pending;
 mod permissions;
 pub mod ports;

@@ -11,10 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{
-    Conversation, Workspace, effective::Effective, lookups::unanswered_for_model, notes, ports::Place,
-    protected_files::protected,
-};
+use super::{Conversation, Workspace, effective::Effective, notes, ports::Place, protected_files::protected};
 use crate::{
     agent::Level,
     config::{AgentOptions, Config},
@@ -25,6 +22,14 @@ use crate::{
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
 const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
+
+/// Why a call is not permitted.
+pub(super) enum NotPermitted {
+    /// The agents forbid it.
+    Forbidden(ModelError),
+    /// Nobody knows, since the file system of this path does not answer.
+    Unclear(PathBuf),
+}
 
 /// The agents of a conversation of which `file` is in effect: those of the user and of the file.
 ///
@@ -107,17 +112,20 @@ impl Workspace {
     /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit.
     ///
     /// # Errors
-    /// For the model: the first path that is not permitted, with those that are.
+    /// That it is not permitted, or that this is not known.
     pub(super) fn check_permitted(
         &self,
         conversation: &Conversation,
         definition: &Definition,
         input: &Value,
-    ) -> Result<(), ModelError> {
+    ) -> Result<(), NotPermitted> {
         let questions = self.path_questions(conversation, definition, input);
         let disk = self.known_disk(&questions);
         let permitted = questions.check_permitted(&disk);
-        disk.lacks().map_or(permitted, |path| Err(unanswered_for_model(&path)))
+        match disk.lacks() {
+            Some(path) => Err(NotPermitted::Unclear(path)),
+            None => permitted.map_err(NotPermitted::Forbidden),
+        }
     }
 
     /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,

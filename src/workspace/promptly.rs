@@ -7,14 +7,10 @@
 use std::{
     path::{Path, PathBuf},
     sync::mpsc,
-    time::Duration,
 };
 
 use super::Workspace;
 use crate::model::UserError;
-
-/// The longest that a disk may take. One that works answers in a few milliseconds.
-const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What there is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +36,7 @@ impl Workspace {
             let _ = tell.send(work());
         });
         started.map_err(|_| UserError::new("the system gives no threads; try again later"))?;
-        told.recv_timeout(PATIENCE).map_err(|_| {
+        self.patience().wait(|patience| told.recv_timeout(patience).ok()).ok_or_else(|| {
             let words = format!("the file system of {} does not answer.", place.display());
             UserError::new(words).with_advice("Try again when it does.")
         })

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -28,6 +28,17 @@ enum Reading {
     Done,
 }
 
+/// The right to resolve a call, which somebody has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nobody else can resolve it until what is on its way is on the disk.
+    Exclusive,
+    /// An approval is on its way. The user may still reject the call.
+    Approval,
+    /// The user has rejected the call after that, maybe with words for the model. The approval does not count.
+    Overruled(Option<String>),
+}
+
 /// The records of one conversation.
 #[derive(Default)]
 pub(super) struct Records {
@@ -43,7 +54,7 @@ pub(super) struct Records {
     problem: RefCell<Option<UserError>>,
     attempts: Generation,
     /// Calls whose resolution is on its way to the disk.
-    resolving: RefCell<HashSet<CallId>>,
+    resolving: RefCell<HashMap<CallId, Claim>>,
     /// Calls whose start is recorded, and which have not been started yet.
     startable: RefCell<HashSet<CallKey>>,
     /// Whether what the document says is on its way to the disk.
@@ -174,19 +185,26 @@ impl Records {
         look(&self.ledger.borrow())
     }
 
-    /// Takes the right to resolve a call; `false` if somebody else has it.
-    pub(super) fn claim(&self, call: &CallId) -> bool {
-        self.resolving.borrow_mut().insert(call.clone())
+    /// Takes the right to resolve a call, which nobody has.
+    pub(super) fn claim(&self, call: &CallId, claim: Claim) {
+        self.resolving.borrow_mut().insert(call.clone(), claim);
+    }
+
+    /// The user rejects a call. `false` if no approval of it is on its way.
+    pub(super) fn overrule(&self, call: &CallId, words: Option<&str>) -> bool {
+        let mut resolving = self.resolving.borrow_mut();
+        let claim = resolving.get_mut(call).filter(|claim| **claim != Claim::Exclusive);
+        claim.map(|claim| *claim = Claim::Overruled(words.map(str::to_owned))).is_some()
     }
 
     /// Gives the right to resolve a call back.
-    pub(super) fn release(&self, call: &CallId) {
-        self.resolving.borrow_mut().remove(call);
+    pub(super) fn release(&self, call: &CallId) -> Option<Claim> {
+        self.resolving.borrow_mut().remove(call)
     }
 
     /// Whether a resolution of a call is on its way.
     pub(super) fn is_claimed(&self, call: &CallId) -> bool {
-        self.resolving.borrow().contains(call)
+        self.resolving.borrow().contains_key(call)
     }
 
     /// The start of a call is recorded: it may be started once without another record.

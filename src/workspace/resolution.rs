@@ -20,6 +20,7 @@ use thiserror::Error;
 use super::{
     Conversation, Workspace,
     journaling::{not_recorded, recorded},
+    records::Claim,
     rejection::refused_write,
     stale::Stale,
     standing::Standing,
@@ -104,6 +105,8 @@ pub(super) struct Prepared {
     pub(super) input: Input,
     /// Whether its start is among the records.
     pub(super) starts: bool,
+    /// What its tool hears if it waits with what it wants to write: why nothing of that is written.
+    refusal: Option<String>,
     /// How often the user had stopped everything by then.
     cancellations: u64,
     /// Whether a program waits for the outcome, and hears of it before the next turn starts.
@@ -117,8 +120,12 @@ impl Prepared {
 
     /// Whether it lets a call run.
     fn is_approval(&self) -> bool {
-        matches!(self.input, Input::Decide(_, Choice::Approve, _))
+        is_approval(&self.input)
     }
+}
+
+fn is_approval(input: &Input) -> bool {
+    matches!(input, Input::Decide(_, Choice::Approve, _))
 }
 
 impl Workspace {
@@ -131,6 +138,12 @@ impl Workspace {
         role: Role,
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
+        if role == Role::User
+            && let Resolution::Reject(words) = &resolution
+            && conversation.records().overrule(call, words.as_deref())
+        {
+            return reply(self, Ok(()));
+        }
         match self.prepare(conversation, call, resolution, role, self.free_slots(conversation)) {
             Ok(prepared) => {
                 let records = prepared.records.clone();
@@ -273,6 +286,7 @@ impl Workspace {
         }
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
+        let mut refusal = None;
         let (events, input, starts) = match (resolution, kind) {
             (Resolution::Approve | Resolution::ApproveAs(_), AwaitKind::Approval)
                 if self.is_unknown(conversation, &call) =>
@@ -300,11 +314,11 @@ impl Workspace {
             }
             (Resolution::Reject(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
                 // Its tool hears of it, and says what the result is.
-                conversation.tasks().reject(id, refused_write(words.as_deref()));
+                refusal = Some(refused_write(words.as_deref()));
                 (vec![Event::Decided(Decision::Rejected), Event::WentOn], Input::GoOn(id.clone()), false)
             }
             (Resolution::Impossible(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
-                conversation.tasks().reject(id, words);
+                refusal = Some(words);
                 (vec![Event::WentOn], Input::GoOn(id.clone()), false)
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
@@ -344,11 +358,12 @@ impl Workspace {
         if self.is_at_fault(conversation) {
             return Err(ResolveError::Invalid(self.document_fault(conversation)));
         }
-        conversation.records().claim(id);
+        let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
+        conversation.records().claim(id, claim);
         let records = self.records_of(conversation, &call, role, events);
         let cancellations = conversation.records().cancellations();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
-        Ok(Prepared { call, records, input, starts, cancellations, is_awaited })
+        Ok(Prepared { call, records, input, starts, refusal, cancellations, is_awaited })
     }
 
     /// What an approval of the user is for: what they were shown. If a call was interrupted and there is nothing to be shown any more, it
@@ -469,7 +484,26 @@ impl Workspace {
         written: Result<(), UserError>,
     ) -> Result<(), ResolveError> {
         let records = conversation.records();
-        prepared.iter().for_each(|prepared| records.release(&prepared.call.id));
+        let mut overruled = Vec::new();
+        for prepared in &prepared {
+            if let Some(Claim::Overruled(words)) = records.release(&prepared.call.id) {
+                overruled.push((prepared.call.id.clone(), words));
+            }
+        }
+        if !overruled.is_empty() {
+            let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
+            let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
+            if written.is_ok() {
+                let approved = dropped.iter().map(Prepared::key).collect();
+                self.take_back(conversation, approved, started(&dropped));
+            }
+            for (call, words) in overruled {
+                self.decide(conversation, vec![call], &Choice::Reject(words), UndoStep::Own);
+            }
+            if prepared.is_empty() {
+                return Err(ResolveError::Stale(Stale::Overtaken));
+            }
+        }
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
@@ -492,6 +526,15 @@ impl Workspace {
             self.stop_tool(conversation, &call.id);
         }
         self.let_start(conversation, started(&prepared));
+        for prepared in &mut prepared {
+            let Some(words) = prepared.refusal.take() else { continue };
+            if conversation.tasks().is_suspended(&prepared.key()) && !self.is_leaving().get() {
+                conversation.tasks().reject(&prepared.call.id, words);
+            } else {
+                // Its tool is gone, or goes with the editor.
+                prepared.input = self.resolved(&prepared.call, CallResult::error(words), Role::Tool);
+            }
+        }
         // What was decided about may be another call now. It asks for itself.
         let open = conversation.page().open_calls();
         let is_same = |prepared: &Prepared| {

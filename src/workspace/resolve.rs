@@ -3,12 +3,13 @@
 use super::{
     Workspace,
     path_questions::{DeclaredPaths, PathQuestions},
+    permissions::NotPermitted,
 };
 use crate::{
     model::CallId,
     tools::{
         Agents, LuaError,
-        approval::{ApprovalCall, BufferPolicy, Decision, Resolver},
+        approval::{ApprovalCall, Decision, Resolver},
     },
 };
 
@@ -48,8 +49,10 @@ impl Workspace {
     /// What the chain decides about a call, and the name of the resolver that did.
     #[must_use]
     pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {
-        if self.is_outside_agents(call) {
-            return (Decision::Deny, Some(AGENT.to_owned()));
+        match self.outside_agents(call) {
+            Some(NotPermitted::Forbidden(_)) => return (Decision::Deny, Some(AGENT.to_owned())),
+            Some(NotPermitted::Unclear(_)) => return (Decision::RequireApproval, None),
+            None => {}
         }
         let (verdict, is_known) = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
         self.log_failures(&verdict);
@@ -63,13 +66,12 @@ impl Workspace {
         (verdict.decision, verdict.resolver)
     }
 
-    /// Whether the agents of a conversation do not permit a call. The chain is not asked then.
-    fn is_outside_agents(&self, call: &HypotheticalCall) -> bool {
+    /// Why the agents of a conversation do not permit a call, if they do not. The chain is not asked then.
+    fn outside_agents(&self, call: &HypotheticalCall) -> Option<NotPermitted> {
         let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
         let definition = self.toolbox().get(&call.tool);
-        conversation.zip(definition).is_some_and(|(conversation, definition)| {
-            self.check_permitted(&conversation, &definition, &call.input).is_err()
-        })
+        let (conversation, definition) = conversation.zip(definition)?;
+        self.check_permitted(&conversation, &definition, &call.input).err()
     }
 
     /// What one resolver decides about a call; `None` where it does not decide, or there is none of this name.
@@ -91,10 +93,7 @@ impl Workspace {
         let definition = self.toolbox().get(&call.tool);
         let place = self.place_of(buffer);
         let facts = self.approval_facts(&place, file.as_deref(), definition.as_deref(), &call.input);
-        let list = match file.as_ref().and_then(|file| file.policy.as_ref()) {
-            Some(BufferPolicy::List(list)) => Some(list.clone()),
-            Some(BufferPolicy::Function(_)) | None => None,
-        };
+        let list = file.as_ref().and_then(|file| file.list().cloned());
         let questions = PathQuestions {
             tool: call.tool.clone(),
             input: call.input.clone(),

@@ -201,7 +201,8 @@ fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
                 is_read_only: file.is_read_only,
                 hunks: Vec::new(),
                 line_breaks: None,
-                made: if note.is_none() { made.clone() } else { MadeFile::default() },
+                // Of what has no text, only whether it was left out.
+                made: MadeFile { draft: made.draft.clone().filter(|_| note.is_none()), ..made.clone() },
             }
         });
     Reviewed {

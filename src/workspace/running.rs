@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     panic::AssertUnwindSafe,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,8 +16,10 @@ use tokio::task::AbortHandle;
 use super::{
     Conversation, Workspace,
     latest_output::LatestOutput,
+    lookups::{unanswered, unanswered_for_model},
     lua_outcome::FilePlaces,
     made::EarlierDecision,
+    permissions::NotPermitted,
     ports::ToolRun,
     protected_files::protected,
     resolution::Resolution,
@@ -131,8 +134,15 @@ impl Workspace {
         let definition = self.toolbox().get(&call.name);
         // The options, the file and links may have changed since the call was decided on.
         if let Some(definition) = &definition
-            && let Err(problem) = self.check_permitted(conversation, definition, &input)
+            && let Err(why) = self.check_permitted(conversation, definition, &input)
         {
+            let problem = match why {
+                NotPermitted::Unclear(path) if !definition.executor.is_answered() => {
+                    return start.not_known(&path);
+                }
+                NotPermitted::Unclear(path) => unanswered_for_model(&path),
+                NotPermitted::Forbidden(problem) => problem,
+            };
             self.log_not_permitted(&call.name, &problem);
             if definition.executor.is_answered() {
                 let failure = Resolution::Fail(problem.to_string());
@@ -216,7 +226,8 @@ impl Start<'_> {
         let (cancel, commitment) = (context.cancel.clone(), context.commitment.clone());
         let tasks = self.conversation.tasks();
         let run = tasks.next_run();
-        tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel, commitment.clone()));
+        tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel));
+        tasks.begin_write(&self.call.id, run, commitment.clone());
         let future = Arc::clone(tool).run(input, context);
         let mailbox = self.workspace.background().mailbox().clone();
         let (conversation, call) = (self.conversation.id(), self.call.clone());
@@ -313,6 +324,15 @@ impl Start<'_> {
         let answer = CallResult::error(error);
         let input = Input::ToolFinished { call: self.call.id.clone(), answer };
         self.workspace.background().mailbox().input(self.conversation.id(), input);
+    }
+
+    /// A call does not run, because the disk does not say whether it is permitted. It waits again.
+    fn not_known(&self, path: &Path) {
+        let (workspace, conversation) = (self.workspace, self.conversation);
+        conversation.tasks().remove_tool(&self.call.id);
+        workspace.withdraw(conversation, [CallKey::of(&self.call.id, &self.call.name, &self.call.input)]);
+        let input = Input::NotStarted { call: self.call.id.clone(), problem: unanswered(path) };
+        workspace.background().mailbox().input(conversation.id(), input);
     }
 
     /// Tells the user, once for each tool, that it holds up the editor for longer than it may take at all: it cannot be

@@ -41,6 +41,10 @@ struct RunningTool {
     run: u64,
     stop: Stop,
     ends: Ends,
+    /// Decide whether it changes files: one of a native tool, and one of each write of a tool in Lua that is under way.
+    commitments: Vec<Commitment>,
+    /// Why it ends after what it is writing now, if its time is up.
+    last_words: Option<String>,
 }
 
 /// Tells what a run has asked for that it is over, when this is dropped.
@@ -75,7 +79,7 @@ pub(super) enum Stop {
     /// Not at all: it waits for the journal to be read, or for a user interface.
     Waits,
     /// By a token, unless it has begun to change files.
-    Native(CancellationToken, Commitment),
+    Native(CancellationToken),
     /// By taking the right to answer from it, and by the function that it gave for the purpose.
     Lua {
         /// Its right to answer.
@@ -88,23 +92,27 @@ pub(super) enum Stop {
 }
 
 impl RunningTool {
-    /// See [`Tasks::may_stop`].
-    fn may_stop(&self) -> bool {
-        match &self.stop {
-            Stop::Native(_, commitment) => commitment.prevent(),
-            Stop::NotStarted | Stop::Waits | Stop::Lua { .. } => true,
-        }
+    /// See [`Tasks::drop_unless_changing`].
+    fn drop_unless_changing(&self) -> bool {
+        !self.is_changing_files() && self.commitments.iter().all(Commitment::drop_unless_begun)
+    }
+
+    fn is_changing_files(&self) -> bool {
+        self.commitments.iter().any(Commitment::has_begun)
     }
 
     /// Asks for the end of a run that has begun to change files; `false` if it has not.
-    fn hurry(&self) -> bool {
-        match &self.stop {
-            Stop::Native(token, commitment) if !commitment.prevent() => {
-                token.cancel();
-                true
-            }
-            _ => false,
+    fn hurry_if_changing(&self) -> bool {
+        let is_changing = !self.drop_unless_changing();
+        if is_changing {
+            self.end().cancel();
         }
+        is_changing
+    }
+
+    /// What is cancelled to ask for its end.
+    fn end(&self) -> &CancellationToken {
+        if let Stop::Native(token) = &self.stop { token } else { &self.ends.token }
     }
 
     /// Stops it; its answer, if one still comes, is dropped.
@@ -112,10 +120,10 @@ impl RunningTool {
     /// # Errors
     /// What its own function threw.
     fn stop(self) -> Result<(), LuaError> {
+        self.commitments.iter().for_each(Commitment::abandon);
         match self.stop {
             Stop::NotStarted | Stop::Waits => Ok(()),
-            Stop::Native(token, commitment) => {
-                commitment.abandon();
+            Stop::Native(token) => {
                 token.cancel();
                 Ok(())
             }
@@ -161,8 +169,35 @@ impl Tasks {
     pub(super) fn add_tool(&self, call: &CallId, run: u64, latest: LatestOutput, stop: Stop) {
         let mut tools = self.tools.borrow_mut();
         // What a run has asked for while it started belongs to it.
-        let ends = tools.remove(call).filter(|tool| tool.run == run).map(|tool| tool.ends).unwrap_or_default();
-        tools.insert(call.clone(), RunningTool { started: Instant::now(), latest, run, stop, ends });
+        let before = tools.remove(call).filter(|tool| tool.run == run);
+        let (ends, commitments) = before.map(|tool| (tool.ends, tool.commitments)).unwrap_or_default();
+        let started = Instant::now();
+        tools.insert(call.clone(), RunningTool { started, latest, run, stop, ends, commitments, last_words: None });
+    }
+
+    /// A run is about to change files, unless it is stopped before that. `false` if it is over.
+    pub(super) fn begin_write(&self, call: &CallId, run: u64, commitment: Commitment) -> bool {
+        let mut tools = self.tools.borrow_mut();
+        let tool = tools.get_mut(call).filter(|tool| tool.run == run);
+        tool.map(|tool| tool.commitments.push(commitment)).is_some()
+    }
+
+    /// A write of a run is over, which may have another one under way. Gives why the run ends with it, if it does: `cancelled`, or that
+    /// its time was up.
+    pub(super) fn end_write(&self, call: &CallId, commitment: &Commitment, cancelled: &str) -> Option<String> {
+        let mut tools = self.tools.borrow_mut();
+        let tool = tools.get_mut(call)?;
+        tool.commitments.retain(|other| !other.is_same(commitment));
+        let is_last = !tool.is_changing_files() && tool.end().is_cancelled();
+        is_last.then(|| tool.last_words.take().unwrap_or_else(|| cancelled.to_owned()))
+    }
+
+    /// The time of a run is up. If it is changing files, it ends with these words after that; `false` if it can be stopped now.
+    pub(super) fn end_after_write(&self, call: &CallId, words: &str) -> bool {
+        let mut tools = self.tools.borrow_mut();
+        let Some(tool) = tools.get_mut(call).filter(|tool| tool.hurry_if_changing()) else { return false };
+        tool.last_words = Some(words.to_owned());
+        true
     }
 
     /// Remembers a call that cannot be started yet.
@@ -170,10 +205,9 @@ impl Tasks {
         self.add_tool(call, self.next_run(), LatestOutput::default(), Stop::Waits);
     }
 
-    /// Takes from a run the right to begin to change files. `false` if it has begun to: then it ends by itself, and its result
-    /// says what it has changed.
-    pub(super) fn may_stop(&self, call: &CallId) -> bool {
-        self.tools.borrow().get(call).is_none_or(RunningTool::may_stop)
+    /// Drops a run, unless it has begun to change files: then `false`, it ends by itself, and its result says what it has changed.
+    pub(super) fn drop_unless_changing(&self, call: &CallId) -> bool {
+        self.tools.borrow().get(call).is_none_or(RunningTool::drop_unless_changing)
     }
 
     /// Stops a tool. One that has begun to change files is told to hurry, and keeps its right to answer.
@@ -181,7 +215,7 @@ impl Tasks {
     /// # Errors
     /// What its own function for that threw.
     pub(super) fn stop_tool(&self, call: &CallId) -> Result<(), LuaError> {
-        if self.tools.borrow().get(call).is_some_and(RunningTool::hurry) {
+        if self.tools.borrow().get(call).is_some_and(RunningTool::hurry_if_changing) {
             return Ok(());
         }
         // Taken out first: the function may come back here.
@@ -315,19 +349,18 @@ impl Tasks {
 
     /// Whether a run has begun to change files, and its result is waited for.
     pub(super) fn is_changing_files(&self) -> bool {
-        let changes = |tool: &RunningTool| matches!(&tool.stop, Stop::Native(_, commitment) if commitment.has_begun());
-        self.tools.borrow().values().any(changes)
+        self.tools.borrow().values().any(RunningTool::is_changing_files)
     }
 
     /// Whether the user has cancelled a run, which has not ended yet.
     pub(super) fn is_hurried(&self, call: &CallId) -> bool {
         let tools = self.tools.borrow();
-        tools.get(call).is_some_and(|tool| matches!(&tool.stop, Stop::Native(token, _) if token.is_cancelled()))
+        tools.get(call).is_some_and(|tool| tool.end().is_cancelled())
     }
 
     /// Stops everything that has not begun to change files.
     pub(super) fn wind_down(&self) {
-        let changing: HashMap<_, _> = self.tools.borrow_mut().extract_if(|_, tool| tool.hurry()).collect();
+        let changing: HashMap<_, _> = self.tools.borrow_mut().extract_if(|_, tool| tool.hurry_if_changing()).collect();
         self.stop_all();
         self.tools.borrow_mut().extend(changing);
     }

@@ -19,7 +19,7 @@ use crate::{
     model::{ToolInput, UserError},
     tools::{
         Definition, Disk, Facts, NamedBy, TurnTools,
-        approval::{self, BufferPolicy, Decision},
+        approval::{self, Decision},
         rules::{self, DeniedPaths, Target},
     },
 };
@@ -104,17 +104,20 @@ impl Workspace {
             // It is not about paths.
             return disk;
         }
-        let recording = Disk::recording(self.lookups().ask());
-        let (asked, questions) = (recording.clone(), questions.clone());
-        let (tell, told) = mpsc::channel();
-        let started = self.background().worker().spawn_blocking(move || {
-            questions.ask(&asked);
-            let _ = tell.send(());
+        let mut facts = Facts::new();
+        self.patience().wait(|patience| {
+            let recording = Disk::recording(self.lookups().ask(patience));
+            let (asked, questions) = (recording.clone(), questions.clone());
+            let (tell, told) = mpsc::channel();
+            let started = self.background().worker().spawn_blocking(move || {
+                questions.ask(&asked);
+                let _ = tell.send(());
+            });
+            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
+            facts = recording.facts();
+            is_done.then_some(())
         });
-        if started.is_ok() {
-            let _ = told.recv_timeout(lookups::PATIENCE[0]);
-        }
-        Disk::known(recording.facts())
+        Disk::known(facts)
     }
 
     /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool that is not
@@ -140,16 +143,12 @@ impl Workspace {
         input: &Value,
     ) -> PathQuestions {
         let (file, place) = (self.frontmatter(conversation), self.place(conversation));
-        let list = match &file.policy {
-            Some(BufferPolicy::List(list)) => Some(list.clone()),
-            Some(BufferPolicy::Function(_)) | None => None,
-        };
         PathQuestions {
             tool: definition.name.clone(),
             input: input.clone(),
             facts: self.approval_facts(&place, Some(&*file), Some(definition), input),
             agents: self.agents_of(conversation),
-            lists: [self.toolbox().policy()].into_iter().chain(list).collect(),
+            lists: [self.toolbox().policy()].into_iter().chain(file.list().cloned()).collect(),
             paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
             guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
         }
@@ -217,10 +216,6 @@ impl Workspace {
     /// The paths that the user denies reading, in the configuration and in the file.
     pub(super) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
         let file = self.frontmatter(conversation);
-        let list = match &file.policy {
-            Some(BufferPolicy::List(list)) => Some(list),
-            Some(BufferPolicy::Function(_)) | None => None,
-        };
-        self.toolbox().denied(list, &path_base(&self.place(conversation)))
+        self.toolbox().denied(file.list(), &path_base(&self.place(conversation)))
     }
 }

@@ -17,7 +17,9 @@ use crate::{
     journal::{Before, CallKey, Event, Proposed, ProposedContent, Role, Take},
     model::{CallId, Digest, ModelError, UserError},
     text::one_line,
-    tools::{Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal, builtin::StoredWrite, take_written},
+    tools::{
+        Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal, builtin::StoredWrite, take_written,
+    },
 };
 
 /// The longest list of names in a question, in characters.
@@ -126,8 +128,13 @@ impl Workspace {
     }
 
     /// Writes what the user's own policy approves, while the call goes on running.
-    fn write_now(&self, conversation: &Conversation, wanting: Wanting, mut found: Found, context: Context) {
+    fn write_now(&self, conversation: &Conversation, wanting: Wanting, mut found: Found, mut context: Context) {
         let Wanting { call, run, callback } = wanting;
+        let commitment = Commitment::default();
+        context.commitment = commitment.clone();
+        if !conversation.tasks().begin_write(&call.id, run, commitment.clone()) {
+            return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+        }
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
         let names = names(&found.proposed);
@@ -141,16 +148,35 @@ impl Workspace {
             let outcome = tool.run(Value::Null, context).await;
             drop(done);
             mailbox.job_for(id, move |workspace, conversation| {
-                if conversation.tasks().is_run(&call.id, run) {
-                    workspace.give_answer(callback, told(&outcome, &names, &[]));
-                } else {
-                    workspace.scripts().forget(callback);
-                }
-                workspace.files_were_written();
+                workspace.wrote_now(conversation, (&call, run), &commitment, callback, (&outcome, &names));
             });
         });
         if started.is_err() {
             self.give_answer(callback, Err(UserError::new("the system gives no threads, so nothing was written")));
+        }
+    }
+
+    /// What the user's own policy approves was written, or could not be. If the run was stopped meanwhile, its call ends with that.
+    fn wrote_now(
+        &self,
+        conversation: &Conversation,
+        (call, run): (&OpenCall, u64),
+        commitment: &Commitment,
+        callback: LuaRef,
+        (outcome, names): (&Outcome, &[String]),
+    ) {
+        self.files_were_written();
+        if !conversation.tasks().is_run(&call.id, run) {
+            return self.scripts().forget(callback);
+        }
+        match conversation.tasks().end_write(&call.id, commitment, CANCELLED) {
+            None => self.give_answer(callback, told(outcome, names, &[])),
+            Some(words) => {
+                self.scripts().forget(callback);
+                self.stop_tool(conversation, &call.id);
+                let answer = followed_by(outcome, &words);
+                self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
+            }
         }
     }
 
@@ -183,9 +209,7 @@ impl Workspace {
                 workspace.go_on(conversation, &call, told);
             });
         }
-        let mut answer = CallResult::from(outcome.render());
-        let words = if was_cancelled { CANCELLED } else { NOT_RESUMED };
-        answer.output = format!("{}\n\n{words}", answer.output.trim_end());
+        let answer = followed_by(outcome, if was_cancelled { CANCELLED } else { NOT_RESUMED });
         self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
     }
 
@@ -241,6 +265,13 @@ impl Workspace {
         let names = conversation.records().with_ledger(|ledger| ledger.proposed(&key).map(names))?;
         Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
     }
+}
+
+/// The result of a call whose tool did not go on after it has written.
+fn followed_by(outcome: &Outcome, words: &str) -> CallResult {
+    let mut answer = CallResult::from(outcome.render());
+    answer.output = format!("{}\n\n{words}", answer.output.trim_end());
+    answer
 }
 
 /// What was found out about what a run wants to write.

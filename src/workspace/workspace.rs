@@ -19,6 +19,7 @@ use super::{
     holder::Locks,
     lookups::Lookups,
     option_layers::OptionLayers,
+    patience::Patience,
     ports::{Host, Place, Scripts},
     projects::Projects,
     reviewers::Reviewers,
@@ -61,6 +62,7 @@ pub struct Workspace {
     /// The folders that completion lists.
     folders: Folders,
     lookups: Lookups,
+    patience: Patience,
     reviewers: Reviewers<Workspace>,
     projects: Projects,
     /// Whether the editor is about to exit, so that nothing new starts.
@@ -143,6 +145,7 @@ impl Workspace {
             commits: Commits::default(),
             folders: Folders::default(),
             lookups: Lookups::default(),
+            patience: Patience::default(),
             reviewers: Reviewers::default(),
             projects: Projects::new(state_dir.join("conversations")),
             is_leaving: Cell::new(false),
@@ -229,6 +232,10 @@ impl Workspace {
 
     pub(super) fn folders(&self) -> &Folders {
         &self.folders
+    }
+
+    pub(super) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     pub(super) fn lookups(&self) -> &Lookups {

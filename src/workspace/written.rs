@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, journaling::recorded, resolution::answer_text, standing::Standing, wish::Wish};
+use super::{
+    Conversation, Workspace, decisions::BEING_RECORDED, journaling::recorded, records::Claim, resolution::answer_text,
+    standing::Standing, wish::Wish,
+};
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
     chat::{AwaitKind, OpenCall, Status},
@@ -41,8 +44,7 @@ impl Workspace {
         let records = conversation.records();
         let mut wanted = conversation.page().open_calls().into_iter().map(|call| call.id);
         if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
-            let message = "a decision is being written to the disk; it takes effect when it is there";
-            return self.host().notify(Level::Info, message);
+            return self.host().notify(Level::Info, BEING_RECORDED);
         }
         let Some(written) = self.written(conversation, only.as_ref()) else { return };
         if written.records.is_empty() {
@@ -54,12 +56,14 @@ impl Workspace {
         }
         let Written { records, answers, approved, starts, calls } = written;
         for call in &calls {
-            conversation.records().claim(call);
+            conversation.records().claim(call, Claim::Exclusive);
         }
         let cancellations = conversation.records().cancellations();
         self.commit(conversation, records, move |workspace, conversation, flushed| {
             conversation.records().set_committing(false);
-            calls.iter().for_each(|call| conversation.records().release(call));
+            for call in &calls {
+                conversation.records().release(call);
+            }
             if let Err(problem) = flushed {
                 return workspace.host().notify(Level::Error, &problem.to_string());
             }

@@ -134,3 +134,17 @@ fn a_disk_that_does_not_answer_holds_up_no_other_call() {
     chat.nvim.input(":qall!<CR>");
     chat.nvim.wait_for_exit();
 }
+
+/// The call has started when the share is gone. It ends with its time, and the model is told.
+#[test]
+fn a_file_tool_that_gets_no_answer_ends_with_its_time() {
+    let share = Share::new();
+    let options = "tools = { auto_approve = { 'read' }, read = { timeout = 1 } }";
+    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
+    share.hangs();
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let text = chat.nvim.text();
+    assert!(text.contains("The file system did not answer within 1 second. No file was changed."), "{text}");
+    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), true);
+}

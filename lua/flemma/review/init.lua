@@ -34,7 +34,8 @@ local api = vim.api
 ---@field drafts table<string, flemma.Draft> by path: what the user has edited and not accepted
 ---@field conflicts table<string, string[]> by path: what another program has written where the user has edited
 ---@field view? flemma.ReviewView
----@field is_deciding? boolean whether a decision is on its way
+---@field is_deciding? boolean whether an approval is on its way
+---@field is_rejected? boolean whether a rejection is on its way
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
 ---@field is_over? boolean whether the call has ended
 
@@ -274,6 +275,9 @@ end
 local function approve(review, contents, failed)
   calls.accept(review.chat, review.call, review.revision, contents, function(problem)
     review.is_deciding = nil
+    if review.is_over or review.is_rejected then
+      return failed()
+    end
     if not problem then
       -- Until the call has its result, it may come back: nothing is written if the file has changed.
       review.is_accepted = true
@@ -307,11 +311,15 @@ end
 ---@param contents (string|boolean)[] for each file: what to write, `true` for what is proposed, `false` to leave it
 ---@param failed fun() called when the call is not approved
 function M.accept(review, contents, failed)
-  if review.is_accepted then
+  if review.is_accepted or review.is_rejected then
     return
   end
   review.is_deciding = true
   calls.get(review.chat, review.call, function(proposal, problem)
+    if review.is_over or review.is_rejected then
+      review.is_deciding = nil
+      return failed()
+    end
     if proposal and proposal.revision == review.revision and proposal.change == review.change then
       return approve(review, contents, failed)
     end
@@ -337,7 +345,7 @@ end
 function M.settle()
   vim.wait(EXIT, function()
     for _, review in pairs(reviews) do
-      if review.is_deciding then
+      if review.is_deciding or review.is_rejected then
         return false
       end
     end
@@ -350,13 +358,14 @@ end
 function M.reject(review)
   local prompt = ("Reject %s. The reason for the model, or nothing: "):format(review.call)
   require("flemma.ask").input({ prompt = prompt }, function(reason)
-    if reason == nil or review.is_over or review.is_deciding or review.is_accepted then
+    if reason == nil or review.is_over or review.is_rejected then
       return
     end
-    review.is_deciding = true
+    -- It also counts while an approval is on its way.
+    review.is_rejected = true
     local resolution = { approved = false, message = reason:find("%S") and reason or nil }
     native("resolve_call", review.chat, review.call, resolution, "user", function(ok, problem)
-      review.is_deciding = nil
+      review.is_rejected = nil
       if ok then
         local view = review.view
         finish(review)
@@ -364,7 +373,8 @@ function M.reject(review)
           view:close()
         end
       else
-        say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, problem or "it has ended"))
+        local why = (not problem or problem == "stale") and "it is running or has ended" or problem
+        say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, why))
       end
     end)
   end)

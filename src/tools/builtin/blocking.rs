@@ -53,7 +53,7 @@ async fn give_up_on(
         },
         when = given_up => {
             // What still runs changes nothing any more, unless it has begun to.
-            let change = if commitment.prevent() { "No file was changed." } else { "A change that the call has begun may still happen." };
+            let change = if commitment.bar() { "No file was changed." } else { "A change that the call has begun may still happen." };
             Outcome::failure(ModelError::new(format!("The file system did not answer {when}. {change}")))
         }
     }

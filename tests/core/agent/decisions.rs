@@ -1,6 +1,11 @@
 //! What the user decides about calls that wait, and what a decision is bound to.
 
-use flemma::agent::{Choice, Input, UndoStep};
+use std::{cell::Cell, rc::Rc};
+
+use flemma::{
+    agent::{Choice, Input, UndoStep, Verdict},
+    model::ToolInput,
+};
 
 use super::harness::Harness;
 
@@ -14,7 +19,7 @@ fn waiting(calls: &[(&str, &str)]) -> Harness {
 
 impl Harness {
     #[track_caller]
-    fn approve(&self, calls: &[&str]) {
+    pub fn approve(&self, calls: &[&str]) {
         self.feed([Input::Decide(calls.iter().map(|&call| call.into()).collect(), Choice::Approve, UndoStep::Own)]);
     }
 
@@ -154,6 +159,29 @@ fn an_approval_is_bound_to_what_was_approved() {
         harness.log(&["warn"]),
         ["warn: bash (a): its input was changed after the approval, so the call is pending again."]
     );
+}
+
+/// The input was edited since the approval, and the disk answers only when it is asked again.
+#[test]
+fn an_edited_call_waits_although_the_disk_answers_late() {
+    let questions = Rc::new(Cell::new(0));
+    let asked = Rc::clone(&questions);
+    let harness = waiting(&[("a", "bash")]).with_policy(move |call| {
+        let is_edited = matches!(&call.input, ToolInput::Json(input) if input.get("command").is_some());
+        asked.set(asked.get() + usize::from(is_edited));
+        match (is_edited, asked.get()) {
+            (false, _) => Verdict::Ask,
+            (true, 1) => Verdict::Unclear("the file system does not answer".into()),
+            (true, _) => Verdict::Ask,
+        }
+    });
+    harness.replace("status=pending", "status=approved");
+    harness.replace(
+        "**Tool Use:** `bash` (`a`)\n\n```json\n{}",
+        "**Tool Use:** `bash` (`a`)\n\n```json\n{\"command\":\"rm\"}",
+    );
+    harness.go();
+    assert_eq!((harness.statuses(), harness.running()), (vec!["a pending".to_owned()], Vec::new()));
 }
 
 #[test]

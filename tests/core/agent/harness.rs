@@ -139,7 +139,7 @@ impl Harness {
 
     /// A tool that runs begins to change files.
     pub fn begins_to_change(&self, call: &str) {
-        if self.may_stop(&call.into()) {
+        if self.drop_unless_changing(&call.into()) {
             self.changing.borrow_mut().push(call.into());
         }
     }
@@ -233,9 +233,20 @@ impl Harness {
 
     #[track_caller]
     pub fn tool_answers(&self, id: &str, answer: CallResult) {
+        self.ends(id);
+        self.feed([Input::ToolFinished { call: id.into(), answer }]);
+    }
+
+    /// A tool has done nothing, since its approval was for something else.
+    #[track_caller]
+    pub fn tool_is_outdated(&self, id: &str) {
+        self.ends(id);
+        self.feed([Input::Outdated { call: id.into(), problem: "the file has changed".into() }]);
+    }
+
+    fn ends(&self, id: &str) {
         self.running.borrow_mut().retain(|call| call.0 != id);
         self.changing.borrow_mut().retain(|call| call.0 != id);
-        self.feed([Input::ToolFinished { call: id.into(), answer }]);
     }
 
     #[track_caller]
@@ -428,7 +439,7 @@ impl Shell for Harness {
         self.note(format!("settled {call}"));
     }
 
-    fn may_stop(&self, call: &CallId) -> bool {
+    fn drop_unless_changing(&self, call: &CallId) -> bool {
         !self.changing.borrow().contains(call)
     }
 

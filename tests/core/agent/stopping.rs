@@ -169,6 +169,37 @@ fn a_tool_that_is_changing_files_ends_by_itself() {
 }
 
 #[test]
+fn a_call_that_is_approved_after_a_stop_runs_and_is_told() {
+    for limit in [1, 4] {
+        let harness = asking();
+        harness.set(|settings| settings.max_concurrent = limit);
+        harness.calls([("a", "read"), ("b", "bash")]);
+        harness.begins_to_change("a");
+        harness.stop();
+        harness.approve(&["b"]);
+        harness.tool("a", "written");
+        assert_eq!(harness.running(), ["b"], "{limit}");
+        harness.tool("b", "done");
+        assert_eq!(harness.sent_results(), ["a: written", "b: done"], "{limit}");
+    }
+}
+
+/// It is no last result, and yet the end of a round that the user has stopped.
+#[test]
+fn a_stopped_round_whose_last_call_waits_again_is_over() {
+    let harness = asking();
+    harness.calls([("a", "read")]);
+    harness.begins_to_change("a");
+    harness.stop();
+    harness.tool_is_outdated("a");
+    assert_eq!((harness.statuses(), harness.locked.get()), (vec!["a pending".to_owned()], false));
+    // The next round is not a stopped one.
+    harness.approve(&["a"]);
+    harness.tool("a", "written");
+    assert_eq!(harness.sent_results(), ["a: written"]);
+}
+
+#[test]
 fn one_tool_that_is_changing_files_is_not_stopped() {
     let harness = asking();
     harness.calls([("a", "read")]);

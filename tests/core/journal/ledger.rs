@@ -1,7 +1,7 @@
 //! The state of all calls, according to their records.
 
 use flemma::{
-    journal::{Actor, CallKey, Event, Ledger, Life, Record},
+    journal::{Actor, Binding, CallKey, Event, Ledger, Life, Record},
     model::CallId,
 };
 use proptest::prelude::*;
@@ -43,6 +43,19 @@ fn a_call_lives_from_its_categorisation_to_its_result() {
     assert_eq!((ledger.life(&key(0)), ledger.endings(&key(0))), (Life::Ended, 1));
     assert_eq!(ledger.last_result(&key(0)), Some(&result("done")));
     assert!(starts(&ledger).is_empty());
+}
+
+/// Vendors use ids again, also with the same input.
+#[test]
+fn what_was_approved_in_an_earlier_life_is_not_for_the_next() {
+    let bound = || Event::Bound(Binding { revision: "1".to_owned(), files: Vec::new() });
+    for begins in [Event::Opened, Event::Started] {
+        let ledger = replay([Event::Opened, bound(), approved(), Event::Started, resolved("done"), begins]);
+        assert_eq!(ledger.last_binding(&key(0)), None);
+    }
+    // It is for the same life after a new question.
+    let ledger = replay([Event::Opened, bound(), approved(), Event::Opened]);
+    assert!(ledger.last_binding(&key(0)).is_some());
 }
 
 #[test]

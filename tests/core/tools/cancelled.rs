@@ -58,7 +58,7 @@ fn while_writing(workshop: &mut Workshop, then: impl FnOnce(Sender<()>) + Send) 
 fn a_change_that_is_prevented_is_not_made() {
     let workshop = Workshop::new();
     workshop.put("a.md", "old\n");
-    assert!(workshop.context.commitment.prevent());
+    assert!(workshop.context.commitment.drop_unless_begun());
     let told = write(&workshop).render();
     assert_eq!((told.is_error, told.text.as_str()), (true, "Cancelled by the user: nothing was written."));
     assert_eq!(workshop.content("a.md"), "old\n");
@@ -70,7 +70,7 @@ fn a_change_that_has_begun_is_made_and_told() {
     workshop.put("a.md", "old\n");
     let (cancel, commitment) = (workshop.context.cancel.clone(), workshop.context.commitment.clone());
     let told = while_writing(&mut workshop, move |answer| {
-        assert!(!commitment.prevent());
+        assert!(!commitment.drop_unless_begun());
         cancel.cancel();
         drop(answer);
     });

@@ -59,6 +59,34 @@ fn lines_are_decided_about_at_once() {
     assert_eq!(chat.results(1), ["one", "two", "Error: The user rejected this call; it did not run."]);
 }
 
+/// The rejection comes before the approval is on the disk.
+#[test]
+fn a_rejection_right_after_an_approval_counts() {
+    for is_leaving in [false, true] {
+        let chat = waiting(&["touch one", "touch two"], Setup::default());
+        chat.approve("Tool Result:** `call_0`");
+        chat.approve("Tool Result:** `call_1`");
+        chat.reject("Tool Result:** `call_0`", Some("not that"));
+        if is_leaving {
+            chat.workspace.wind_up();
+            let text = chat.text();
+            assert!(text.contains("not that") && text.matches("status=approved").count() == 1, "{text}");
+            let chat = chat.kill(&(text + "\n"), json!({}), [prose("fine")]);
+            let buffer = chat.edit("notes.chat");
+            chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+            chat.go();
+            chat.wait_for("@Assistant:\nfine");
+            assert_eq!(chat.results(0), ["Error: not that", "(no output)"]);
+            assert!(!chat.work("one").exists() && chat.work("two").exists());
+            continue;
+        }
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(chat.results(1), ["Error: not that", "(no output)"]);
+        assert!(!chat.work("one").exists() && chat.work("two").exists());
+        assert!(!chat.told().iter().any(|told| told.contains("no pending call")), "{:?}", chat.told());
+    }
+}
+
 #[test]
 fn always_for_a_command_is_a_rule_about_its_words() {
     let replies = [commands(&["echo 'one two' && true"]), commands(&["echo 'one two'"]), commands(&["echo three"])];

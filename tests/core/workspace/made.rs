@@ -99,9 +99,15 @@ fn an_edit_that_is_not_kept_any_more_is_not_shown() {
 
 #[test]
 fn a_file_that_was_left_out_is_left_out_again() {
+    for old in [OLD, "\0binary"] {
+        left_out_again(old);
+    }
+}
+
+fn left_out_again(old: &str) {
     let all = [("write", write("a.txt", "one\n2\n"))];
-    let chat = asked(&[("a.txt", OLD)], all);
-    chat.wait_for_diff(0, "+2");
+    let chat = asked(&[("a.txt", old)], all);
+    chat.drain_until("a preview", |chat| chat.previews().first().is_some_and(|preview| !preview.diff.is_empty()));
     let revision = chat.review("call_0").unwrap().revision;
     chat.workspace.begin_to_leave();
     chat.accept("call_0", &revision, vec![Taken::Left]).unwrap();

@@ -166,6 +166,41 @@ fn a_cancelled_change_says_what_became_of_the_file() {
     }
 }
 
+/// The same of a change that the user's own policy approves, which is written while the tool runs. The time of the tool may be up too.
+#[test]
+fn a_change_without_a_question_says_what_became_of_the_file() {
+    for moment in 0..40 {
+        let is_cancelled = moment % 2 == 0;
+        let timeout = if is_cancelled { 60.0 } else { 0.001 };
+        let options = json!({ "tools": { "auto_approve": ["writer"], "writer": { "timeout": timeout } } });
+        let writers = Writers::new(options, 1);
+        let (chat, new) = (&writers.chat, "new\n".repeat(40_000));
+        writers.propose("call_0", &new, 1);
+        // The change is found out about before it is written.
+        while moment > 4 && chat.drain_once() {}
+        std::thread::sleep(std::time::Duration::from_micros(moment * 150));
+        if is_cancelled {
+            chat.stop();
+            chat.drain_until("rest", |chat| {
+                !chat.conversation().is_busy() && chat.workspace.is_at_rest(chat.current())
+            });
+        } else {
+            chat.wait_for("@Assistant:\nfine");
+        }
+        let text = chat.text();
+        assert!(!text.contains("status="), "{text}");
+        let is_told_that_it_ended = text.contains("The user cancelled")
+            || text.contains("did not answer within")
+            || text.contains("Cancelled by");
+        assert!(is_told_that_it_ended, "{text}");
+        let is_told_that_it_was_written = text.contains("a.txt") || writers.heard(1).is_some_and(|heard| heard.is_ok());
+        assert_eq!(chat.content("a.txt") == new, is_told_that_it_was_written, "{text} {:?}", writers.heard(1));
+        // Nothing comes of it later.
+        chat.settle();
+        assert_eq!(chat.content("a.txt") == new, is_told_that_it_was_written);
+    }
+}
+
 #[test]
 fn a_rejected_change_is_told_to_the_tool_which_goes_on() {
     let writers = Writers::new(Value::Null, 1);
