@@ -9,10 +9,11 @@ use std::{
 
 use super::{
     asking::Question,
+    made::EarlierDecision,
     ready::{Found, Ready, label},
 };
 use crate::{
-    journal::{Binding, CallKey},
+    journal::{Binding, CallKey, Take},
     tools::{Content, Revision},
 };
 
@@ -51,6 +52,8 @@ struct Entry {
     followed: Vec<CallKey>,
     /// What the user was shown last.
     shown: Option<Binding>,
+    /// What they have made of it in a review that they have left without a decision.
+    kept: Option<EarlierDecision>,
     /// What the files had when a change of them was first found out.
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
@@ -287,12 +290,45 @@ impl Proposals {
         if let Some(entry) = self.entries.borrow_mut().get_mut(key) {
             entry.shown = match &entry.found {
                 None => None,
-                Some(Ok(ready)) => Some(ready.binding_as_shown()),
+                Some(Ok(ready)) => Some(match &entry.kept {
+                    // It may be on the screen only in a moment.
+                    Some(kept) if kept.is_for(ready.revision()) => kept.binding.clone(),
+                    _ => ready.binding_as_shown(),
+                }),
                 Some(Err(problem)) => {
                     Some(Binding { revision: Revision::of_problem(problem).to_string(), files: Vec::new() })
                 }
             };
         }
+    }
+
+    /// The user has made this of what they were shown of a call; `None` if they have changed nothing.
+    pub(super) fn keep(&self, key: &CallKey, made: Option<EarlierDecision>) {
+        if let Some(entry) = self.entries.borrow_mut().get_mut(key)
+            && (made.is_some() || entry.kept.is_some())
+        {
+            // Without it, an approval is for the proposal as it is.
+            let proposed = || {
+                let ready = entry.found.as_ref()?.as_ref().ok()?;
+                Some(ready.binding(vec![Take::Proposed; ready.proposal.files.len()]))
+            };
+            entry.shown = made.as_ref().map(|made| made.binding.clone()).or_else(proposed);
+            entry.kept = made;
+            entry.is_due = true;
+        }
+    }
+
+    /// What the user has made of a call in a review that they have left without a decision.
+    pub(super) fn kept(&self, key: &CallKey) -> Option<EarlierDecision> {
+        self.entries.borrow().get(key)?.kept.clone()
+    }
+
+    /// Whether the files have changed since the user has made something of a call: then it is not known what they want.
+    pub(super) fn is_kept_of_another(&self, key: &CallKey) -> bool {
+        let entries = self.entries.borrow();
+        let Some(entry) = entries.get(key) else { return false };
+        let revision = entry.found.as_ref().and_then(|found| found.as_ref().ok()).map(|ready| ready.revision());
+        entry.kept.as_ref().is_some_and(|kept| revision.is_none_or(|revision| !kept.is_for(revision)))
     }
 
     /// The user approves a call, in another form: what the files had at first, of which they may not have known.

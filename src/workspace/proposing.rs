@@ -128,7 +128,7 @@ impl Workspace {
     }
 
     /// Looks again at the calls of which it is not known yet what they would write.
-    fn survey_again(&self, conversation: &Conversation) {
+    pub(super) fn survey_again(&self, conversation: &Conversation) {
         let calls = self.calls_to_survey(conversation);
         self.survey(conversation, calls);
     }

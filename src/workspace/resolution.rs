@@ -300,12 +300,15 @@ impl Workspace {
                 {
                     return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
                 }
+                if resolution == Resolution::Approve && conversation.proposals().is_kept_of_another(&key) {
+                    return Err(ResolveError::Invalid(edits_of_another(&call)));
+                }
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let bound = match resolution {
                     Resolution::ApproveAs(binding) => Some(binding),
-                    // Whoever else approves has seen nothing.
                     _ if role == Role::User => self.bound_for_user(conversation, &call, &key),
-                    _ => None,
+                    // Whoever else approves has seen nothing. What the user has left out stays out.
+                    _ => conversation.proposals().kept(&key).map(|kept| kept.binding),
                 };
                 let events = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
                 let events = events.chain(starts.then_some(Event::Started));
@@ -574,6 +577,11 @@ fn has_own_rejection(definition: Option<&Definition>) -> bool {
 /// There is no conversation, and so no call.
 fn missing(call: &CallId) -> ResolveError {
     ResolveError::Stale(Stale::Missing(call.clone(), Vec::new()))
+}
+
+/// Why an approval does not say what it is for.
+pub(super) fn edits_of_another(call: &OpenCall) -> String {
+    format!("{}: you have edited this change, and a file has changed since; look at it again with gK", call.label())
 }
 
 /// The calls whose start was recorded together with the decision.

@@ -1,10 +1,10 @@
 //! Shows the user the whole of what a call would write, and takes what they have made of it.
 
-use std::{io, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
-    made::MadeFile,
+    made::{EarlierDecision, MadeFile},
     ready::Ready,
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
@@ -88,29 +88,10 @@ impl Workspace {
             self.check_proposals_of(&conversation);
             return then(self, Err(UserError::new(CHANGED)));
         };
-        if taken.len() != ready.proposal.files.len() {
+        let Some((takes, edited)) = takes(&ready, taken) else {
             let problem = "the review has another number of files than the change; nothing was approved";
             return then(self, Err(UserError::new(problem)));
-        }
-        let (mut takes, mut edited) = (Vec::new(), Vec::new());
-        for (taken, file) in taken.into_iter().zip(&ready.proposal.files) {
-            let is = |content: &Option<Content>, bytes: &[u8]| {
-                content.as_ref().is_some_and(|content| content.digest == Digest::of(bytes))
-            };
-            takes.push(match taken {
-                Taken::Proposed => Take::Proposed,
-                Taken::Left => Take::Left,
-                Taken::Content(bytes) if is(&file.new, &bytes) => Take::Proposed,
-                Taken::Content(bytes) if is(&file.old, &bytes) && file.moved_to.is_none() => Take::Left,
-                Taken::Content(bytes) => {
-                    let digest = Digest::of(&bytes).as_str().to_owned();
-                    // What it was made from brings it onto another content of the file, should that change.
-                    edited.extend(file.old.as_ref().and_then(|old| old.bytes.as_deref().cloned()));
-                    edited.push(bytes);
-                    Take::Edited(digest)
-                }
-            });
-        }
+        };
         let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
         let approve = move |workspace: &Self, conversation: &Conversation, kept: io::Result<()>| {
             if let Err(error) = kept {
@@ -121,6 +102,7 @@ impl Workspace {
                 return then(workspace, Err(UserError::new(CHANGED)));
             };
             conversation.proposals().keep_first(&key, &ready);
+            conversation.proposals().keep(&key, None);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
             workspace.resolve_call(conversation, &call, resolution, Role::User, move |workspace, resolved| {
                 then(workspace, resolved.map_err(|error: ResolveError| UserError::new(error.explained())));
@@ -133,6 +115,34 @@ impl Workspace {
         let backups = self.backups().clone();
         let work = move || edited.iter().try_for_each(|bytes| backups.keep_edited(bytes));
         let _ = self.run_for(id, work, approve);
+    }
+
+    /// The user has left a review and has decided nothing. From now on, what they have made of this revision so far is what is shown of
+    /// the call, and what an approval is for.
+    pub fn keep_made(&self, buffer: i32, call: &CallId, revision: &str, taken: Vec<Taken>) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        let key = self.proposing_key(&conversation, call);
+        let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
+        else {
+            return;
+        };
+        let Some((takes, edited)) = takes(&ready, taken) else { return };
+        let by_digest: Arc<HashMap<Digest, Vec<u8>>> =
+            Arc::new(edited.into_iter().map(|bytes| (Digest::of(&bytes), bytes)).collect());
+        let contents = Arc::clone(&by_digest);
+        let is_changed = takes.iter().any(|take| *take != Take::Proposed);
+        let made = is_changed.then(|| EarlierDecision {
+            binding: ready.binding(takes),
+            counts: true,
+            contents: Arc::new(move |digest| contents.get(digest).cloned()),
+        });
+        conversation.proposals().keep(&key, made);
+        let backups = self.backups().clone();
+        // If that fails, the approval turns out to be for something that is not there, and the call waits again.
+        let work = move || by_digest.values().try_for_each(|bytes| backups.keep_edited(bytes));
+        let then =
+            |workspace: &Self, conversation: &Conversation, _: io::Result<()>| workspace.survey_again(conversation);
+        let _ = self.run_for(conversation.id(), work, then);
     }
 
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the
@@ -174,6 +184,33 @@ impl Workspace {
         let found = conversation.proposals().found(key)?.ok()?;
         (found.revision().as_str() == revision).then_some(found)
     }
+}
+
+/// What an approval takes of each file, and the contents that it names; `None` if there are other files.
+fn takes(ready: &Ready, taken: Vec<Taken>) -> Option<(Vec<Take>, Vec<Vec<u8>>)> {
+    if taken.len() != ready.proposal.files.len() {
+        return None;
+    }
+    let (mut takes, mut edited) = (Vec::new(), Vec::new());
+    for (taken, file) in taken.into_iter().zip(&ready.proposal.files) {
+        let is = |content: &Option<Content>, bytes: &[u8]| {
+            content.as_ref().is_some_and(|content| content.digest == Digest::of(bytes))
+        };
+        takes.push(match taken {
+            Taken::Proposed => Take::Proposed,
+            Taken::Left => Take::Left,
+            Taken::Content(bytes) if is(&file.new, &bytes) => Take::Proposed,
+            Taken::Content(bytes) if is(&file.old, &bytes) && file.moved_to.is_none() => Take::Left,
+            Taken::Content(bytes) => {
+                let digest = Digest::of(&bytes).as_str().to_owned();
+                // What it was made from brings it onto another content of the file, should that change.
+                edited.extend(file.old.as_ref().and_then(|old| old.bytes.as_deref().cloned()));
+                edited.push(bytes);
+                Take::Edited(digest)
+            }
+        });
+    }
+    Some((takes, edited))
 }
 
 fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {

@@ -402,11 +402,20 @@ impl Workspace {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(super) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records().with_ledger(|ledger| ledger.binding(key).cloned())?;
-        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
+        let (edited, kept) = (self.edited_contents(), conversation.proposals().kept(key));
+        let contents: KeptContent = match kept {
+            // It may not be on the disk yet.
+            Some(kept) => Arc::new(move |digest| (kept.contents)(digest).or_else(|| edited(digest))),
+            None => edited,
+        };
+        Some(Approved { binding, contents, first: BTreeMap::new() })
     }
 
     /// What the user has decided about a call before, and whether that counts; `None` if that was not for anything in particular.
     pub(super) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
+        if let Some(kept) = conversation.proposals().kept(key) {
+            return Some(kept);
+        }
         let records = conversation.records();
         let (binding, counts) =
             records.with_ledger(|ledger| Some((ledger.last_binding(key).cloned()?, ledger.binding(key).is_some())))?;

@@ -4,8 +4,13 @@
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace, decisions::BEING_RECORDED, journaling::recorded, records::Claim, resolution::answer_text,
-    standing::Standing, wish::Wish,
+    Conversation, Workspace,
+    decisions::BEING_RECORDED,
+    journaling::recorded,
+    records::Claim,
+    resolution::{answer_text, edits_of_another},
+    standing::Standing,
+    wish::Wish,
 };
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
@@ -157,6 +162,10 @@ impl Workspace {
                     continue;
                 }
                 let key = CallKey::of(&call.id, &call.name, &call.input);
+                if conversation.proposals().is_kept_of_another(&key) {
+                    self.host().notify(Level::Warn, &edits_of_another(&call));
+                    return None;
+                }
                 let bound = conversation.proposals().shown(&key).map(Event::Bound).into_iter();
                 let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
                 self.add(conversation, &mut written, &call, events);

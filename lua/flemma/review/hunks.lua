@@ -147,6 +147,27 @@ function M.merged(hunks)
   return table.concat(parts)
 end
 
+--- Takes and leaves hunks so that the content with them is a text.
+---@param hunks flemma.Hunks
+---@param text string
+---@return boolean is_done whether the text can be had like that
+function M.take_as(hunks, text)
+  local function is_at(part, at)
+    return text:sub(at, at + #part - 1) == part
+  end
+  local at, from = 1, 0
+  for number, hunk in ipairs(hunks.list) do
+    at = at + hunk.old_from - from
+    from = hunk.old_to
+    local next_hunk = hunks.list[number + 1]
+    local same = hunks.old:sub(from + 1, next_hunk and next_hunk.old_from or -1)
+    local come_here, gone_here = come(hunks, hunk), gone(hunks, hunk)
+    hunk.taken = is_at(come_here .. same, at) or not is_at(gone_here .. same, at)
+    at = at + #(hunk.taken and come_here or gone_here)
+  end
+  return M.merged(hunks) == text
+end
+
 --- The first place where the first lines of a hunk differ, in bytes from 0 of the line of a buffer.
 ---@param hunks flemma.Hunks
 ---@param hunk flemma.Hunk

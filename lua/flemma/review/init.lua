@@ -34,6 +34,7 @@ local api = vim.api
 ---@field drafts table<string, flemma.Draft> by path: what the user has edited and not accepted
 ---@field conflicts table<string, string[]> by path: what another program has written where the user has edited
 ---@field view? flemma.ReviewView
+---@field is_kept? boolean whether the conversation shows what the user has made of the change
 ---@field is_deciding? boolean whether an approval is on its way
 ---@field is_rejected? boolean whether a rejection is on its way
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
@@ -152,15 +153,17 @@ local function begin(chat, call, proposal)
     -- What was edited in a review that was closed, or whose approval came too late.
     drafts = before and before.drafts or {},
     conflicts = before and before.conflicts or {},
+    is_kept = before and before.is_kept,
   }
   for _, file in ipairs(review.files) do
     if not before then
       -- What was accepted in an earlier session, or was not written because the file had changed.
       review.drafts[file.path] = file.draft
-      if file.is_left then
-        review.marks[file.path] = false
-      end
     end
+    if file.is_left then
+      review.marks[file.path] = false
+    end
+    review.is_kept = review.is_kept or file.is_left or file.draft ~= nil
     local draft = review.drafts[file.path]
     if draft then
       require("flemma.review.merge").rebase(review, file, draft)
@@ -227,6 +230,24 @@ function M.show_in_tab(review)
   show(review, "tab")
 end
 
+--- Makes what the user has made of the change so far what the conversation shows of it, and what an approval there is for.
+---@param review flemma.Review
+---@param value fun(file: flemma.ReviewedFile): string|boolean what would be written of a file, as for `accept`
+function M.keep_made(review, value)
+  if review.is_over or review.is_deciding or review.is_accepted then
+    return
+  end
+  local contents, is_changed = {}, false
+  for at, file in ipairs(review.files) do
+    contents[at] = value(file)
+    is_changed = is_changed or contents[at] ~= true
+  end
+  if is_changed or review.is_kept then
+    review.is_kept = is_changed
+    native("review_keep", review.chat, review.call, review.revision, contents)
+  end
+end
+
 --- The user closed the view of a review. The call still waits, unless a decision is on its way.
 ---@param review flemma.Review
 function M.left(review)
@@ -234,6 +255,13 @@ function M.left(review)
   if review.is_over or review.is_accepted then
     return
   end
+  M.keep_made(review, function(file)
+    local draft = review.drafts[file.path]
+    if review.marks[file.path] == false then
+      return false
+    end
+    return not draft and true or draft.text ~= (file.old or "") and draft.text
+  end)
   if not next(review.drafts) and not review.is_deciding then
     reviews[key_of(review.chat, review.call)] = nil
   end
@@ -241,8 +269,8 @@ function M.left(review)
     return
   end
   local words = "%s is not decided; it still waits"
-  if next(review.drafts) then
-    words = words .. ". What you have edited is kept for the next review"
+  if review.is_kept then
+    words = words .. ", with what you have made of it"
   end
   say(vim.log.levels.INFO, words:format(review.call))
 end

@@ -129,15 +129,38 @@ end
 
 --- Goes on side by side, with the hunks that are taken.
 function Inline:edit()
+  self:keep_drafts()
+  self:close()
+  require("flemma.review").show_in_tab(self.review)
+end
+
+--- Keeps what the user has made of the change, for a review side by side.
+function Inline:keep_drafts()
   local review = self.review
   for _, file in ipairs(review.files) do
-    local text = self:value(file)
-    if type(text) == "string" then
-      review.drafts[file.path] = { text = text, base = file.old or "" }
+    local value = self:value(file)
+    if type(value) == "string" then
+      review.drafts[file.path] = { text = value, base = file.old or "" }
+    elseif not value then
+      review.marks[file.path] = false
     end
   end
-  self:close()
-  require("flemma.review").show_in_tab(review)
+end
+
+--- Takes and leaves hunks as in an earlier review of this change, and says why that cannot be shown here.
+---@return string? problem
+function Inline:take_again()
+  local review = self.review
+  for _, file in ipairs(review.files) do
+    local hunks, made = self:hunks_in(file), review.drafts[file.path]
+    if review.marks[file.path] == false then
+      for _, hunk in ipairs(hunks.list) do
+        hunk.taken = false
+      end
+    elseif made and not (made.base == (file.old or "") and hunks_of.take_as(hunks, made.text)) then
+      return "you have edited the proposal"
+    end
+  end
 end
 
 --- Opens the buffers of the files, and says why the change cannot be shown in them.
@@ -304,6 +327,7 @@ end
 
 --- The user leaves the review.
 function Inline:quit()
+  self:keep_drafts()
   self:close()
   require("flemma.review").left(self.review)
 end
@@ -375,11 +399,12 @@ function M.open(review)
     ours = {},
     origin = { win = api.nvim_get_current_win() },
   }, Inline)
-  local problem = next(review.drafts) and "you have edited the proposal" or self:why_not() or self:show(1)
+  local problem = self:why_not() or self:take_again() or self:show(1)
   if problem then
     self:drop_buffers()
     return nil, problem
   end
+  review.drafts = {}
   self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })
   self.watch = watch.start(review.files, self.group)
   api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed", "SafeState" }, {
@@ -388,6 +413,17 @@ function M.open(review)
     callback = vim.schedule_wrap(function()
       self:settle()
     end),
+  })
+  api.nvim_create_autocmd("WinLeave", {
+    group = self.group,
+    desc = "Flemma: an approval elsewhere is for what is taken here",
+    callback = function()
+      if not self.is_closed and not self.is_busy and api.nvim_get_current_win() == self.win then
+        require("flemma.review").keep_made(review, function(file)
+          return self:value(file)
+        end)
+      end
+    end,
   })
   api.nvim_create_autocmd("WinResized", {
     group = self.group,

@@ -489,6 +489,17 @@ function M.open(review)
       self:settle()
     end,
   })
+  api.nvim_create_autocmd("WinLeave", {
+    group = self.group,
+    desc = "Flemma: an approval elsewhere is for what is there on the right",
+    callback = function()
+      if not self.is_closed and not self.is_busy and self:owns(api.nvim_get_current_buf()) then
+        require("flemma.review").keep_made(review, function(file)
+          return draft.value(self, file)
+        end)
+      end
+    end,
+  })
   api.nvim_create_autocmd("OptionSet", {
     group = self.group,
     pattern = { "bomb", "endofline", "fileformat" },

@@ -8,6 +8,9 @@ use crate::{model::CallId, text::hunk_rows::HunkRoom, workspace::Taken};
 /// What `review_accept` takes.
 type Accepting = (i32, LuaString, LuaString, Table, Function);
 
+/// What `review_keep` takes.
+type Keeping = (i32, LuaString, LuaString, Table);
+
 /// What `hunk_rows` takes.
 type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);
 
@@ -31,6 +34,14 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.accept(buffer, &call, &revision, taken, move |workspace, accepted| {
             workspace.give_verdict(callback, accepted.err());
         });
+        Ok(())
+    })?;
+    // review_keep(buffer, call, revision, contents): the user has left a review with these contents, which are as in `review_accept`
+    exports.add("review_keep", |_, binding, (buffer, call, revision, contents): Keeping| {
+        let taken =
+            contents.sequence_values::<Value>().map(|taken| taken.and_then(read)).collect::<mlua::Result<_>>()?;
+        let call = CallId(call.to_string_lossy());
+        binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken);
         Ok(())
     })?;
     // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,

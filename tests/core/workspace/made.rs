@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::{Draft, MadeFile, Taken};
+use flemma::workspace::{Draft, MadeFile, Resolution, Taken};
 use serde_json::{Value, json};
 
 use super::{
@@ -92,6 +92,61 @@ fn an_edit_that_is_not_kept_any_more_is_not_shown() {
     chat.wait_for_pending(1);
     assert_eq!(chat.content("a.txt"), OLD);
     chat.wait_for_diff(0, "+2");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\n");
+}
+
+/// A review is left with an edit, and nothing is decided.
+fn kept() -> Harness {
+    let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
+    chat.wait_for_diff(0, "+2");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")]);
+    chat
+}
+
+#[test]
+fn an_edit_that_was_left_in_a_review_is_what_is_approved() {
+    for by_script in [false, true] {
+        let chat = kept();
+        // Whether it is on the screen yet or not.
+        if by_script {
+            chat.wait_for_diff(0, "+II");
+            assert_eq!(chat.resolve("call_0", Resolution::Approve), Ok(()));
+        } else {
+            chat.settle();
+            chat.approve("status=pending");
+        }
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(chat.content("a.txt"), "one\nII\n");
+    }
+}
+
+#[test]
+fn an_edit_of_an_earlier_content_is_approved_by_nothing_but_a_review() {
+    let chat = kept();
+    chat.wait_for_diff(0, "+II");
+    chat.put("a.txt", "one\ntwo\ntheirs\n");
+    chat.workspace.check_proposals();
+    chat.wait_for_diff(0, "-theirs");
+    chat.approve("status=pending");
+    chat.drain_until("the refusal", |chat| {
+        chat.told().iter().any(|told| told.contains("a file has changed since; look at it again with gK"))
+    });
+    assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
+    let reviewed = chat.review("call_0").unwrap();
+    assert_eq!(reviewed.files[0].made, draft("one\nII\n"));
+    assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Proposed]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\n");
+}
+
+#[test]
+fn an_edit_that_is_discarded_is_approved_by_nothing() {
+    let chat = kept();
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![Taken::Proposed]);
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\n2\n");

@@ -165,10 +165,53 @@ fn closing_the_left_side_leaves_no_half_view() {
     chat.nvim.wait_for("both sides", |nvim| nvim.lua(both, &[]) == json!([2, true, 2]));
     // What was edited is kept.
     chat.nvim.input("ggOmine<Esc><C-w>h:q<CR>");
-    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits. What you have edited is kept");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits, with what you have made of it");
     assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1);
     open(&mut chat);
     assert_eq!(chat.nvim.lines(0)[0], "mine");
+}
+
+/// What the user has left out or edited is not written by an approval in the conversation.
+#[test]
+fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
+    let old = lines();
+    let new = old.replace("line 3\n", "LINE 3\n").replace("line 15\n", "LINE 15\n");
+    let half = old.replace("line 15\n", "LINE 15\n");
+    let approve = ":Flemma tool:approve<CR>";
+    for (view, leave, decide) in [
+        ("tab", "<C-w>h:q<CR>", approve),
+        ("tab", "gT", approve),
+        ("tab", ":q!<CR>", approve),
+        ("inline", "q", approve),
+        ("inline", "<C-w>w", approve),
+        ("inline", "q", "<M-CR>"),
+        ("tab", "gT", ":%s/status=pending/status=approved/<CR><C-]>"),
+    ] {
+        let options =
+            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), &options);
+        chat.nvim.command("let g:chat = bufnr()");
+        chat.nvim.input("gK");
+        let shown = "return vim.wo.diff or not vim.bo.modifiable";
+        chat.nvim.wait_for("the view", |nvim| nvim.lua(shown, &[]) == true);
+        chat.nvim.input("do");
+        chat.nvim.input(leave);
+        chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
+        let is_discarded = leave == ":q!<CR>";
+        if !is_discarded {
+            chat.nvim.wait_for("the preview", |nvim| nvim.row_with("as you have edited it").is_some());
+            assert!(chat.nvim.row_with("+LINE 3").is_none());
+        }
+        chat.nvim.command("call search('status=pending')");
+        chat.nvim.input(decide);
+        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert_eq!(
+            content(&chat, "a.txt"),
+            if is_discarded { &new } else { &half }.as_str(),
+            "{view} {leave} {decide}"
+        );
+        assert_eq!(chat.nvim.text().contains("left out"), !is_discarded, "{view} {leave}: {}", chat.nvim.text());
+    }
 }
 
 #[test]
