@@ -23,11 +23,48 @@ local groups = {
 ---@field text string
 ---@field asks boolean whether the text is a question to the user
 ---@field diff? { kind: string, text: string }[]
+---@field files string[] the files that the call would write
+
+--- The files that the calls of a conversation would write, and what watches them.
+---@type table<integer, { files: string[], watch: flemma.Watch }>
+local watched = {}
+
+--- Has the calls of a conversation looked at again when one of these files changes.
+---@param buf integer
+---@param files string[]
+local function watch(buf, files)
+  local before = watched[buf]
+  if vim.deep_equal(before and before.files or {}, files) then
+    return
+  end
+  if before then
+    before.watch:stop()
+    watched[buf] = nil
+  end
+  if #files > 0 then
+    watched[buf] = { files = files, watch = require("flemma.review.watch").start(files) }
+  end
+end
+
+--- Whether a call that waits would write files.
+---@return boolean
+function M.is_watching()
+  return next(watched) ~= nil
+end
+
+--- Takes the previews of a buffer away.
+---@param buf integer
+function M.forget(buf)
+  watch(buf, {})
+  if api.nvim_buf_is_valid(buf) then
+    api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
+  end
+end
 
 ---@param buf integer
 function M.draw(buf)
   if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
-    return
+    return M.forget(buf)
   end
   api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
   local tick = api.nvim_buf_get_changedtick(buf)
@@ -37,7 +74,9 @@ function M.draw(buf)
     -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
     return
   end
+  local files = {}
   for _, preview in ipairs(items) do
+    vim.list_extend(files, preview.files)
     -- A question is to be read first of all.
     local lines = { { { preview.text, preview.asks and groups.question or "FlemmaToolPreview" } } }
     for _, line in ipairs(preview.diff or {}) do
@@ -45,6 +84,7 @@ function M.draw(buf)
     end
     api.nvim_buf_set_extmark(buf, M.namespace, preview.line, 0, { virt_lines = lines })
   end
+  watch(buf, files)
 end
 
 return M

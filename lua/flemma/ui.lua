@@ -212,6 +212,7 @@ end
 ---@param buf integer
 function M.forget(buf)
   M.show(buf, false)
+  require("flemma.previews").forget(buf)
   require("flemma.markdown").settle(buf)
   require("flemma.looks").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
@@ -220,7 +221,7 @@ end
 --- Takes everything that is drawn away from a buffer that was forgotten.
 ---@param buf integer
 function M.release(buf)
-  for _, namespace in ipairs({ require("flemma.previews").namespace, live, M.diagnostics }) do
+  for _, namespace in ipairs({ live, M.diagnostics }) do
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
@@ -276,11 +277,13 @@ api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
   end,
 })
 
-api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost" }, {
+api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold" }, {
   group = group,
   desc = "Flemma: find out again what calls that wait would write",
   callback = function(args)
-    if args.event ~= "BufEnter" or require("flemma.buffer").is_attached(args.buf) then
+    if args.event == "BufEnter" and not require("flemma.buffer").is_attached(args.buf) then
+      return
+    elseif args.event ~= "CursorHold" or require("flemma.previews").is_watching() then
       native("check_proposals")
     end
   end,

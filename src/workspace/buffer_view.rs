@@ -29,11 +29,13 @@ pub struct Preview {
     pub diff: Vec<PreviewLine>,
     /// Whether the text is a question to the user.
     pub asks: bool,
+    /// The files that the call would write, if that is known: absolute, with links resolved.
+    pub files: Vec<String>,
 }
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false }
+        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false, files: Vec::new() }
     }
 
     /// A question in several lines.
@@ -146,6 +148,7 @@ impl Workspace {
         let most = self.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {
+                preview.files = ready.places().iter().map(|path| path.to_string_lossy().into_owned()).collect();
                 let shown = ready.shown();
                 if let Some((added, removed)) = shown.lines {
                     let figures = format!(" +{added} -{removed}");

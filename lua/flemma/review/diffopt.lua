@@ -33,6 +33,17 @@ function M.update()
     changed = nil
     if vim.o.diffopt == was.without then
       vim.o.diffopt = was.before
+      return
+    end
+    -- If the user has only added to it, the flags that were away come back.
+    local now = vim.split(vim.o.diffopt, ",", { plain = true })
+    local is_more = vim.iter(vim.split(was.without, ",", { plain = true })):all(function(flag)
+      return vim.list_contains(now, flag)
+    end)
+    if is_more then
+      vim.opt.diffopt:append(vim.iter(vim.split(was.before, ",", { plain = true })):filter(function(flag)
+        return HIDING[flag]
+      end):totable())
     end
   end
 end

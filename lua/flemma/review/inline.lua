@@ -380,7 +380,7 @@ function Inline:update(files)
     self:quit()
     words = ("%s; %s"):format(words, problem)
   else
-    self.watch:set(files)
+    self.watch:set(watch.paths(files))
   end
   say(vim.log.levels.WARN, words)
 end
@@ -406,7 +406,7 @@ function M.open(review)
   end
   review.drafts = {}
   self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })
-  self.watch = watch.start(review.files, self.group)
+  self.watch = watch.start(watch.paths(review.files))
   api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed", "SafeState" }, {
     group = self.group,
     desc = "Flemma: end the review whose window was closed",

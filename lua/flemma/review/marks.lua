@@ -29,6 +29,21 @@ local function add(buf, first, texts, notes)
   end
 end
 
+--- Opens the closed folds of diff mode in which a line is: diff mode sees no difference there.
+---@param buf integer
+---@param line integer from 0
+local function unfold(buf, line)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.wo[win].diff then
+      api.nvim_win_call(win, function()
+        if vim.fn.foldclosed(line + 1) ~= -1 then
+          vim.cmd((line + 1) .. "foldopen!")
+        end
+      end)
+    end
+  end
+end
+
 ---@param note { buf: integer, line: integer, text: string }
 local function draw(note)
   api.nvim_buf_set_extmark(note.buf, overlay.namespace, note.line, 0, {
@@ -44,7 +59,8 @@ end
 ---@param new string what the right side shows
 ---@param numbers integer[]? the hunks between them as in `flemma.ReviewedFile`; nil if they are not known
 ---@param form flemma.Form
-function M.draw(sides, old, new, numbers, form)
+---@param unfolds boolean whether the folds with notes are opened
+function M.draw(sides, old, new, numbers, form, unfolds)
   local ticks = vim.tbl_map(api.nvim_buf_get_changedtick, sides)
   local function is_same()
     return vim.iter(pairs(sides)):all(function(side, buf)
@@ -76,6 +92,9 @@ function M.draw(sides, old, new, numbers, form)
     end
     slices.run(#notes, function(at)
       draw(notes[at])
+      if unfolds then
+        unfold(notes[at].buf, notes[at].line)
+      end
     end, is_same)
   end)
 end

@@ -221,9 +221,9 @@ function Tab:draw_marks(is_again)
   end
   local old, form = file.old or "", content.form(file.old, file.new)
   if sides.is_untouched(shown.new) then
-    marks.draw(shown, old, file.new, file.hunks, form)
+    marks.draw(shown, old, file.new, file.hunks, form, not is_again)
   elseif not is_again or #old + #file.new <= MOST then
-    marks.draw(shown, old, draft.text(self, file), nil, form)
+    marks.draw(shown, old, draft.text(self, file), nil, form, not is_again)
   end
 end
 
@@ -329,10 +329,9 @@ function Tab:close()
   local in_diff = vim.iter(api.nvim_list_wins()):any(function(win)
     return vim.wo[win].diff
   end)
-  if not in_diff then
-    -- `:diffthis` adds to it, and only `:diffoff` takes that away again.
-    vim.o.scrollopt = self.scrollopt
-  end
+  -- `:diffthis` adds to it, and `:diffoff` takes that away again, also if there are other windows in diff mode in another tab page.
+  local has_hor = vim.list_contains(vim.split(self.scrollopt, ",", { plain = true }), "hor")
+  vim.o.scrollopt = in_diff and not has_hor and self.scrollopt .. ",hor" or self.scrollopt
   if was_here and not api.nvim_tabpage_is_valid(self.tab) and api.nvim_tabpage_is_valid(self.origin.tab) then
     windows.enter(api.nvim_tabpage_get_win(self.origin.tab))
     windows.enter(self.origin.win)
@@ -427,7 +426,7 @@ function Tab:update(files)
   end
   self:draw()
   say(vim.log.levels.WARN, words)
-  self.watch:set(files)
+  self.watch:set(watch.paths(files))
 end
 
 local M = {}
@@ -465,7 +464,7 @@ function M.open(review)
     self:close()
     return nil, tostring(problem):match("[^\n]*")
   end
-  self.watch = watch.start(review.files, self.group)
+  self.watch = watch.start(watch.paths(review.files))
   api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed" }, {
     group = self.group,
     desc = "Flemma: end the review whose right side was closed",

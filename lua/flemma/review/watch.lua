@@ -1,4 +1,4 @@
---- Watches the files of a review: the library looks at them again when something may have happened to them.
+--- Watches the files that calls would write: the library looks at them again when something may have happened to them.
 ---
 --- The system reports changes in their folders. Some file systems report nothing, so the files are also looked at now and then. Both
 --- happen away from the main thread.
@@ -33,20 +33,20 @@ function Watch:note()
 end
 
 --- Watches these files instead.
----@param files flemma.ReviewedFile[]
-function Watch:set(files)
+---@param paths string[]
+function Watch:set(paths)
   self:clear()
   local folders = {}
-  for _, file in ipairs(files) do
+  for _, path in ipairs(paths) do
     local poll = uv.new_fs_poll()
-    if poll and poll:start(file.path, INTERVAL, function()
+    if poll and poll:start(path, INTERVAL, function()
       self:note()
     end) then
       self.handles[#self.handles + 1] = poll
     end
-    local folder = vim.fs.dirname(file.path)
+    local folder = vim.fs.dirname(path)
     folders[folder] = folders[folder] or {}
-    folders[folder][vim.fs.basename(file.path)] = true
+    folders[folder][vim.fs.basename(path)] = true
   end
   for folder, names in pairs(folders) do
     local event = uv.new_fs_event()
@@ -82,20 +82,21 @@ function Watch:stop()
 end
 
 --- Begins to watch.
----@param files flemma.ReviewedFile[]
----@param group integer the autocommands of the view
+---@param paths string[]
 ---@return flemma.Watch
-function M.start(files, group)
+function M.start(paths)
   local watch = setmetatable({ handles = {}, timer = uv.new_timer() }, Watch)
-  watch:set(files)
-  vim.api.nvim_create_autocmd("CursorHold", {
-    group = group,
-    desc = "Flemma: look at the files of a review again",
-    callback = function()
-      require("flemma.native").call("check_proposals")
-    end,
-  })
+  watch:set(paths)
   return watch
+end
+
+--- The paths of the files of a review.
+---@param files flemma.ReviewedFile[]
+---@return string[]
+function M.paths(files)
+  return vim.tbl_map(function(file)
+    return file.path
+  end, files)
 end
 
 return M

@@ -43,6 +43,11 @@ function M.texts(view, file)
     or not (file.new or file.new_size) and "deleted"
     or is_there and "proposed"
     or "new"
+  -- Diff mode does not show it, and the last line may not be on the screen.
+  local ends = vim.endswith(file.new or "", "\n")
+  if (file.old or "") ~= "" and (file.new or "") ~= "" and vim.endswith(file.old, "\n") ~= ends then
+    right = right .. (ends and ", newline at end" or ", no newline at end")
+  end
   local mark = review.marks[file.path]
   if mark ~= nil then
     right = right .. (mark and ", taken" or ", left out")

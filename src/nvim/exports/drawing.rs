@@ -13,8 +13,8 @@ use crate::{
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // previews(buffer, width) -> { line, text, asks, added?, removed?, diff } for each status block that is empty and waits; `asks` says
-    // whether the text is a question, and `diff` is a list of { kind, text }
+    // previews(buffer, width) -> { line, text, asks, added?, removed?, diff, files } for each status block that is empty and waits; `asks`
+    // says whether the text is a question, `diff` is a list of { kind, text }, and `files` are those that the call would write
     exports.add("previews", |lua, binding, (buffer, width): (i32, usize)| {
         let conversation = binding.workspace.conversation(buffer);
         let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width));

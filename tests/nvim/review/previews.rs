@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::chat::{Chat, previews},
-    lines, waiting, write,
+    edit, lines, waiting, write,
 };
 
 /// The highlight groups of the lines below the call.
@@ -19,6 +19,18 @@ fn groups(chat: &mut Chat) -> Value {
 
 fn texts(chat: &mut Chat) -> Vec<String> {
     previews(&mut chat.nvim).into_iter().map(|(_, text)| text).collect()
+}
+
+/// Nobody presses a key.
+#[test]
+fn a_preview_follows_the_file() {
+    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), "");
+    chat.nvim.wait_for_screen("+LINE 5");
+    std::fs::write(chat.nvim.work().join("a.txt"), lines().replace("line 4", "their 4")).unwrap();
+    chat.nvim.wait_for_screen("their 4");
+    // The tool says what is in the way.
+    std::fs::remove_file(chat.nvim.work().join("a.txt")).unwrap();
+    chat.nvim.wait_for("no diff", |nvim| nvim.row_with("+LINE 5").is_none());
 }
 
 #[test]

@@ -89,6 +89,39 @@ fn no_flag_of_diffopt_hides_a_difference() {
 }
 
 #[test]
+fn options_of_the_users_own_diffs_come_back() {
+    let mut chat = one_edit();
+    chat.nvim.command("set diffopt=internal,filler,iwhite,icase | tabnew a.txt | diffthis | vnew | diffthis | tabfirst");
+    assert_eq!(chat.nvim.lua("return vim.o.scrollopt", &[]), "ver,jump,hor");
+    open(&mut chat);
+    chat.nvim.command("set diffopt+=context:3");
+    assert_eq!(chat.nvim.lua("return vim.o.diffopt", &[]), "internal,filler,context:3");
+    chat.nvim.input(":q<CR>");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided");
+    assert_eq!(
+        chat.nvim.lua("return { vim.o.diffopt, vim.o.scrollopt }", &[]),
+        json!(["internal,filler,context:3,iwhite,icase", "ver,jump,hor"])
+    );
+}
+
+#[test]
+fn a_difference_that_diff_mode_folds_is_on_the_screen() {
+    let old = (1..=60).map(|number| format!("line {number}\n")).collect::<String>();
+    let new = old.replace("line 3\n", "LINE 3\n");
+    for new in [old.trim_end(), new.trim_end()] {
+        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", new), "");
+        open(&mut chat);
+        let is_open = "return vim.iter(vim.api.nvim_tabpage_list_wins(0)):all(function(win)
+            return vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(60) == -1 end)
+          end)";
+        chat.nvim.wait_for("the last line", |nvim| nvim.lua(is_open, &[]) == true);
+        chat.nvim.wait_for_screen("proposed, no newline at end");
+        chat.nvim.input("G");
+        chat.nvim.wait_for_screen("No newline at end of file");
+    }
+}
+
+#[test]
 fn failing_autocommands_leave_nothing_behind() {
     for event in ["TabClosed", "WinClosed", "DiffUpdated", "BufWipeout", "WinEnter"] {
         let mut chat = one_edit();
