@@ -23,6 +23,10 @@ M.cursor = function(...)
   return require("flemma.following").cursor(...)
 end
 
+M.refold = function(...)
+  require("flemma.folds").schedule(...)
+end
+
 M.unfold = function(...)
   require("flemma.folds").unfold(...)
 end

@@ -50,6 +50,8 @@ pub enum Begins {
     Detail,
     /// Open at every level: the user has to see it, because it waits, has failed or is not complete.
     Open,
+    /// Closed at the levels 0 and 1 if it is new, or else as it is: a call that has just begun to run, and may be over in a moment.
+    Brief,
 }
 
 impl Begins {
@@ -58,7 +60,7 @@ impl Begins {
     pub const fn is_closed(self, level: u32) -> bool {
         match self {
             Self::Chapter => level == 0,
-            Self::Detail => level <= 1,
+            Self::Detail | Self::Brief => level <= 1,
             Self::Open => false,
         }
     }

@@ -56,6 +56,7 @@ pub(super) const NAMES: &[&str] = &[
     "proposals_changed",
     "read_again",
     "redraw",
+    "refold",
     "refresh",
     "refuse_late",
     "run_frontmatter",
@@ -433,6 +434,10 @@ impl Host for NvimHost {
     }
 
     /// `:help :foldopen`.
+    fn refold(&self, buffer: i32) {
+        self.shim.tell("refold", buffer);
+    }
+
     fn unfold(&self, buffer: i32, line: usize) {
         self.shim.tell("unfold", (buffer, line));
     }

@@ -518,7 +518,19 @@ impl Page {
 
     /// The conversation has come to rest: the last message is complete.
     pub(super) fn refold(&self) {
-        self.stale_folds.touch(self.parsed().saturating_sub(1));
+        self.touch_folds(self.parsed().saturating_sub(1));
+    }
+
+    /// The folds of the message with this line may begin in another state now.
+    pub(super) fn touch_folds(&self, line: usize) {
+        self.stale_folds.touch(line);
+    }
+
+    /// The first line of the block in place of an open call's result.
+    pub(super) fn result_line(&self, id: &CallId) -> Option<usize> {
+        let calls = self.open_calls();
+        let call = calls.iter().rfind(|call| call.id == *id)?;
+        call.placeholder.as_ref().map(|placeholder| placeholder.fence)
     }
 
     /// The lines of `count` messages: see [`Document::message_object`].

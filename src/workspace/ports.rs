@@ -188,6 +188,9 @@ pub trait Host {
     /// The user has to look at a line: opens the folds that it is in, in all windows.
     fn unfold(&self, _buffer: i32, _line: usize) {}
 
+    /// The folds of a buffer may begin in another state now, although its text is the same.
+    fn refold(&self, _buffer: i32) {}
+
     /// A turn is over.
     fn turn_over(&self, _buffer: i32) {}
 

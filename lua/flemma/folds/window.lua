@@ -11,7 +11,7 @@ local api, fn = vim.api, vim.fn
 ---@class flemma.Fold
 ---@field first integer from 1
 ---@field last integer
----@field begins 0|1|2 open, closed, or open because the user has to see it
+---@field begins 0|1|2|3 open, closed, open because the user has to see it, or closed if it is new
 ---@field key string the same for this fold in all windows, and after the file was read again
 
 ---@class flemma.FoldGroup
@@ -222,6 +222,8 @@ local function closes(window, fold, was_closed, cursor, is_opening)
   if fold.begins == 2 then
     window.shown[fold.key] = true
     return was_closed == true and (shown == true or is_opening)
+  elseif fold.begins == 3 then
+    return was_closed ~= false
   end
   window.shown[fold.key] = nil
   if was_closed ~= nil and not (shown and not was_closed) then
@@ -395,6 +397,8 @@ function M.update(window, groups, is_thorough)
         end
       end
     end)
+    -- Neovim draws only what it believes to have changed. With hidden lines beside folds that open and close, rows were left over.
+    api.nvim__redraw({ win = api.nvim_get_current_win(), valid = false, flush = false })
   end)
   return last
 end

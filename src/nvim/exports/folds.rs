@@ -57,10 +57,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 /// Folds as a flat list, since there may be many. Each has five numbers: its kind (0 for all lines of a message,
 /// which is no fold and comes first; 1 for the fold of the message; 2 for one in it), its first and last line from 1, how it begins (0 open, 1 closed, 2 open
-/// because the user has to see it), and the number of the message.
+/// because the user has to see it, 3 closed if it is new), and the number of the message.
 fn numbers(lua: &Lua, groups: &[FoldGroup], level: u32) -> mlua::Result<Table> {
     let begins = |fold: &Fold| match fold.begins {
         Begins::Open => 2,
+        Begins::Brief if fold.begins.is_closed(level) => 3,
         begins => usize::from(begins.is_closed(level)),
     };
     let count: usize = groups.iter().map(|group| 2 + group.inner.len()).sum();

@@ -66,6 +66,37 @@ fn calls_that_are_done_become_a_list_of_cards() {
     assert_eq!(closed[2..], ["[\u{25b8} read a.txt  3 lines]", "[\u{25b8} read b.txt  1 line]"]);
 }
 
+/// The text must not move for a call that is over in a moment. One that goes on has its output below it.
+#[test]
+fn a_call_that_begins_to_run_is_opened_only_if_it_is_slow() {
+    let lua = "_G.seen = {}
+      require('flemma.tools').register('waits', {
+        description = 'x', input_schema = { type = 'object' }, approval = 'auto', async = true,
+        execute = function(_, _, callback)
+          _G.finish = callback
+          -- When what has come with the reply is folded.
+          vim.schedule(function() vim.schedule(function()
+            local line = vim.fn.search('status=running', 'n')
+            _G.seen[#_G.seen + 1] = vim.fn.foldclosed(line) ~= -1
+            if #_G.seen < 5 then callback({ success = true, output = 'done' }) end
+          end) end)
+        end,
+      })";
+    let replies = (1..=5).map(|n| call(&format!("toolu_{n}"), "waits", &json!({ "n": n })));
+    let setup = Setup { lua, options: "notify = { usage = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, replies.chain([prose(&["fine"])]));
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the last call", |nvim| nvim.lua("return #_G.seen", &[]) == 5);
+    // A busy machine may have been slower than the call.
+    let begun = chat.nvim.lua("return vim.list_contains(_G.seen, true)", &[]);
+    assert_eq!(begun, true, "closed at first");
+    let is_open = "return vim.fn.foldclosed(vim.fn.search('status=running', 'nw')) == -1";
+    chat.nvim.wait_for("the open block", |nvim| nvim.lua(is_open, &[]) == true);
+    chat.nvim.lua("_G.finish({ success = true, output = 'in the end' })", &[]);
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.nvim.wait_for("closed cards", |nvim| closed(nvim).len() >= 10);
+}
+
 #[test]
 fn a_result_is_folded_before_it_is_drawn() {
     let gate = Gate::new();

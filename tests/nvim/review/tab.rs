@@ -91,7 +91,8 @@ fn no_flag_of_diffopt_hides_a_difference() {
 #[test]
 fn options_of_the_users_own_diffs_come_back() {
     let mut chat = one_edit();
-    chat.nvim.command("set diffopt=internal,filler,iwhite,icase | tabnew a.txt | diffthis | vnew | diffthis | tabfirst");
+    chat.nvim
+        .command("set diffopt=internal,filler,iwhite,icase | tabnew a.txt | diffthis | vnew | diffthis | tabfirst");
     assert_eq!(chat.nvim.lua("return vim.o.scrollopt", &[]), "ver,jump,hor");
     open(&mut chat);
     chat.nvim.command("set diffopt+=context:3");
