@@ -22,6 +22,8 @@ use crate::{
 
 const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
+const WORDS_WAIT: &str = "Your text was not sent, because a call above it waits for you.";
+
 /// The state of one conversation that is not in its document.
 #[derive(Debug, Default)]
 pub struct Agent {
@@ -254,6 +256,10 @@ impl Agent {
                 }
             }
             ReviewCause::Round | ReviewCause::Decision => {
+                let waits = calls.iter().any(waits_for_user) && !settings.is_unattended;
+                if waits && self.sends_words && view.tail() == Tail::Unanswered {
+                    effects.push(Effect::Advise(Level::Info, WORDS_WAIT.into(), "Approve or reject it first."));
+                }
                 self.rest();
                 if let Some(call) = calls.iter().find(|call| waits_for_user(call)) {
                     // It may be waiting only because its status is misspelt.

@@ -48,6 +48,19 @@ fn typed() -> Harness {
 }
 
 #[test]
+fn a_key_that_cannot_send_words_says_why() {
+    let chat = typed();
+    chat.go();
+    assert_eq!((chat.requests(), chat.statuses()), (1, vec!["a pending".to_owned()]));
+    let why = "info: Your text was not sent, because a call above it waits for you. Approve or reject it first.";
+    assert_eq!(chat.told(), [why]);
+    // Without words, the cursor shows what waits.
+    chat.replace("half a sen", "");
+    chat.go();
+    assert_eq!(chat.told(), [""; 0]);
+}
+
+#[test]
 fn words_below_a_call_wait_for_the_key() {
     let ends: [fn(&Harness); 5] = [
         |chat| {
