@@ -170,6 +170,7 @@ end
 ---@param buf integer
 function M.refresh(buf)
   if api.nvim_buf_is_loaded(buf) then
+    require("flemma.folds.text").forget(buf)
     api.nvim__redraw({ buf = buf, range = { 0, api.nvim_buf_line_count(buf) }, flush = false })
   end
 end

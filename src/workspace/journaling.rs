@@ -249,6 +249,8 @@ impl Workspace {
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
             self.journal().fenced(self.fence(conversation)).append_soon(&path, missing, |_| {});
         }
+        // The lines of calls say how long they took.
+        self.host().redraw(conversation.buffer());
         self.start_waiting(conversation);
         self.feed(conversation, [Input::ToolsReady]);
         self.recover(conversation);

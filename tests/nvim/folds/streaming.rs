@@ -39,6 +39,22 @@ fn a_card_is_open_while_it_waits_and_closed_when_good() {
     assert_eq!(cards[1], "[▸ bash echo done  1 line]");
 }
 
+/// The time is that of the journal, which is read after the first screen.
+#[test]
+fn the_line_of_a_closed_card_has_its_time_after_reopening() {
+    let input = json!({"label": null, "command": "echo done", "timeout": null});
+    let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &input), prose(&["All is well."])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.text().contains("status=pending"));
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("All is well."));
+    chat.wait_until_idle();
+    chat.nvim.command("write | bwipeout! | edit notes.chat | redraw");
+    chat.nvim.wait_for("the time", |nvim| {
+        nvim.screen().iter().any(|row| row.contains("\u{25b8} bash echo done") && row.trim_end().ends_with("s"))
+    });
+}
+
 #[test]
 fn calls_that_are_done_become_a_list_of_cards() {
     let read = |path: &str| json!({"label": null, "path": path, "offset": null, "limit": null}).to_string();
