@@ -14,7 +14,7 @@ api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
   end,
 })
 
---- Whether a window of the current tab page shows a buffer, and the editor has the focus. Without a user interface there is
+--- Whether a window of the current tab page shows a buffer or a review of one of its calls, and the editor has the focus. Without a user interface there is
 --- nobody to tell anything, so everything counts as seen.
 ---@param buf integer
 ---@return boolean
@@ -30,7 +30,8 @@ function M.sees(buf)
       return true
     end
   end
-  return false
+  local review = package.loaded["flemma.review"]
+  return review ~= nil and review.is_shown(buf)
 end
 
 return M

@@ -69,6 +69,21 @@ local function key_of(chat, call)
   return chat .. " " .. call
 end
 
+--- Whether a call of a conversation is being reviewed on the current tab page.
+---@param chat integer
+---@return boolean
+function M.is_shown(chat)
+  for _, review in pairs(reviews) do
+    local win = review.view and (review.view.win or review.view.right)
+    if review.chat == chat and win and api.nvim_win_is_valid(win) then
+      if api.nvim_win_get_tabpage(win) == api.nvim_get_current_tabpage() then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 --- The calls of a conversation that wait for approval.
 ---@param chat integer
 ---@return table<string, true>

@@ -2,7 +2,13 @@
 
 use std::fs;
 
-use super::{edit, lines, wait_for_message, waiting};
+use super::{
+    super::{
+        anthropic::Stream,
+        chat::{Chat, Setup, prose, reply, said},
+    },
+    ASK, edit, lines, wait_for_message, waiting, write,
+};
 
 #[test]
 fn a_refused_approval_opens_its_block() {
@@ -29,4 +35,25 @@ fn a_refused_approval_opens_its_block() {
         });
         chat.wait_until_idle();
     }
+}
+
+/// Whoever reviews a call sees its conversation: a note that it waits would take the place of the reason.
+#[test]
+fn the_reason_of_a_refusal_stays_on_the_screen() {
+    let calls = Stream::new()
+        .tool_use("toolu_1", "write", &[&write("n.txt", "one\n").to_string()])
+        .tool_use("toolu_2", "edit", &[&edit("n.txt", "one", "two").to_string()])
+        .end("tool_use");
+    let mut chat = Chat::start(&Setup { options: ASK, ..Setup::default() }, [reply(&calls), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the calls", |nvim| nvim.text().matches("status=pending").count() == 2);
+    chat.wait_until_idle();
+    chat.go_to("**Tool Result:** `toolu_2`");
+    chat.nvim.input("gK");
+    chat.nvim.wait_for("the view", |nvim| nvim.lua("return vim.wo.diff", &[]) == true);
+    chat.nvim.input(":w<CR>");
+    wait_for_message(&mut chat.nvim, "nothing was written");
+    let is_idle = "return require('flemma.native').call('is_at_rest', vim.fn.bufnr('notes.chat'))";
+    chat.nvim.wait_for("rest", |nvim| nvim.lua(is_idle, &[]) == true);
+    assert!(!said(&mut chat.nvim).contains("waits for your approval"), "{}", said(&mut chat.nvim));
 }
