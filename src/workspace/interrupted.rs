@@ -1,5 +1,6 @@
 //! What calls that were interrupted have done to files, as far as that is recorded. It is found out away from the main thread when a
 //! conversation is opened, and again when the user has taken changes back. The user is told once, and the model with the rejection.
+//! The model is told the same of a call whose latest change is not written: it may have written others before.
 
 use std::path::Path;
 
@@ -80,6 +81,25 @@ impl Workspace {
             Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
             Some(left) => {
                 format!("by then it had changed {}", listed(&left, &self.place(conversation).folder(), FOR_MODEL))
+            }
+        }
+    }
+
+    /// What a call has written whose latest change is not written, for the model: a sentence. `None` if that is nothing.
+    pub(super) fn written_before(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
+        if !self.config().tools.backups.enabled {
+            return Some("What this call has written before that is not recorded.".to_owned());
+        }
+        let (backups, log) = (self.backups().clone(), self.log_key(conversation));
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let folder = self.place(conversation).folder();
+        let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
+        match self.promptly(&folder, look).ok().flatten() {
+            None => Some("It is not known whether this call has written something before that.".to_owned()),
+            Some(left) if left.is_empty() => None,
+            Some(left) => {
+                let files = listed(&left, &folder, FOR_MODEL);
+                Some(format!("Before that, this call has changed {files}. That was not taken back."))
             }
         }
     }

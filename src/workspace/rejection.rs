@@ -8,12 +8,19 @@ use crate::{
     text::truncate::{self, MAX_BYTES},
 };
 
-/// What is said of a change that the user rejects.
-pub(super) fn refused_write(reason: Option<&str>) -> String {
-    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+/// What is said of a change that the user rejects. `before` says what the call has written before it.
+pub(super) fn refused_write(reason: Option<&str>, before: Option<&str>) -> String {
+    let refused = match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
         Some(reason) => format!("The user rejected the change, and nothing of it was written: {reason}"),
         None => "The user rejected the change, and nothing of it was written.".to_owned(),
-    }
+    };
+    with_writes_before(refused, before)
+}
+
+/// What is said of the latest change of a call, with what the call has written before it. The model must not take "not written" for
+/// all of the call.
+pub(super) fn with_writes_before(said: String, before: Option<&str>) -> String {
+    before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
 }
 
 impl Workspace {
@@ -23,7 +30,8 @@ impl Workspace {
         let effect = is_interrupted.then(|| self.effect_of_interrupted(conversation, call));
         if self.has_proposed(conversation, call) {
             // It did run until then.
-            return agent::rejection(call, reason, None, |reason| Some(refused_write(reason)));
+            let before = self.written_before(conversation, call);
+            return agent::rejection(call, reason, None, |reason| Some(refused_write(reason, before.as_deref())));
         }
         agent::rejection(call, reason, effect.as_deref(), |reason| self.own_rejection(conversation, call, reason))
     }

@@ -21,7 +21,7 @@ use super::{
     Conversation, Workspace,
     journaling::{not_recorded, recorded},
     records::Claim,
-    rejection::refused_write,
+    rejection::{refused_write, with_writes_before},
     stale::Stale,
     standing::Standing,
     wish::Wish,
@@ -317,7 +317,8 @@ impl Workspace {
             }
             (Resolution::Reject(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
                 // Its tool hears of it, and says what the result is.
-                refusal = Some(refused_write(words.as_deref()));
+                let before = self.written_before(conversation, &call);
+                refusal = Some(refused_write(words.as_deref(), before.as_deref()));
                 (vec![Event::Decided(Decision::Rejected), Event::WentOn], Input::GoOn(id.clone()), false)
             }
             (Resolution::Impossible(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
@@ -342,8 +343,11 @@ impl Workspace {
             }
             (Resolution::Expire, kind) => {
                 let has_proposed = kind == AwaitKind::Approval && self.has_proposed(conversation, &call);
-                let answer =
-                    CallResult::error(if has_proposed { EXPIRED_WRITE.to_owned() } else { self.expired(kind) });
+                let answer = CallResult::error(if has_proposed {
+                    with_writes_before(EXPIRED_WRITE.to_owned(), self.written_before(conversation, &call).as_deref())
+                } else {
+                    self.expired(kind)
+                });
                 (vec![Event::Expired(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),

@@ -10,7 +10,7 @@ use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Workspace, standing::Standing};
+use super::{Conversation, Workspace, rejection::with_writes_before, standing::Standing};
 use crate::{
     agent::{CallResult, Input, Level, Verdict},
     chat::OpenCall,
@@ -209,7 +209,10 @@ impl Workspace {
                 workspace.go_on(conversation, &call, told);
             });
         }
-        let answer = followed_by(outcome, if was_cancelled { CANCELLED } else { NOT_RESUMED });
+        let words = if was_cancelled { CANCELLED } else { NOT_RESUMED };
+        let is_written = matches!(outcome, Outcome::Success(_));
+        let before = if is_written { None } else { self.written_before(conversation, call) };
+        let answer = followed_by(outcome, &with_writes_before(words.to_owned(), before.as_deref()));
         self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
     }
 

@@ -44,3 +44,4 @@ mod trust;
 mod unread;
 mod unseen;
 mod waiting_writes;
+mod written_before;

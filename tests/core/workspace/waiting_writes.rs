@@ -22,8 +22,8 @@ use super::{
 };
 
 /// A conversation with calls of `writer`, a tool that answers when the test says so.
-struct Writers {
-    chat: Harness,
+pub(super) struct Writers {
+    pub(super) chat: Harness,
     /// How often it was started.
     starts: Rc<Cell<usize>>,
     /// How often it was stopped.
@@ -34,7 +34,7 @@ struct Writers {
 
 impl Writers {
     /// These calls have come, and run. `options` are those of the user.
-    fn new(options: Value, count: usize) -> Self {
+    pub(super) fn new(options: Value, count: usize) -> Self {
         let files = &[("a.txt", "one\ntwo\n")];
         let all = (0..count).map(|n| ("writer", json!({ "n": n })));
         let chat = Harness::start(Setup { options, files, ..Setup::default() }, [calls(all), prose("fine")]);
@@ -67,7 +67,7 @@ impl Writers {
     }
 
     /// The same for another file.
-    fn propose_file(&self, call: &str, name: &str, content: &str, number: u64) {
+    pub(super) fn propose_file(&self, call: &str, name: &str, content: &str, number: u64) {
         let run = self.chat.scripts.runs.borrow()[call];
         let files = vec![WantedWrite { name: name.into(), is_page: false, content: content.into() }];
         let id = CallId(call.to_owned());
@@ -76,7 +76,7 @@ impl Writers {
 
     /// The same, and the change is shown.
     #[track_caller]
-    fn propose_and_wait(&self, content: &str, number: u64) {
+    pub(super) fn propose_and_wait(&self, content: &str, number: u64) {
         self.propose("call_0", content, number);
         self.chat.wait_for_pending(1);
         self.chat.wait_for_diff(0, "+");
@@ -88,24 +88,24 @@ impl Writers {
     }
 
     #[track_caller]
-    fn wait_to_hear(&self, number: u64) -> Result<Value, String> {
+    pub(super) fn wait_to_hear(&self, number: u64) -> Result<Value, String> {
         self.chat.drain_until("the outcome", |_| self.heard(number).is_some());
         self.heard(number).unwrap()
     }
 
     /// The tool answers.
-    fn finish(&self, words: &str) {
+    pub(super) fn finish(&self, words: &str) {
         self.answer.take().unwrap().finish(text(words));
     }
 
     #[track_caller]
-    fn wait_for_end(&self) -> String {
+    pub(super) fn wait_for_end(&self) -> String {
         self.chat.wait_for("@Assistant:\nfine");
         self.chat.results(1)[0].clone()
     }
 
     /// `kill -9`, and the file is opened again as it was then, or with this text.
-    fn killed(self, text: Option<&str>) -> Self {
+    pub(super) fn killed(self, text: Option<&str>) -> Self {
         let saved = text.map_or_else(|| self.chat.text() + "\n", str::to_owned);
         let chat = self.chat.kill(&saved, Value::Null, [prose("fine")]);
         let writers = Self::of(chat);

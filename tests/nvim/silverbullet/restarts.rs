@@ -130,6 +130,10 @@ fn an_editor_killed_at_the_second_write_keeps_the_first() {
     chat.nvim.command("Flemma tool:reject");
     let result = result(&mut chat, 0);
     assert!(result.contains("The user rejected the change, and nothing of it was written."), "{result}");
+    assert!(
+        result.ends_with("Before that, this call has changed 1 file (`vault/Index.md`). That was not taken back."),
+        "{result}"
+    );
     assert_eq!((first.nvim.file("vault/Index.md"), first.nvim.file("steps")), ("one\n".into(), "first second ".into()));
 }
 
