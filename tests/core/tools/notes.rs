@@ -264,6 +264,22 @@ fn a_renamed_page_takes_its_links_along() {
 }
 
 #[test]
+fn a_rename_counts_links_of_its_own_page_apart() {
+    let renamed = |own: &str, other: &str| {
+        let shop = shop();
+        shop.put("vault/note.md", own);
+        shop.put("vault/x.md", other);
+        shop.ok("rename_note", json!({ "page": "note", "new_page": "new" }))
+    };
+    let of = |links: &str| format!("Renamed `note` to `new`, and changed {links}.");
+    let both = "3 links in the page itself and 1 link in 1 other page: `x`";
+    assert_eq!(renamed("[[note]] [[note]] [[note]]", "[[note]]"), of(both));
+    assert_eq!(renamed("[[note]]", ""), of("1 link in the page itself"));
+    assert_eq!(renamed("", "[[note]]"), of("1 link in 1 other page: `x`"));
+    assert_eq!(renamed("", ""), of("0 links"));
+}
+
+#[test]
 fn a_rename_says_which_links_it_could_not_change() {
     let shop = shop();
     shop.put("vault/A.md", "");

@@ -132,21 +132,28 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     }
     let below = pages.below(&page).count();
     let own = own.filter(|_| !is_done);
-    links += own.as_ref().map_or(0, |own| own.links);
+    let own_links = own.as_ref().map_or(0, |own| own.links);
     let new = own.map_or_else(|| old.clone(), |own| own.content);
     // The page goes last: until then, the call can be repeated.
     let moved_to = (!is_copied).then_some(&new_page);
     let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
     last.new = last.new.filter(|_| !is_copied);
     files.push(last);
-    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {}", report::things(links, "link"));
-    match others {
-        0 => summary.push('.'),
-        others => {
-            let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
-            summary.push_str(&format!(" in {}: {}{more}.", report::things(others, "other page"), named.join(", ")));
-        }
-    }
+    let own_changed = format!("{} in the page itself", report::things(own_links, "link"));
+    let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
+    let changed = format!(
+        "{} in {}: {}{more}",
+        report::things(links, "link"),
+        report::things(others, "other page"),
+        named.join(", ")
+    );
+    let changed = match (own_links, others) {
+        (0, 0) => report::things(0, "link"),
+        (0, _) => changed,
+        (_, 0) => own_changed,
+        _ => format!("{own_changed} and {changed}"),
+    };
+    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.");
     summary.push_str(&earlier.note());
     if below > 0 {
         summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
