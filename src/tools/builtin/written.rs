@@ -65,7 +65,10 @@ pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
     for step in steps {
         let name = &step.change.name;
         match &step.take {
-            Take::Proposed => _ = write!(text, "\n\n{name} was written as proposed."),
+            Take::Proposed => _ = write!(text, "\n\n{name} was {}.", as_proposed(step.change)),
+            Take::Left if step.change.moved_to.is_some() => {
+                _ = write!(text, "\n\n{name} was left as it was, and was not renamed.");
+            }
             Take::Left => _ = write!(text, "\n\n{name} was left as it was."),
             Take::Edited(_) => text.push_str(&edited(step)),
         }
@@ -73,9 +76,21 @@ pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
     Outcome::Success(Output::Diff(text))
 }
 
+/// What has become of a file of which all was taken: the end of a sentence.
+fn as_proposed(change: &FileChange) -> String {
+    let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
+    match (&change.moved_to, &change.new) {
+        (Some((_, new)), content) if digest(content) == digest(&change.old) => format!("renamed to {new}"),
+        (Some((_, new)), _) => format!("renamed to {new}, and written as proposed"),
+        (None, None) => "deleted as proposed".to_owned(),
+        (None, Some(_)) => "written as proposed".to_owned(),
+    }
+}
+
 /// What has become of a file that the user has edited.
 fn edited(step: &Step<'_>) -> String {
     let name = &step.change.name;
+    let renamed = step.change.moved_to.as_ref().map_or_else(String::new, |(_, new)| format!("renamed to {new}, and "));
     let bytes = |content: &Option<Content>| match content {
         None => Some(Arc::default()),
         Some(content) => content.bytes.clone(),
@@ -83,9 +98,9 @@ fn edited(step: &Step<'_>) -> String {
     let (Some(old), Some(proposed), Some(written)) =
         (bytes(&step.change.old), bytes(&step.change.new), bytes(&step.new))
     else {
-        return format!("\n\n{name} was written with another content than the proposed one.");
+        return format!("\n\n{name} was {renamed}written with another content than the proposed one.");
     };
-    let mut text = format!("\n\n{name} was written, but not as proposed.");
+    let mut text = format!("\n\n{name} was {renamed}written, but not as proposed.");
     let first = step.first.as_ref().and_then(|first| first.bytes.as_deref());
     if let Some(fates) = Fates::of(&old, &proposed, &written, first.map(Vec::as_slice)) {
         let _ = write!(text, " {}", describe(&fates));

@@ -542,5 +542,29 @@ fn renaming_a_note_shows_every_page_that_changes() {
     chat.wait_for("@Assistant:\nfine");
     assert_eq!((chat.content("list.md").as_str(), chat.content("new.md").as_str()), ("see [[old]]\n", "# Old\n"));
     assert!(!chat.work("old.md").exists());
-    assert!(chat.results(1)[0].contains("list was left as it was."), "{:?}", chat.results(1));
+    let result = &chat.results(1)[0];
+    assert!(result.contains("list was left as it was.") && result.ends_with("\n\nold was renamed to new."), "{result}");
+}
+
+#[test]
+fn a_note_edited_or_left_out_says_whether_it_was_renamed() {
+    let options = json!({ "tools": { "auto_approve": [], "notes": { "enabled": true } } });
+    let files = [("old.md", "see [[old]]\n"), ("list.md", "see [[old]]\n")];
+    let rename = json!({ "page": "old", "new_page": "new", "label": null });
+    let edited = Taken::Content(b"see [[new]], too\n".to_vec());
+    for (taken, words) in [
+        (vec![Taken::Left, edited], "old was renamed to new, and written, but not as proposed."),
+        (vec![Taken::Left, Taken::Proposed], "old was renamed to new, and written as proposed."),
+        (vec![Taken::Proposed, Taken::Left], "old was left as it was, and was not renamed."),
+    ] {
+        let replies = [calls([("rename_note", rename.clone())]), prose("fine")];
+        let chat = Harness::start(Setup { options: options.clone(), files: &files, ..Setup::default() }, replies);
+        chat.go();
+        chat.wait_for_diff(0, "+see [[new]]");
+        let reviewed = chat.review("call_0").unwrap();
+        assert_eq!(chat.accept("call_0", &reviewed.revision, taken), Ok(()));
+        chat.wait_for("@Assistant:\nfine");
+        let result = &chat.results(1)[0];
+        assert!(result.contains(words), "{result}");
+    }
 }
