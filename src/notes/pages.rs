@@ -49,6 +49,16 @@ pub(super) struct Target {
     pub(super) is_page: bool,
     /// How the link names it.
     pub(super) form: Form,
+    /// Whether the link spells the name as the page does. If not, it leads there in the notes, but not on every disk.
+    pub(super) is_spelled: bool,
+}
+
+impl Target {
+    /// A page to which a link with this path leads.
+    fn page(name: &str, form: Form, path: &str) -> Self {
+        let is_spelled = name.strip_suffix(path).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
+        Self { name: name.to_owned(), is_page: true, form, is_spelled }
+    }
 }
 
 /// The parts of a destination.
@@ -151,21 +161,19 @@ impl Pages {
         let path = destination.path.as_str();
         match kind {
             LinkKind::Wiki => {
-                let found =
-                    |name: Option<&str>, form| name.map(|name| Target { name: name.to_owned(), is_page: true, form });
                 if let Some(rooted) = path.strip_prefix('/') {
-                    return found(self.whole(rooted), Form::Rooted);
+                    return Some(Target::page(self.whole(rooted)?, Form::Rooted, rooted));
                 }
                 if path.starts_with("./") || path.starts_with("../") {
-                    return found(self.whole(&joined(from.folder(), path)?), Form::Relative);
+                    let path = joined(from.folder(), path)?;
+                    return Some(Target::page(self.whole(&path)?, Form::Relative, &path));
                 }
-                found(self.whole(path), Form::Whole).or_else(|| found(self.by_end(path), Form::End))
+                let whole = self.whole(path).map(|name| Target::page(name, Form::Whole, path));
+                whole.or_else(|| Some(Target::page(self.by_end(path)?, Form::End, path)))
             }
             LinkKind::Markdown => {
-                let page = |path: &str, form| {
-                    self.whole(path).map(|name| Target { name: name.to_owned(), is_page: true, form })
-                };
-                let file = |name: String, form| Some(Target { name, is_page: false, form });
+                let page = |path: &str, form| Some(Target::page(self.whole(path)?, form, path));
+                let file = |name: String, form| Some(Target { name, is_page: false, form, is_spelled: true });
                 if let Some(rooted) = path.strip_prefix('/') {
                     let path = joined("", rooted)?;
                     return page(&path, Form::Rooted).or_else(|| file(path, Form::Rooted));

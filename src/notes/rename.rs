@@ -1,7 +1,8 @@
 //! What becomes of the links when a page gets another name.
 //!
 //! Every link leads to the same page afterwards as before. A link is only changed if it would not, or if it names the page by
-//! its whole old name. So links to other pages are changed as well where the new name takes their meaning away, and relative
+//! its whole old name, or spells its name as it was and not as it becomes: where the case of letters counts, nothing else of the
+//! old name is left on the disk. So links to other pages are changed as well where the new name takes their meaning away, and relative
 //! links in the page itself if it gets into another folder.
 
 use super::{
@@ -88,8 +89,11 @@ impl<'a> Renaming<'a> {
         let wanted = if is_moved { Target { name: self.new.as_str().to_owned(), ..target } } else { target };
         let from = if page == self.old { self.new } else { page };
         let again = self.after.target(from, link.kind, &written);
+        let keeps_spelling = |again: &Target| again.is_spelled || !wanted.is_spelled;
         // What led to no page of this name may find it.
-        let leads_there = again.is_some_and(|again| again.name == wanted.name && (again.is_page || !wanted.is_page));
+        let leads_there = again.is_some_and(|again| {
+            again.name == wanted.name && (again.is_page || !wanted.is_page) && keeps_spelling(&again)
+        });
         if leads_there && !(is_moved && wanted.form == Form::Whole) {
             return None;
         }

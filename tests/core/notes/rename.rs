@@ -89,6 +89,28 @@ fn every_form_of_a_link_keeps_its_form() {
     }
 }
 
+/// On most disks, `note.md` is gone when it is `Note.md`.
+#[test]
+fn a_rename_of_the_case_alone_changes_links_spelled_so() {
+    let table = [
+        ("[n](note.md)", "[n](Note.md)"),
+        ("[n](note)", "[n](Note)"),
+        ("[n](/note.md#h)", "[n](/Note.md#h)"),
+        ("[n]\n\n[n]: ./note.md", "[n]\n\n[n]: Note.md"),
+        ("[[note]] [[NOTE]] [[./note]] [[/note]]", "[[Note]] [[Note]] [[./Note]] [[/Note]]"),
+        // It was spelled otherwise before.
+        ("[n](NOTE.md)", "[n](NOTE.md)"),
+        ("[n](Note.md)", "[n](Note.md)"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(one("x", text, &["note"], "note", "Note"), expected);
+    }
+    assert_eq!(one("x", "[n](d/note.md) [[note]]", &["d/note"], "d/note", "d/Note"), "[n](d/Note.md) [[Note]]");
+    assert_eq!(one("x", "[n](caf\u{e9}.md)", &["caf\u{e9}"], "caf\u{e9}", "cafe\u{301}"), "[n](cafe\u{301}.md)");
+    // A relative link of the page to itself goes along.
+    assert_eq!(one("note", "[n](note.md)", &[], "note", "d/note"), "[n](note.md)");
+}
+
 #[test]
 fn links_in_frontmatter_are_changed_where_yaml_allows_it() {
     let with = |yaml: &str| format!("---\n{yaml}\n---\n[[A]]\n");
