@@ -156,7 +156,7 @@ local function writer(strict)
   return self
 end
 
-local printed, printed_size = {}, 0
+local printed, printed_size, is_printed_cut = {}, 0, false
 
 local function text_of(value)
   return type(value) == "table" and (getmetatable(value) == nil and writer(false).write(value)) or tostring(value)
@@ -279,11 +279,16 @@ function env.print(...)
     local text = (i > 1 and "\t" or "") .. text_of((select(i, ...)))
     local room = PRINTED - printed_size
     printed_size = printed_size + #text
-    if room > 0 then
-      printed[#printed + 1] = #text > room and string.sub(text, 1, room) .. "…" or text
+    if #text > room and not is_printed_cut then
+      is_printed_cut = true
+      -- No character is divided.
+      text = string.gsub(string.sub(text, 1, room), "[\192-\255][\128-\191]*$", "") .. "…"
+      printed[#printed + 1] = text
+    elseif not is_printed_cut then
+      printed[#printed + 1] = text
     end
   end
-  if printed_size < PRINTED then
+  if not is_printed_cut then
     printed[#printed + 1] = "\n"
     printed_size = printed_size + 1
   end
@@ -472,11 +477,12 @@ end
 ---@return boolean ok
 ---@return string values a list, as JSON; or what went wrong
 ---@return string printed
+---@return boolean is_printed_cut whether more was printed
 ---@return boolean is_cut whether the values are not whole
 return function(source, strict)
   local chunk, problem, first = compile(source, strict)
   if not chunk then
-    return false, problem, "", false
+    return false, problem, "", false, false
   end
   for name, value in next, (ask("names")) or {} do
     env[name] = value
@@ -499,7 +505,7 @@ return function(source, strict)
   end
   local ok, written = finish(xpcall(chunk, locate(source)))
   if not ok then
-    return false, tostring((reworded(written))), table.concat(printed), false
+    return false, tostring((reworded(written))), table.concat(printed), is_printed_cut, false
   end
-  return true, written, table.concat(printed), output.is_cut
+  return true, written, table.concat(printed), is_printed_cut, output.is_cut
 end

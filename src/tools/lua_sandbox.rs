@@ -35,8 +35,17 @@ pub struct LuaResults {
     /// What it returned.
     pub values: Vec<Value>,
     /// What it printed.
-    pub printed: String,
+    pub printed: Printed,
     /// Whether the values are not whole, because there is too much.
+    pub is_cut: bool,
+}
+
+/// What a program printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The text, or the beginning of it.
+    pub text: String,
+    /// Whether it printed more.
     pub is_cut: bool,
 }
 
@@ -55,6 +64,6 @@ pub enum LuaFault {
         /// What went wrong, and in which line.
         message: String,
         /// What it had printed.
-        printed: String,
+        printed: Printed,
     },
 }

@@ -103,7 +103,7 @@ pub use group::{GROUP_FIELDS, Group};
 pub use json_fault::JsonFault;
 pub use line_counts::LineCounts;
 pub use lua_error::LuaError;
-pub use lua_sandbox::{AskNotes, LuaFault, LuaProgram, LuaResults, LuaSandbox};
+pub use lua_sandbox::{AskNotes, LuaFault, LuaProgram, LuaResults, LuaSandbox, Printed};
 pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use path_params::{NamedPath, PathKind, PathParams, named_paths};
 pub use permitted::{Access, AgentBase, Agents, Bounds, PathName, Permitted, PermittedView};

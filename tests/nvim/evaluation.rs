@@ -412,3 +412,32 @@ fn a_program_that_runs_is_stopped_by_ctrl_c() {
         chat.nvim.wait_for("the end of the thread", |nvim| nvim.lua(threads, &[]) == false);
     }
 }
+
+#[test]
+fn printed_text_that_is_cut_says_where() {
+    let (_chat, results) = evaluate(
+        "",
+        &[
+            "for i = 1, 1e5 do print(i) end",
+            "for i = 1, 1e5 do print(i) end return 'end'",
+            "print(('\u{e9}'):rep(60000)) return 'end'",
+            "print(('x\\n'):rep(6e4)) error('no')",
+            "for i = 1, 18517 do print(i) end",
+        ],
+    );
+    let cut = |line: usize| format!("What was printed is cut in line {line}, after 100000 bytes. Print less]");
+    let (first, _) = &results[0];
+    assert!(first.contains("2000\n\n[Showing lines 1-2000 of 18518 that were kept. They are in "), "{first:.200}");
+    assert!(first.ends_with(&cut(18518)), "{first:.200}");
+    let path = first.split("They are in ").nth(1).unwrap().split(". What").next().unwrap();
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(kept.ends_with("\n18517\n1851…"), "{}", &kept[kept.len() - 40..]);
+    assert!(results[1].0.contains("lines 1-2000 of 18519 that were kept") && results[1].0.ends_with(&cut(18518)));
+    assert!(results[2].0.ends_with(&cut(1)) && !results[2].0.contains('\u{fffd}'), "{:.200}", results[2].0);
+    let (failed, is_error) = &results[3];
+    assert!(
+        *is_error && failed.starts_with("line 1: no.\n\nPrinted before, cut in line 50001, after 100000 bytes:\n\nx\n"),
+        "{failed:.200}"
+    );
+    assert!(results[4].0.contains("[Showing lines 1-2000 of 18517. The full output is in "), "{:.200}", results[4].0);
+}

@@ -15,7 +15,7 @@ use std::{
 };
 
 use self::state::State;
-use crate::tools::{LuaFault, LuaProgram, LuaResults, LuaSandbox};
+use crate::tools::{LuaFault, LuaProgram, LuaResults, LuaSandbox, Printed};
 
 /// The stack of the thread. Programs can nest calls from Lua to C and back as deeply as the state's own stack allows.
 const STACK: usize = 64 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct NvimSandbox;
 
 impl LuaSandbox for NvimSandbox {
     fn evaluate(&self, program: &LuaProgram<'_>) -> Result<LuaResults, LuaFault> {
-        let failed = |message: &str| LuaFault::Failed { message: message.to_owned(), printed: String::new() };
+        let failed = |message: &str| LuaFault::Failed { message: message.to_owned(), printed: Printed::default() };
         thread::scope(|scope| {
             let run = || catch_unwind(AssertUnwindSafe(|| State::evaluate(program)));
             let begun = thread::Builder::new().name("flemma-lua".into()).stack_size(STACK).spawn_scoped(scope, run);

@@ -25,11 +25,13 @@ pub(super) struct Shared<'a> {
 }
 
 /// What the code returned.
+#[derive(Default)]
 pub(super) struct Ended {
     pub(super) is_ok: bool,
     /// The values as JSON, or what went wrong.
     pub(super) text: Vec<u8>,
     pub(super) printed: Vec<u8>,
+    pub(super) is_printed_cut: bool,
     pub(super) is_cut: bool,
 }
 

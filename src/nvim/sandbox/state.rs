@@ -12,7 +12,7 @@ use super::{
     functions,
     shared::{Ended, Shared, shared, view},
 };
-use crate::tools::{LuaFault, LuaProgram, LuaResults};
+use crate::tools::{LuaFault, LuaProgram, LuaResults, Printed};
 
 /// The most memory that a program may use, in MB.
 const MEMORY: usize = 64;
@@ -37,7 +37,7 @@ impl Drop for State {
 impl State {
     /// Evaluates a program in a new state.
     pub(super) fn evaluate(program: &LuaProgram<'_>) -> Result<LuaResults, LuaFault> {
-        let failed = |message: String| LuaFault::Failed { message, printed: String::new() };
+        let failed = |message: String| LuaFault::Failed { message, printed: Printed::default() };
         // SAFETY: a new state has an allocator, which is called as before, with a count around it. `shared` lives longer than the state,
         // which is dropped first: it is declared last. The state never leaves this thread. What may throw runs inside `lua_cpcall`.
         let (words, ended, is_stopped, is_full) = unsafe {
@@ -70,22 +70,21 @@ impl State {
         if is_stopped {
             return Err(LuaFault::Stopped);
         }
-        let (is_ok, words, printed, is_cut) = match ended {
-            Some(Ended { is_ok, text, printed, is_cut }) => (is_ok, text, printed, is_cut),
-            None => (false, words, Vec::new(), false),
-        };
+        let Ended { is_ok, text: words, printed, is_printed_cut, is_cut } =
+            ended.unwrap_or_else(|| Ended { text: words, ..Ended::default() });
+        let printed = Printed { text: text(&printed), is_cut: is_printed_cut };
         if is_full {
             return Err(LuaFault::Memory(MEMORY));
         }
         if is_ok {
             let values = serde_json::from_str(&text(&words));
             return match values {
-                Ok(values) => Ok(LuaResults { values, printed: text(&printed), is_cut }),
+                Ok(values) => Ok(LuaResults { values, printed, is_cut }),
                 Err(error) => Err(failed(format!("the result could not be read: {error}. This is a bug in Flemma"))),
             };
         }
         let message = text(&words);
-        Err(LuaFault::Failed { message, printed: text(&printed) })
+        Err(LuaFault::Failed { message, printed })
     }
 }
 
@@ -167,12 +166,13 @@ unsafe extern "C-unwind" fn enter(state: *mut lua_State) -> c_int {
         ffi::lua_pushlstring(state, program.source.as_ptr().cast(), program.source.len());
         ffi::lua_pushboolean(state, program.strict.into());
         ffi::lua_sethook(state, Some(watch), ffi::LUA_MASKCOUNT, STEP);
-        ffi::lua_call(state, 2, 4);
+        ffi::lua_call(state, 2, 5);
         ffi::lua_sethook(state, None, 0, 0);
         let ended = Ended {
-            is_ok: ffi::lua_toboolean(state, -4) != 0,
-            text: view(state, -3).to_vec(),
-            printed: view(state, -2).to_vec(),
+            is_ok: ffi::lua_toboolean(state, -5) != 0,
+            text: view(state, -4).to_vec(),
+            printed: view(state, -3).to_vec(),
+            is_printed_cut: ffi::lua_toboolean(state, -2) != 0,
             is_cut: ffi::lua_toboolean(state, -1) != 0,
         };
         *shared(state).ended.borrow_mut() = Some(ended);

@@ -19,14 +19,29 @@ use crate::{
 const NAMED_PROBLEMS: usize = 3;
 
 /// The body followed by its notes, truncated to the size of a result. If it is truncated, the full output is saved.
-pub(super) fn finish(tool: &str, body: &str, mut notes: Vec<String>, context: &Context) -> String {
+pub(super) fn finish(tool: &str, body: &str, notes: Vec<String>, context: &Context) -> String {
+    finished(tool, body, notes, context, ("", "The full output is"))
+}
+
+/// The same of a body that is not whole.
+pub(super) fn finish_part(tool: &str, body: &str, notes: Vec<String>, context: &Context) -> String {
+    finished(tool, body, notes, context, (" that were kept", "They are"))
+}
+
+fn finished(
+    tool: &str,
+    body: &str,
+    mut notes: Vec<String>,
+    context: &Context,
+    (which, output_is): (&str, &str),
+) -> String {
     let head = truncate::truncate_head(body, Limits::default());
     if head.truncated {
         let whole = match overflow::save(&context.overflow_dir, tool, body.as_bytes()) {
-            Ok(path) => format!("The full output is in {}", path.display()),
+            Ok(path) => format!("{output_is} in {}", path.display()),
             Err(error) => format!("The rest could not be saved: {error}"),
         };
-        notes.insert(0, format!("Showing lines 1-{} of {}. {whole}", head.output_lines, head.total_lines));
+        notes.insert(0, format!("Showing lines 1-{} of {}{which}. {whole}", head.output_lines, head.total_lines));
     }
     let content = head.content.strip_suffix('\n').unwrap_or(&head.content);
     match (content.is_empty(), notes.is_empty()) {

@@ -21,7 +21,7 @@ use crate::{
     notes::PageName,
     tools::{
         Context, DeclaredApproval, Definition, LuaFault, LuaProgram, LuaResults, NativeTool, Outcome, Output,
-        PathParams, native::json_text, preview, seconds,
+        PathParams, Printed, native::json_text, preview, seconds,
     },
 };
 
@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The longest program, in bytes.
 const MAX_SOURCE: usize = 100_000;
+
+/// How much of what a program prints is kept, in bytes, as `evaluation.lua` has it.
+const MAX_PRINTED: usize = 100_000;
 
 /// What the evaluation itself asks for: the values of more names.
 const NAMES: &str = "names";
@@ -126,7 +129,7 @@ fn run(
     limit: Duration,
     context: &Context,
 ) -> Result<LuaResults, LuaFault> {
-    let failed = |message: String| LuaFault::Failed { message, printed: String::new() };
+    let failed = |message: String| LuaFault::Failed { message, printed: Printed::default() };
     let Some(lua) = &context.lua else { return Err(failed("there is no Lua here: it needs the editor".into())) };
     if code.len() > MAX_SOURCE {
         return Err(failed(format!("the program is too long: it may have {MAX_SOURCE} bytes")));
@@ -171,18 +174,20 @@ fn outcome(code: &str, limit: Duration, context: &Context) -> Outcome {
         Ok(results) => results,
         Err(fault) => {
             let output = match &fault {
-                LuaFault::Failed { printed, .. } if !printed.is_empty() => {
-                    Some(format!("Printed before:\n\n{printed}"))
+                LuaFault::Failed { printed: Printed { text, is_cut }, .. } if !text.is_empty() => {
+                    let cut = if *is_cut { format!(", {}", where_cut(text)) } else { String::new() };
+                    Some(format!("Printed before{cut}:\n\n{text}"))
                 }
                 _ => None,
             };
             return Outcome::Failure { error: problem(&fault, limit, context), output };
         }
     };
-    if printed.is_empty() && !is_cut && values.len() == 1 && (values[0].is_array() || values[0].is_object()) {
+    if printed.text.is_empty() && !is_cut && values.len() == 1 && (values[0].is_array() || values[0].is_object()) {
         return Outcome::Success(Output::Json(values.remove(0)));
     }
-    let mut body = printed;
+    let printed_cut = printed.is_cut.then(|| format!("What was printed is {}. Print less", where_cut(&printed.text)));
+    let mut body = printed.text;
     let plural = values.len() > 1;
     for (at, value) in values.iter().enumerate() {
         if !body.is_empty() && !body.ends_with('\n') {
@@ -200,8 +205,15 @@ fn outcome(code: &str, limit: Duration, context: &Context) -> Outcome {
     if body.is_empty() && values.is_empty() {
         body.push_str("(no value)");
     }
-    let notes = is_cut.then(|| "The result is too large and was cut. Return less".to_owned());
-    Outcome::text(report::finish("eval_lua", &body, notes.into_iter().collect(), context))
+    let result_cut = is_cut.then(|| "The result is too large and was cut. Return less".to_owned());
+    let notes: Vec<String> = printed_cut.into_iter().chain(result_cut).collect();
+    let finish = if notes.is_empty() { report::finish } else { report::finish_part };
+    Outcome::text(finish("eval_lua", &body, notes, context))
+}
+
+/// Where what a program printed is cut: the end of a sentence.
+fn where_cut(printed: &str) -> String {
+    format!("cut in line {}, after {MAX_PRINTED} bytes", printed.lines().count())
 }
 
 fn problem(fault: &LuaFault, limit: Duration, context: &Context) -> ModelError {
