@@ -19,7 +19,7 @@ use crate::{
     config::BackupOptions,
     journal::CallKey,
     model::{CallId, UserError},
-    runtime::backups::{Limits, LogKey, Overview, OverviewFile, Permit, Proposal, Restored, damaged_lines},
+    runtime::backups::{Difference, Limits, LogKey, Overview, OverviewFile, Permit, Proposal, Restored, damaged_lines},
     tools::{LuaRef, Recorder},
 };
 
@@ -92,16 +92,20 @@ impl ChangedFiles {
 
 fn describe(file: &OverviewFile, folder: &Path) -> String {
     let mut words = vec![name(&file.path, folder)];
-    words.push(match file.lines {
-        Some((0, 0)) => "as before".to_owned(),
-        Some((added, removed)) => format!("+{added} -{removed}"),
-        None => "+? -?".to_owned(),
-    });
-    words.extend(match (file.existed, file.exists) {
+    let fate = match (file.existed, file.exists) {
         (false, true) => Some("created".to_owned()),
         (true, false) => Some("deleted".to_owned()),
         _ => None,
+    };
+    words.extend(match file.difference {
+        Difference::None if fate.is_some() => None,
+        Difference::None => Some("as before".to_owned()),
+        Difference::Lines(added, removed) => Some(format!("+{added} -{removed}")),
+        Difference::Other if fate.is_some() => None,
+        Difference::Other => Some("changed".to_owned()),
+        Difference::Unknown => Some("+? -?".to_owned()),
     });
+    words.extend(fate);
     let calls =
         file.calls.iter().map(|(id, stands)| if *stands { id.to_string() } else { format!("{id} (taken back)") });
     words.push(calls.collect::<Vec<_>>().join(", "));

@@ -26,6 +26,19 @@ pub struct Overview {
     pub damaged: usize,
 }
 
+/// How the content of a file differs from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Not at all.
+    None,
+    /// It has so many lines more, and so many fewer.
+    Lines(usize, usize),
+    /// It does. In which lines is not known: it is binary or very large, or one of them is not kept.
+    Other,
+    /// It cannot be read.
+    Unknown,
+}
+
 /// What a conversation has done to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverviewFile {
@@ -33,9 +46,8 @@ pub struct OverviewFile {
     pub path: PathBuf,
     /// The calls, each with whether its change stands.
     pub calls: Vec<(CallId, bool)>,
-    /// How many lines it has now that it had not before the first change, and the other way round; `None` where that is not
-    /// known.
-    pub lines: Option<(usize, usize)>,
+    /// How its content differs from that before the first change.
+    pub difference: Difference,
     /// Whether it is not as the last change has left it.
     pub is_changed_since: bool,
     /// Whether it is there now.
@@ -100,17 +112,25 @@ impl Backups {
                 Ok(None) => (Some(FileState::Absent), Some(&b""[..])),
                 Err(_) => (None, None),
             };
-            let lines = original.as_deref().zip(content).map(|(old, new)| {
-                let Unified { added, removed, .. } = Unified::of(old, new, 0);
-                (added, removed)
-            });
             OverviewFile {
+                difference: found.as_ref().map_or(Difference::Unknown, |found| {
+                    // Texts can look the same line by line, and differ.
+                    if found.digest() == file.original.digest() {
+                        return Difference::None;
+                    }
+                    let unified = original.as_deref().zip(content).map(|(old, new)| Unified::of(old, new, 0));
+                    match unified {
+                        Some(Unified { is_compared: true, added, removed, .. }) if (added, removed) != (0, 0) => {
+                            Difference::Lines(added, removed)
+                        }
+                        _ => Difference::Other,
+                    }
+                }),
                 is_changed_since: found.as_ref() != Some(&file.left),
                 exists: found.is_none_or(|found| found.digest().is_some()),
                 existed: file.original.digest().is_some(),
                 path: file.path,
                 calls: file.calls,
-                lines,
             }
         });
         Ok(Overview { files: files.collect(), damaged })

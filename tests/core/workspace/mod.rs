@@ -14,6 +14,7 @@ mod approval;
 mod cancelled_writes;
 mod captured_diff;
 mod captures;
+mod changed_files;
 mod completion;
 mod declared;
 mod dispatch;

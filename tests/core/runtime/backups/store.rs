@@ -9,7 +9,7 @@ use flemma::{
     model::CallId,
     runtime::{
         LockFile,
-        backups::{Limits, LogKey},
+        backups::{Difference, Limits, LogKey},
     },
 };
 
@@ -173,11 +173,30 @@ fn the_overview_has_every_file_once() {
     let [a, b] = &overview.files[..] else { panic!("{overview:?}") };
     let calls = |calls: &[(CallId, bool)]| calls.iter().map(|(id, is)| format!("{id} {is}")).collect::<Vec<_>>();
     assert_eq!(
-        (calls(&a.calls), a.lines, a.is_changed_since),
-        (vec!["c1 true".into(), "c3 true".into()], Some((3, 2)), false)
+        (calls(&a.calls), a.difference, a.is_changed_since),
+        (vec!["c1 true".into(), "c3 true".into()], Difference::Lines(3, 2), false)
     );
     assert_eq!(
         (calls(&b.calls), b.exists, b.existed, b.is_changed_since),
         (vec!["c2 false".into()], true, false, true)
     );
+}
+
+#[test]
+fn the_overview_knows_a_binary_file_that_was_changed() {
+    let difference = |old: &[u8], new: &str| {
+        let mut bench = Bench::new();
+        bench.shop.put("a", old);
+        bench.call("c1", "write", write("a", new));
+        let files = bench.backups.overview(&bench.log).unwrap().files;
+        bench.back(&Wanted::Last);
+        let back = bench.backups.overview(&bench.log).unwrap().files;
+        assert_eq!(back[0].difference, Difference::None);
+        files[0].difference
+    };
+    assert_eq!(difference(b"a\0b\n", "x\n"), Difference::Other);
+    assert_eq!(difference(&vec![b'x'; 9 << 20], "x\n"), Difference::Other);
+    // They look the same line by line.
+    assert_eq!(difference(b"a\xff\n", "a<FF>\n"), Difference::Other);
+    assert_eq!(difference(b"a\n", "b\nc\n"), Difference::Lines(2, 1));
 }
