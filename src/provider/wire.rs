@@ -172,14 +172,20 @@ pub(super) fn with_properties(schema: &Value) -> Cow<'_, Value> {
     schema
 }
 
+/// How the words of a failure begin.
+const ERROR: &str = "Error: ";
+
 /// What a tool said, for an API that has no mark for failures: the words have to say it.
 pub(super) fn marked(output: &str, is_error: bool) -> Cow<'_, str> {
     if !is_error {
         Cow::Borrowed(output)
     } else if !is_visible(output) {
         Cow::Borrowed(SILENT_ERROR)
+    } else if output.trim_start().starts_with(ERROR) {
+        // It says so itself, as the tools of SilverBullet do.
+        Cow::Borrowed(output)
     } else {
-        Cow::Owned(format!("Error: {output}"))
+        Cow::Owned(format!("{ERROR}{output}"))
     }
 }
 

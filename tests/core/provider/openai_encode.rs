@@ -106,6 +106,9 @@ fn a_failure_says_so_in_its_words() {
     for (output, sent) in [
         ("no such file", "Error: no such file"),
         ("error: it broke", "Error: error: it broke"),
+        ("Error: it is broken", "Error: it is broken"),
+        ("\nError: it is broken", "\nError: it is broken"),
+        ("Errors: 3", "Error: Errors: 3"),
         ("errors.log: no such file", "Error: errors.log: no such file"),
         (" \n", "The tool failed and said nothing."),
         ("", "The tool failed and said nothing."),
