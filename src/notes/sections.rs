@@ -3,6 +3,7 @@
 use super::{
     Outline, Section,
     content::{line_break, with_breaks_of},
+    pages::are_composed_differently,
 };
 use crate::{model::ModelError, text::suggest::nearest};
 
@@ -66,9 +67,16 @@ pub fn find<'a>(outline: &'a Outline, heading: &str, occurrence: Option<usize>) 
 }
 
 fn missing(outline: &Outline, heading: &str) -> ModelError {
-    let meant =
-        nearest(heading.trim_start_matches(['#', ' ']), outline.sections.iter().map(|known| known.title.as_str()));
-    let meant = meant.map(|near| format!(" Did you mean \"{near}\"?")).unwrap_or_default();
+    let wanted = heading.trim_start_matches(['#', ' ']).trim_end();
+    let meant = nearest(wanted, outline.sections.iter().map(|known| known.title.as_str()));
+    let meant = meant.map(|near| {
+        let differ = match are_composed_differently(near, wanted) {
+            true => " The two headings differ only in how their characters are composed.",
+            false => "",
+        };
+        format!(" Did you mean \"{near}\"?{differ}")
+    });
+    let meant = meant.unwrap_or_default();
     let list = match outline.sections.as_slice() {
         [] => "The page has no sections.".to_owned(),
         sections => {

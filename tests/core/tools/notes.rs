@@ -247,6 +247,23 @@ fn frontmatter_is_updated_however_the_call_is_written() {
 }
 
 #[test]
+fn names_that_look_the_same_are_told_apart() {
+    let shop = shop();
+    let (decomposed, composed) = ("Cafe\u{301}", "Caf\u{e9}");
+    shop.put(&format!("vault/{decomposed}.md"), format!("## {decomposed}\n\ntext\n"));
+    let differ = "differ only in how their characters are composed.";
+    let error = shop.err("read_note", json!({ "page": composed }));
+    assert_eq!(error, format!("There is no page `{composed}`. Did you mean `{decomposed}`? The two names {differ}"));
+    let error = shop.err("read_note", json!({ "page": decomposed, "section": composed }));
+    assert!(
+        error.contains(&format!("Did you mean \"{decomposed}\"? The two headings {differ} The sections are:")),
+        "{error}"
+    );
+    let error = shop.err("read_note", json!({ "page": "Cafes" }));
+    assert!(error.ends_with(&format!("Did you mean `{decomposed}`?")), "{error}");
+}
+
+#[test]
 fn a_renamed_page_takes_its_links_along() {
     let (shop, vault) = large(3);
     let (at, new) = (7, "日記/new name (x)");

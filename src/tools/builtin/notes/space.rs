@@ -19,7 +19,7 @@ use super::super::{
 };
 use crate::{
     model::ModelError,
-    notes::PageName,
+    notes::{PageName, are_composed_differently},
     text::{suggest::nearest_few, truncate::format_size},
     tools::{Access, Bounds, Context, LeftBefore, paths},
 };
@@ -209,8 +209,14 @@ impl<'a> Space<'a> {
         if near.is_empty() {
             near = nearest_few(page.as_str(), pages.iter().map(PageName::as_str), MAX_SUGGESTED);
         }
+        // With others beside it, nobody could see which one is meant.
+        let twin = pages.iter().map(PageName::as_str).find(|name| are_composed_differently(name, page.as_str()));
+        let (near, differ) = match twin {
+            Some(twin) => (vec![twin], " The two names differ only in how their characters are composed."),
+            None => (near, ""),
+        };
         let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
-        let meant = if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(", ")) };
+        let meant = if near.is_empty() { String::new() } else { format!(" Did you mean {}?{differ}", near.join(", ")) };
         ModelError::new(format!("There is no page `{page}`.{meant}"))
     }
 
