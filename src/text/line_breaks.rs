@@ -21,6 +21,28 @@ pub(crate) fn change(old: &[u8], new: &[u8]) -> Option<String> {
     Some(change.strip_suffix(BESIDES).map_or_else(|| change.clone(), str::to_owned))
 }
 
+/// What is said about a change of line breaks, as a sentence.
+pub(crate) fn sentence(change: &str) -> String {
+    let end = if change.ends_with(BESIDES) { ":" } else { "." };
+    let mut letters = change.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect::<String>() + end
+}
+
+/// What is said of two contents whose diff does not show how lines end, if one of them has both kinds.
+pub(crate) fn mixed(old: &[u8], new: &[u8]) -> Option<String> {
+    let said = match (Breaks::of(old), Breaks::of(new)) {
+        _ if old == new => return None,
+        (Breaks::Mixed, Breaks::Lf) => "The line endings, which are mixed, become LF.",
+        (Breaks::Mixed, Breaks::CrLf) => "The line endings, which are mixed, become CRLF.",
+        (Breaks::Lf, Breaks::Mixed) => "The line endings, which are LF, become mixed.",
+        (Breaks::CrLf, Breaks::Mixed) => "The line endings, which are CRLF, become mixed.",
+        (_, Breaks::Mixed) => "The line endings are mixed: CRLF and LF.",
+        _ => return None,
+    };
+    Some(said.to_owned())
+}
+
 /// The contents with the same line breaks, if these are the same in all lines, or change in all of them. What is said about such a
 /// change comes with them. Where line breaks are mixed and more than they change, the contents stay as they are.
 pub(crate) fn compared<'a>(old: &'a [u8], new: &'a [u8]) -> (Cow<'a, [u8]>, Cow<'a, [u8]>, Option<String>) {

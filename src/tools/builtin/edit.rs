@@ -17,6 +17,7 @@ use crate::{
     model::ModelError,
     text::{
         diff::diff,
+        line_breaks,
         truncate::{count_lines, format_size},
     },
     tools::{Access, Bounds, Content, Context, Definition, LineCounts, NativeTool, Outcome, Proposal, paths, preview},
@@ -109,12 +110,17 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     }
     let target = replace::WriteTarget::new(&path, name, context, &Bounds::Readable)?;
     let content = target.read(name)?;
-    let change = find(&content, old, new).map_err(|places| match places.as_slice() {
+    let replacement = find(&content, old, new).map_err(|places| match places.as_slice() {
         [] => not_found(name, &content, old),
         places => not_unique(name, &content, places),
     })?;
-    let (summary, diff) = change.describe(name, &content);
-    let new = Content::new(change.apply(&content));
+    let (mut summary, diff) = replacement.describe(name, &content);
+    let new = replacement.apply(&content);
+    // The diff does not show how lines end.
+    if let Some(change) = line_breaks::change(&content, &new) {
+        summary.push_str(&format!(" {}", line_breaks::sentence(&change)));
+    }
+    let new = Content::new(new);
     let file = target.change(name, Some(Content::new(content)), new);
     Ok(Proposal { files: vec![file], summary, diff })
 }

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 use super::lines;
 use crate::{
     journal::Take,
-    text::{hunks::Fates, unified::Unified},
+    text::{hunks::Fates, line_breaks, unified::Unified},
     tools::{Content, DiffLine, FileChange, LineCounts, Outcome, Output, Proposal},
 };
 
@@ -105,10 +105,9 @@ fn edited(step: &Step<'_>) -> String {
     if let Some(fates) = Fates::of(&old, &proposed, &written, first.map(Vec::as_slice)) {
         let _ = write!(text, " {}", describe(&fates));
     }
-    let diff = Unified::of(&proposed, &written, MAX_LINES);
-    if !diff.lines.is_empty() {
-        let lines = shortened(diff.lines).join("\n");
-        let _ = write!(text, " From the proposal (-) to what was written (+):\n\n{lines}");
+    let diff = diff(&proposed, &written);
+    if !diff.is_empty() {
+        let _ = write!(text, " From the proposal (-) to what was written (+):\n\n{diff}");
     }
     text
 }
@@ -187,9 +186,27 @@ fn describe(fates: &Fates) -> String {
     format!("{OF_THE_PROPOSED}{changes}: {}.{own}", parts.join(", "))
 }
 
-/// The lines of a diff for a result; empty where the files are the same.
+/// The lines of a diff for a result; empty where the files are the same. A line looks the same however it ends, so a change of that is
+/// said above them.
 pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
     let unified = Unified::of(old, new, MAX_LINES);
+    if !unified.is_compared {
+        return hunks(unified);
+    }
+    let (plain_old, plain_new, change) = line_breaks::compared(old, new);
+    let hunks = hunks(if plain_old == old && plain_new == new {
+        unified
+    } else {
+        Unified::of(&plain_old, &plain_new, MAX_LINES)
+    });
+    match change.as_deref().map(line_breaks::sentence).or_else(|| line_breaks::mixed(old, new)) {
+        None => hunks,
+        Some(told) if hunks.is_empty() => told,
+        Some(told) => format!("{told}\n\n{hunks}"),
+    }
+}
+
+fn hunks(unified: Unified) -> String {
     let mut all = unified.lines;
     if unified.more > 0 {
         all.pop();

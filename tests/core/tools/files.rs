@@ -557,3 +557,25 @@ fn a_path_that_names_nothing_says_so() {
         }
     }
 }
+
+#[test]
+fn a_change_of_line_endings_is_told() {
+    let shop = Workshop::new();
+    let written = |old: &str, new: &str| {
+        shop.put("a.txt", old);
+        let done = shop.ok("write", write("a.txt", new));
+        assert_eq!(shop.content("a.txt"), new);
+        done.split_once("\n\n").unwrap().1.to_owned()
+    };
+    let only = "Only the line endings change in 2 lines: CRLF becomes LF.";
+    assert_eq!(written("a\r\nb\r\n", "a\nb\n"), only);
+    let besides = "The line endings change in all lines: LF becomes CRLF. These lines change besides:";
+    assert_eq!(written("a\nb\n", "a\r\nc\r\n"), format!("{besides}\n\n@@ -1,2 +1,2 @@\n a\n-b\n+c"));
+    let mixed = "The line endings, which are mixed, become LF.";
+    assert_eq!(written("a\r\nb\n", "a\nc\n"), format!("{mixed}\n\n@@ -1,2 +1,2 @@\n-a\r\n-b\n+a\n+c"));
+    // Where they stay, nothing is said.
+    assert_eq!(written("a\r\nb\r\n", "a\r\nc\r\n"), "@@ -1,2 +1,2 @@\n a\n-b\n+c");
+    shop.put("a.txt", "a\r\nb\n");
+    let done = shop.ok("edit", edit("a.txt", "a\r\n", "a\n"));
+    assert!(done.starts_with("Edited a.txt: line 1. Only the line endings change in 1 line."), "{done}");
+}

@@ -568,3 +568,19 @@ fn a_note_edited_or_left_out_says_whether_it_was_renamed() {
         assert!(result.contains(words), "{result}");
     }
 }
+
+#[test]
+fn line_endings_changed_in_a_review_are_told() {
+    let options = json!({ "tools": { "auto_approve": [] } });
+    let input = json!({ "path": "a.txt", "content": "one\ntwo\n", "label": null });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("write", input)]), prose("fine")]);
+    chat.go();
+    chat.wait_for_diff(0, "+two");
+    let revision = chat.review("call_0").unwrap().revision;
+    assert_eq!(chat.accept("call_0", &revision, vec![Taken::Content(b"one\r\ntwo\r\n".to_vec())]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    let result = &chat.results(1)[0];
+    let words =
+        "From the proposal (-) to what was written (+):\n\nOnly the line endings change in 2 lines: LF becomes CRLF.";
+    assert!(result.ends_with(words), "{result}");
+}
