@@ -286,6 +286,7 @@ local function update(buf)
         end)
       end)
     end
+    window.left_behind = nil
     open_on(win, window)
   end)
 end
@@ -334,6 +335,22 @@ function M.settle()
   end
 end
 
+--- The number of lines has changed, and Neovim may have left a fold behind (|windows.note_inserted|).
+---@param win integer
+---@param window flemma.FoldedWindow
+---@param first integer from 0
+---@param delta integer how many lines there are more
+local function note_inserted(win, window, first, delta)
+  for at, line in ipairs(window.left_behind or {}) do
+    window.left_behind[at] = first < line and line + delta or line
+  end
+  if delta > 0 and not require("flemma.writing").is_writing(window.buf) and api.nvim_win_is_valid(win) then
+    api.nvim_win_call(win, function()
+      windows.note_inserted(window, first + 1, delta)
+    end)
+  end
+end
+
 --- The text of a conversation has changed.
 ---@param buf integer
 ---@param first integer from 0
@@ -343,9 +360,12 @@ function M.changed(buf, first, delta)
     return
   end
   if delta ~= 0 then
-    for _, window in pairs(known) do
+    for win, window in pairs(known) do
       if window.buf == buf and window.next and first < window.next then
         window.next = math.max(first, window.next + delta)
+      end
+      if window.buf == buf then
+        note_inserted(win, window, first, delta)
       end
     end
     local lines = attached[buf].waiting

@@ -18,6 +18,9 @@ use crate::{
 /// The fewest cells in which the first words of a message say more than its number of lines.
 const FEW_WORDS: usize = 24;
 
+/// What stands for the tool of a result whose call was deleted.
+const NO_CALL: &str = "no call";
+
 impl Workspace {
     /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
     /// of ours.
@@ -98,7 +101,8 @@ impl Workspace {
                     |state| chunk(format!("{} ", state.text), state.group),
                 ));
                 look.left = vec![mark("FlemmaMeta"), chunk(format!("{} results", cards.len()), "FlemmaMeta")];
-                let mut names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
+                let name = |card: &Card| if card.name.is_empty() { NO_CALL.to_owned() } else { card.name.clone() };
+                let mut names: Vec<String> = cards.iter().map(name).collect();
                 names.dedup();
                 add_words(&mut look, &names.join(", "), "FlemmaMeta", style);
             }

@@ -27,6 +27,7 @@ local api, fn = vim.api, vim.fn
 ---@field late table<integer, true> the marks of folds that are to be closed when that moves nothing on the screen
 ---@field next? integer the line, from 0, up to which the folds have been made; nil when all have been
 ---@field states? table<string, boolean> which folds were closed before the file was read again
+---@field left_behind? integer[] the lines, from 1, at which closed folds should begin that Neovim has not moved with their text
 
 local late = api.nvim_create_namespace("flemma.folds")
 M.namespace = late
@@ -126,10 +127,23 @@ local function is_right(group, is_thorough)
   return true
 end
 
+--- Lines were inserted. When an undo does that, Neovim leaves a fold that begins there where it is, and may open it before its
+--- turn to be made again comes. So it is noted now that it was closed.
+---@param window flemma.FoldedWindow
+---@param first integer the first of the lines
+---@param count integer
+function M.note_inserted(window, first, count)
+  if fn.foldclosed(first) == first then
+    window.left_behind = window.left_behind or {}
+    table.insert(window.left_behind, first + count)
+  end
+end
+
 --- Which of the folds of a message exist, and whether they are closed. Opens the fold of the whole message.
+---@param window flemma.FoldedWindow
 ---@param group flemma.FoldGroup
 ---@return table<string, boolean>
-local function look(group)
+local function look(window, group)
   local seen = {}
   local base = fn.foldlevel(group.first)
   if base > 0 then
@@ -154,6 +168,11 @@ local function look(group)
       seen[fold.key] = true
     elseif fn.foldlevel(fold.first) > base then
       seen[fold.key] = false
+    end
+  end
+  for _, fold in ipairs(window.left_behind and { group.outer or group.inner[1], unpack(group.inner) } or {}) do
+    if vim.list_contains(window.left_behind, fold.first) then
+      seen[fold.key] = true
     end
   end
   return seen
@@ -319,7 +338,7 @@ function M.open(window, groups)
         local is_done = exists and is_right(group, false)
         local seen = {}
         if exists and not is_done then
-          seen = look(group)
+          seen = look(window, group)
           delete(group.first, group.last)
         end
         if not is_done then
@@ -355,7 +374,7 @@ end
 ---@param cursor integer
 ---@return integer last the last line of a fold that was deleted, or of the message
 local function remake(window, group, cursor)
-  local seen = look(group)
+  local seen = look(window, group)
   local last = delete(group.first, group.last)
   local commands = {}
   create(commands, group, function(fold)

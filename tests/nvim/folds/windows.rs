@@ -83,3 +83,44 @@ fn a_long_file_opened_at_its_end_is_folded_throughout() {
     chat.nvim.wait_for("all folds", |nvim| nvim.lua(folded, &[]) == 5 * 500);
     assert_eq!(chat.nvim.mode(), "n");
 }
+
+#[test]
+fn a_card_that_is_deleted_and_brought_back_opens_no_other() {
+    let card = |id: usize| format!("**Tool Use:** `bash` (`t{id}`)\n\n```json\n{{\"command\":\"make {id}\"}}\n```\n\n");
+    let result = |id: usize| format!("**Tool Result:** `t{id}`\n\n```\nok\n```\n\n");
+    let uses: String = (1..=4).map(card).collect();
+    let results: String = (1..=4).map(result).collect();
+    let text = format!("@You:\nMake all.\n\n@Assistant:\n{uses}@You:\n{results}@Assistant:\nDone.\n\n@You:\nWhy?\n");
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    let all = [1, 2, 3, 4].map(|id| format!("[▸ bash make {id}  ✓]"));
+    let with = |cards: &[&String], last: &str| -> Vec<String> {
+        cards.iter().map(|card| (*card).clone()).chain([last.to_owned()]).collect()
+    };
+    let whole = with(&[&all[0], &all[1], &all[2], &all[3]], "[▸ 4 results  bash  4 lines]");
+    chat.nvim.wait_for("the cards", |nvim| closed(nvim) == whole);
+    chat.wait_until_idle();
+    for line in 1..=3 {
+        chat.go_to(&format!("make {line}"));
+        chat.nvim.input("dd");
+        let names = if line == 1 { "no call, bash" } else { "bash, no call, bash" };
+        let others: Vec<&String> = all.iter().filter(|card| !card.contains(&format!("make {line} "))).collect();
+        let less = with(&others, &format!("[▸ 4 results  {names}  4 lines]"));
+        chat.nvim.wait_for("one card less", |nvim| closed(nvim) == less);
+        // 'foldopen' has "undo".
+        chat.nvim.input("u");
+        let after = with(&others, "[▸ 4 results  bash  4 lines]");
+        chat.nvim.wait_for("the other cards", |nvim| nvim.text() == text && closed(nvim) == after);
+        chat.nvim.input("zc");
+        chat.nvim.wait_for("the cards", |nvim| closed(nvim) == whole);
+    }
+    // Another window on the same text.
+    chat.nvim.command("split");
+    chat.go_to("make 2");
+    chat.nvim.input("ddu");
+    chat.nvim.wait_for("the text", |nvim| nvim.text() == text);
+    chat.nvim.input("<C-w>j");
+    chat.nvim.wait_for("the other cards", |nvim| {
+        let closed = closed(nvim);
+        [&all[0], &all[2], &all[3]].iter().all(|card| closed.contains(card))
+    });
+}
