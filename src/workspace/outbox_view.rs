@@ -70,9 +70,11 @@ impl Workspace {
     }
 }
 
-/// The first line of what was written and not queued.
+/// The first line of what was written and not queued. A sign at its end says that there is more.
 fn draft_line(draft: &str, hint: &str, width: usize) -> Option<Vec<Chunk>> {
-    let said = draft.lines().find(|line| !line.trim().is_empty())?;
+    let mut lines = draft.lines().filter(|line| !line.trim().is_empty());
+    let said = lines.next()?;
+    let said = if lines.next().is_some() { format!("{said} …") } else { said.to_owned() };
     let (before, after) = ("Draft, not queued: ", format!("  {hint}"));
     let left = width.saturating_sub(before.len());
     // The words count for more than the hint.
@@ -80,7 +82,7 @@ fn draft_line(draft: &str, hint: &str, width: usize) -> Option<Vec<Chunk>> {
     let (text, after) = if room < 20 { (left, "") } else { (room, after.as_str()) };
     Some(vec![
         Chunk { text: preview::clip(before, width), group: NOTE },
-        Chunk { text: preview::clip(said, text), group: TEXT },
+        Chunk { text: preview::clip(&said, text), group: TEXT },
         Chunk { text: after.to_owned(), group: NOTE },
     ])
 }

@@ -144,6 +144,32 @@ fn a_draft_is_kept_and_a_message_can_be_taken_back() {
 }
 
 #[test]
+fn messages_that_are_taken_back_keep_their_order() {
+    let (mut chat, gate) = writing(&Setup::default());
+    for (words, number) in [("FIRST", ""), ("SECOND", "2 "), ("THIRD", "3 ")] {
+        chat.nvim.input(&format!(":Flemma queue {words}<CR>"));
+        wait_for_queued(&mut chat.nvim, &format!("{number}{words}"));
+    }
+    // What is being written is newer than what is queued.
+    chat.nvim.input("o");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input("own<Esc>:q<CR>u");
+    let drafted = |words: &str| format!("Draft, not queued: {words} …  (i: go on)");
+    chat.nvim.wait_for("the last one", |nvim| queued(nvim).contains(&drafted("THIRD")));
+    chat.nvim.input(":Flemma unqueue 1<CR>");
+    chat.nvim.wait_for("the first one", |nvim| queued(nvim).contains(&drafted("FIRST")));
+    chat.nvim.input("u");
+    chat.nvim.wait_for("nothing queued", |nvim| queued(nvim) == [drafted("FIRST")]);
+    chat.nvim.input("i");
+    wait_for_window(&mut chat.nvim);
+    assert_eq!(chat.nvim.text(), "FIRST\n\nSECOND\n\nTHIRD\n\nown\n");
+    chat.nvim.input("<Esc>ZZ");
+    chat.nvim.wait_for("the message", |nvim| !in_window(nvim));
+    gate.open();
+    chat.nvim.wait_for("it is sent", |nvim| nvim.text().contains("THIRD\n\nown\n\n@Assistant:\nfine"));
+}
+
+#[test]
 fn the_turn_may_end_while_a_message_is_written() {
     let (mut chat, gate) = writing(&Setup::default());
     chat.nvim.command("Flemma queue first");

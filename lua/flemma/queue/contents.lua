@@ -9,6 +9,7 @@ local api = vim.api
 ---@field win? integer
 ---@field id? integer the queued message that is being changed
 ---@field opened? string what `:edit!` brings back: what the queued message says, or the draft as it was opened
+---@field taken? { id: integer, mark: integer }[] the messages that were taken back into the draft, and where each of them ends
 ---@field kept? string the text that outlives the conversation's buffer
 
 local function native(...)
@@ -40,6 +41,7 @@ end
 ---@param state flemma.Draft
 ---@param text string
 function M.set(state, text)
+  state.taken = nil
   local bo = vim.bo[state.draft]
   local undolevels = bo.undolevels
   bo.undolevels = -1
@@ -47,6 +49,36 @@ function M.set(state, text)
   bo.undolevels = undolevels
   bo.modified = false
   M.keep(state)
+end
+
+local ends = api.nvim_create_namespace("flemma.queue.taken")
+
+--- Puts a message that was taken back into the draft. Messages stand in the order in which they were queued, and what is being
+--- written is newer than all of them.
+---@param state flemma.Draft
+---@param text string
+---@param id integer
+function M.take_back(state, text, id)
+  local lines = vim.split(text, "\n", { plain = true })
+  local last = #lines - 1
+  if M.has_any(state) then
+    local before, at = 0, nil
+    for _, taken in ipairs(state.taken or {}) do
+      if taken.id < id and taken.id > before then
+        before = taken.id
+        at = api.nvim_buf_get_extmark_by_id(state.draft, ends, taken.mark, {})[1]
+      end
+    end
+    table.insert(lines, at and 1 or #lines + 1, "")
+    local first = at and at + 1 or 0
+    api.nvim_buf_set_lines(state.draft, first, first, false, lines)
+    last = first + last + (at and 1 or 0)
+  else
+    M.set(state, text)
+  end
+  state.taken = state.taken or {}
+  local column = #api.nvim_buf_get_lines(state.draft, last, last + 1, false)[1]
+  table.insert(state.taken, { id = id, mark = api.nvim_buf_set_extmark(state.draft, ends, last, column, {}) })
 end
 
 --- Empties the window. What was in it is somewhere else now.

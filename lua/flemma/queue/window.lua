@@ -291,24 +291,33 @@ function M.open(buf, action, register)
   end
 end
 
---- Puts text that was taken back into the draft, behind what is there.
+--- Puts text into the draft.
 ---@param buf integer
----@param text string
-function M.keep(buf, text)
+---@param put fun(state: flemma.Draft)
+local function add(buf, put)
   local state = drafts[buf]
   if not state or not api.nvim_buf_is_valid(state.draft) then
     state = create(buf)
   end
-  if contents.has_any(state) then
-    local count = api.nvim_buf_line_count(state.draft)
-    api.nvim_buf_set_lines(state.draft, count, count, false, vim.split("\n" .. text, "\n", { plain = true }))
-  else
-    state.id = nil
-    contents.set(state, text)
-  end
+  put(state)
   contents.keep(state)
   fit(state)
   require("flemma.queue.view").draw(buf)
+end
+
+--- Puts text into the draft, behind what is there.
+---@param buf integer
+---@param text string
+function M.keep(buf, text)
+  add(buf, function(state)
+    if contents.has_any(state) then
+      local count = api.nvim_buf_line_count(state.draft)
+      api.nvim_buf_set_lines(state.draft, count, count, false, vim.split("\n" .. text, "\n", { plain = true }))
+    else
+      state.id = nil
+      contents.set(state, text)
+    end
+  end)
 end
 
 --- A queued message was taken back. Its text becomes the draft, unless the window already has it, perhaps changed.
@@ -316,15 +325,16 @@ end
 ---@param text string
 ---@param id integer
 function M.taken_back(buf, text, id)
-  local state = drafts[buf]
-  if state and state.id == id and contents.has_any(state) then
-    state.id = nil
-    contents.keep(state)
-    fit(state)
-    require("flemma.queue.view").draw(buf)
-  else
-    M.keep(buf, text)
-  end
+  add(buf, function(state)
+    local is_there = contents.has_any(state)
+    if is_there and state.id == id then
+      state.id = nil
+      return
+    elseif not is_there then
+      state.id = nil
+    end
+    contents.take_back(state, text, id)
+  end)
 end
 
 --- What is queued has changed. A message that went into the conversation with the change that the window has is not there any
