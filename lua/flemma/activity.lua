@@ -1,8 +1,9 @@
 --- What a conversation is doing, in the corner of its windows, while it works.
 ---
 --- The activity stands below the last line, or beside the call that runs. A window that shows neither of these, because the reply
---- fills it or because the user reads further up, has a note of one row in a corner: it moves no text, takes no focus, and stays
---- until the work ends, so that nothing flickers. It changes once per second.
+--- fills it or because the user reads further up, has a note in a piece of a row that is blank: it covers and moves no text, and
+--- takes no focus. It changes once per second. Where the window scrolls or text arrives, it is hidden at once, and is back with
+--- the next look. Only a user who reads further up, and whose rows are all full, has it at the end of the shortest row.
 local M = {}
 
 local api = vim.api
@@ -12,8 +13,16 @@ local PERIOD = 1000
 
 ---@type table<integer, integer> the conversations that are at work, and since when, in milliseconds
 local busy = {}
----@type table<integer, integer> the float by the window in whose corner it is
+---@class flemma.ActivityNote
+---@field win integer the float
+---@field row integer the row of the window that it is in, from 0
+---@field width integer
+---@field is_blank boolean whether there is to be nothing below it
+
+---@type table<integer, flemma.ActivityNote> by the window that it belongs to
 local notes = {}
+---@type table<integer, integer> when text of a conversation that is at work was last written, in milliseconds
+local written = {}
 ---@type uv.uv_timer_t?
 local timer
 
@@ -36,8 +45,16 @@ end
 local function remove(win)
   local note = notes[win]
   notes[win] = nil
-  if note and api.nvim_win_is_valid(note) then
-    pcall(api.nvim_win_close, note, true)
+  if note and api.nvim_win_is_valid(note.win) then
+    pcall(api.nvim_win_close, note.win, true)
+  end
+end
+
+--- Hides a note until the next look.
+---@param note flemma.ActivityNote
+local function hide(note)
+  if api.nvim_win_is_valid(note.win) then
+    pcall(api.nvim_win_set_config, note.win, { hide = true })
   end
 end
 
@@ -73,41 +90,100 @@ local function fit(text, width)
   end
 end
 
---- The corner of a window that the cursor is not in.
+--- Whether the cells of a window can be read from the screen. Floats, and all windows of some user interfaces, are not on it.
+---@param win integer
+---@return boolean
+local function is_on_screen(win)
+  return api.nvim_win_get_config(win).relative == ""
+    and not vim.iter(api.nvim_list_uis()):any(function(ui)
+      return ui.ext_multigrid
+    end)
+end
+
+--- How many of the last cells of a row are blank, as it was last drawn.
+---@param win integer
+---@param row integer from 0
+---@param width integer how many are looked at
+---@return integer
+local function blank_cells(win, row, width)
+  local info = vim.fn.getwininfo(win)[1]
+  local line, last = info.winrow + info.winbar + row, info.wincol + info.width - 1
+  for count = 0, width - 1 do
+    local cell = vim.fn.screenstring(line, last - count)
+    if cell ~= " " and cell ~= "" then
+      return count
+    end
+  end
+  return width
+end
+
+--- Whether the cursor of a window is where the text arrives.
+---@param win integer
+---@param buf integer
+---@return boolean
+local function follows(win, buf)
+  return api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf) or require("flemma.following").leads(buf, win)
+end
+
+--- The row of a window in which a note covers no text; for a user who reads further up, at least the one with the least text.
+---@param win integer
+---@param buf integer
+---@param width integer
+---@return integer? row from 0
+---@return boolean is_blank
+local function row_for(win, buf, width)
+  local covered, host = require("flemma.queue.window").covers(buf)
+  local last = vim.fn.getwininfo(win)[1].height - 1 - (host == win and covered or 0)
+  local is_following = follows(win, buf)
+  if is_on_screen(win) then
+    local least, most = nil, -1
+    -- Where it is, so that it does not jump about, and in a corner rather than in between.
+    local rows = { notes[win] and notes[win].row or 0, 0, last }
+    for row = 1, is_following and 0 or last - 1 do
+      rows[#rows + 1] = row
+    end
+    for _, row in ipairs(rows) do
+      local count = row <= last and blank_cells(win, row, width) or -1
+      if count == width then
+        return row, true
+      elseif count > most then
+        least, most = row, count
+      end
+    end
+    return not is_following and least or nil, false
+  end
+  local is_in_first = api.nvim_win_call(win, vim.fn.winline) == 1
+  return not is_following and (is_in_first and last or 0) or nil, false
+end
+
 ---@param win integer
 ---@param words string
----@return vim.api.keyset.win_config
-local function corner(win, words)
-  local height = api.nvim_win_get_height(win)
-  local below = api.nvim_win_call(win, vim.fn.winline) == 1
+---@param row integer
+---@param is_blank boolean
+local function put(win, words, row, is_blank)
+  local note = notes[win]
   local zindex = api.nvim_win_get_config(win).zindex
-  return {
+  local config = {
     relative = "win",
     win = win,
-    anchor = below and "SE" or "NE",
-    row = below and height or 0,
-    col = api.nvim_win_get_width(win),
+    row = row,
+    col = api.nvim_win_get_width(win) - api.nvim_strwidth(words),
     width = api.nvim_strwidth(words),
     height = 1,
+    hide = false,
     focusable = false,
     style = "minimal",
     border = "none",
     -- Above the float of a conversation, and below the other ones.
     zindex = zindex and zindex + 1 or 40,
   }
-end
-
----@param win integer
----@param words string
-local function put(win, words)
-  local note = notes[win]
-  local config = corner(win, words)
-  if note and api.nvim_win_is_valid(note) then
-    local buf = api.nvim_win_get_buf(note)
+  if note and api.nvim_win_is_valid(note.win) then
+    local buf = api.nvim_win_get_buf(note.win)
     if api.nvim_buf_get_lines(buf, 0, 1, false)[1] ~= words then
       api.nvim_buf_set_lines(buf, 0, -1, false, { words })
     end
-    api.nvim_win_set_config(note, config)
+    api.nvim_win_set_config(note.win, config)
+    note.row, note.width, note.is_blank = row, config.width, is_blank
     return
   end
   local buf = require("flemma.scratch").create()
@@ -122,7 +198,28 @@ local function put(win, words)
   end
   vim.wo[opened].winhighlight = "NormalFloat:FlemmaSpinner"
   vim.wo[opened].wrap = false
-  notes[win] = opened
+  notes[win] = { win = opened, row = row, width = config.width, is_blank = is_blank }
+end
+
+--- Shows, moves or removes the note of a window with a conversation that is at work.
+---@param win integer
+---@param buf integer
+local function look_at(win, buf)
+  local now, text = vim.uv.now(), require("flemma.native").call("doing", buf)
+  local words = text and fit(text, api.nvim_win_get_width(win))
+  local is_wanted = words
+    and api.nvim_win_get_height(win) >= 3
+    and now - busy[buf] >= PERIOD
+    -- Where text arrives, no cell stays blank.
+    and (now - (written[buf] or 0) >= PERIOD or not follows(win, buf))
+    and not shows_activity(win, buf)
+  if words and is_wanted then
+    local row, is_blank = row_for(win, buf, api.nvim_strwidth(words))
+    if row then
+      return put(win, words, row, is_blank)
+    end
+  end
+  remove(win)
 end
 
 --- Brings the notes of the current tab page up to date.
@@ -137,13 +234,7 @@ local function look()
     -- The list has the notes too, and one of them may just have been closed.
     local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
     if buf and busy[buf] and require("flemma.buffer").is_attached(buf) then
-      local text = require("flemma.native").call("doing", buf)
-      local words = text and fit(text, api.nvim_win_get_width(win))
-      if not words or api.nvim_win_get_height(win) < 3 then
-        remove(win)
-      elseif notes[win] or (vim.uv.now() - busy[buf] >= PERIOD and not shows_activity(win, buf)) then
-        put(win, words)
-      end
+      look_at(win, buf)
     end
   end
   if not next(busy) and timer then
@@ -156,7 +247,7 @@ end
 ---@param is_busy boolean
 function M.show(buf, is_busy)
   if not is_busy then
-    busy[buf] = nil
+    busy[buf], written[buf] = nil, nil
     -- The next turn may begin at once. A window must not be closed while another one is being closed.
     vim.schedule(look)
     return
@@ -171,6 +262,47 @@ function M.show(buf, is_busy)
     timer:start(PERIOD, PERIOD, vim.schedule_wrap(look))
   end
 end
+
+--- Text was written to a conversation.
+---@param buf integer
+function M.note_written(buf)
+  if not busy[buf] then
+    return
+  end
+  written[buf] = vim.uv.now()
+  for win, note in pairs(notes) do
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf and follows(win, buf) then
+      hide(note)
+    end
+  end
+end
+
+-- What is in a row may change without scrolling, for example when a block shows its text.
+api.nvim_set_decoration_provider(api.nvim_create_namespace("flemma.activity"), {
+  on_win = function(_, win)
+    local note = notes[win]
+    if note and note.is_blank then
+      vim.schedule(function()
+        if notes[win] == note and api.nvim_win_is_valid(win) and blank_cells(win, note.row, note.width) < note.width then
+          hide(note)
+        end
+      end)
+    end
+    return false
+  end,
+})
+
+api.nvim_create_autocmd("WinScrolled", {
+  group = api.nvim_create_augroup("flemma.activity.scrolled", { clear = true }),
+  desc = "Flemma: hide the note about the work in a window that scrolls",
+  callback = function()
+    for win, note in pairs(notes) do
+      if vim.v.event[tostring(win)] then
+        hide(note)
+      end
+    end
+  end,
+})
 
 api.nvim_create_autocmd({ "WinClosed", "BufWinEnter", "WinResized" }, {
   group = api.nvim_create_augroup("flemma.activity", { clear = true }),

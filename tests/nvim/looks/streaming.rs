@@ -124,8 +124,12 @@ fn the_end_of_a_tall_reply_stays_on_the_screen() {
 
 /// A reply of six hundred words that ends when the gate opens.
 fn held_words(gate: &Gate) -> Reply {
-    let words: String = (0..600).map(|number| format!("w{number} ")).collect();
-    let stream = Stream::new().text(&[&words]).end("end_turn");
+    held_text(gate, &(0..600).map(|number| format!("w{number} ")).collect::<String>())
+}
+
+/// A reply that ends when the gate opens.
+fn held_text(gate: &Gate, text: &str) -> Reply {
+    let stream = Stream::new().text(&[text]).end("end_turn");
     let (before, after) = stream.events().split_at(3);
     let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(gate);
     after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
@@ -188,4 +192,45 @@ fn the_note_about_work_goes_where_there_is_no_room_for_it() {
     assert_eq!(chat.nvim.messages(), "");
     gate.open();
     chat.wait_until_idle();
+}
+
+#[test]
+fn the_note_about_work_covers_no_text() {
+    let gate = Gate::new();
+    let full: Vec<String> = (10..60).map(|number| format!("{number}").repeat(50)).collect();
+    let reply = held_text(&gate, &full.join("\n"));
+    let text = "@You:\nHello\n";
+    let setup = Setup { text: Some(text), options: "notify = { usage = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply]);
+    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the words", |nvim| nvim.text().contains(&full[49]));
+    // Above, a user who reads the beginning; below, the reply, in rows that are full.
+    chat.nvim.input(":split<CR>gg");
+    chat.nvim.wait_for("a note beside the short line", |nvim| {
+        nvim.screen().iter().any(|row| row.starts_with("Hello   ") && row.contains(" writing, "))
+    });
+    let notes = |nvim: &Nvim| nvim.screen().iter().filter(|row| row.contains(" writing, ")).count();
+    assert_eq!(notes(&chat.nvim), 1, "{:#?}", chat.nvim.screen());
+    // Where all rows are full, the user who reads further up has it all the same.
+    chat.nvim.input("20Gzt");
+    chat.nvim.wait_for("a note at the end of a row", |nvim| {
+        nvim.screen().iter().any(|row| row.starts_with("2") && row.contains(" writing, "))
+    });
+    // The end of the text says it itself.
+    chat.nvim.input(":close<CR>Gzz");
+    chat.nvim.wait_for("the line below the text", |nvim| {
+        let rows = nvim.screen();
+        rows.iter().any(|row| row.contains(" tokens")) && notes(nvim) == 1
+    });
+    let floats = "return #vim.api.nvim_list_wins() - 1";
+    chat.nvim.wait_for("no note", |nvim| nvim.lua(floats, &[]) == 0);
+    // A row with room at its end takes it.
+    chat.nvim.input("gg");
+    chat.nvim.wait_for("a note beside the short line", |nvim| {
+        nvim.screen().iter().any(|row| row.starts_with("Hello   ") && row.contains(" writing, "))
+    });
+    gate.open();
+    chat.wait_until_idle();
+    chat.nvim.wait_for("no note", |nvim| notes(nvim) == 0 && nvim.lua(floats, &[]) == 0);
 }
