@@ -544,6 +544,21 @@ api.nvim_create_autocmd({ "ModeChanged", "WinScrolled" }, {
   end,
 })
 
+-- Closing a fold need not scroll the window.
+api.nvim_create_autocmd({ "SafeState", "WinScrolled" }, {
+  group = group,
+  desc = "Flemma: show the line of a fold at the top of a window from its beginning",
+  callback = function(args)
+    local scrolled = args.event == "WinScrolled" and vim.tbl_keys(vim.v.event) or { api.nvim_get_current_win() }
+    for _, key in ipairs(scrolled) do
+      local win = tonumber(key)
+      if win and known[win] and api.nvim_win_is_valid(win) and get(win, "smoothscroll") then
+        api.nvim_win_call(win, windows.show_first)
+      end
+    end
+  end,
+})
+
 --- A window shows a conversation again, or for the first time. Its text may have changed in the meantime.
 ---@param buf integer
 function M.enter(buf)

@@ -456,6 +456,16 @@ function M.catch_up(window, folds_at)
   end)
 end
 
+--- Shows the line of a closed fold at the top of the window from its beginning. Neovim keeps how much of the text in its place was
+--- scrolled away, and draws `<<<` over it.
+function M.show_first()
+  local view = fn.winsaveview()
+  if view.skipcol > 0 and fn.foldclosed(view.topline) ~= -1 then
+    view.skipcol = 0
+    fn.winrestview(view)
+  end
+end
+
 --- Opens the folds that a line is in.
 ---@param line integer from 1
 function M.unfold(line)

@@ -124,3 +124,26 @@ fn a_card_that_is_deleted_and_brought_back_opens_no_other() {
         [&all[0], &all[2], &all[3]].iter().all(|card| closed.contains(card))
     });
 }
+
+#[test]
+fn a_fold_at_the_top_of_a_window_is_shown_from_its_beginning() {
+    let (long, more) = ("word ".repeat(80), "more ".repeat(60));
+    // With the marker in the same line, the fold begins where the window does.
+    for (text, keys) in [("@Assistant:\n", "gg4j"), ("@Assistant: ", "gg3j")] {
+        let text = format!("@You:\nPlease look.\n\n{text}{long}\n\n{more}\n\n@You:\nWhy?\n");
+        let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+        chat.nvim.request("nvim_ui_try_resize", &[json!(60), json!(16)]);
+        chat.wait_until_idle();
+        chat.nvim.wait_for("a fold", |nvim| nvim.lua("return vim.fn.foldlevel(5)", &[]) == 1);
+        chat.nvim.input(keys);
+        chat.nvim.input(&"<C-e>".repeat(6));
+        chat.nvim.wait_for("the middle of it", |nvim| nvim.screen()[0].starts_with("<<<"));
+        chat.nvim.input("zc");
+        chat.nvim.wait_for("the fold", |nvim| nvim.screen()[0].starts_with(" ▸ Assistant"));
+        chat.nvim.input("zo");
+        chat.nvim.wait_for("the beginning", |nvim| {
+            let first = &nvim.screen()[0];
+            !first.starts_with("<<<") && first.contains("Assistant")
+        });
+    }
+}
