@@ -244,7 +244,11 @@ local function follow_cursor(buf, is_entering)
   end
 end
 
---- The conversations whose 'conceallevel' the user has not set.
+--- 'conceallevel' where the user has not set it.
+local LEVEL = 2
+
+--- The conversations whose 'conceallevel' the user has not set. A buffer may be attached again with the level that it was given
+--- before: after a recovery, or when Neovim shows it again with the options that its window had.
 ---@type table<integer, true>
 local prepared = {}
 
@@ -253,8 +257,10 @@ local prepared = {}
 local function prepare(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     if vim.wo[win].conceallevel == 0 and vim.go.conceallevel == 0 then
-      vim.wo[win][0].conceallevel = 2
+      vim.wo[win][0].conceallevel = LEVEL
       prepared[buf] = true
+    elseif vim.wo[win].conceallevel ~= LEVEL then
+      prepared[buf] = nil
     end
   end
 end
@@ -313,14 +319,22 @@ end
 function M.forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.looks." .. buf)
   require("flemma.looks.hiding").forget(buf)
-  prepared[buf] = nil
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     cursors[win], bare[win] = nil, nil
   end
 end
 
+local group = api.nvim_create_augroup("flemma.looks", { clear = true })
+
+api.nvim_create_autocmd("BufWipeout", {
+  group = group,
+  callback = function(args)
+    prepared[args.buf] = nil
+  end,
+})
+
 api.nvim_create_autocmd("WinClosed", {
-  group = api.nvim_create_augroup("flemma.looks", { clear = true }),
+  group = group,
   callback = function(args)
     local win = tonumber(args.match)
     if win then

@@ -96,3 +96,16 @@ fn auto_write_works_where_a_swap_file_was_left_alone() {
     let told = said(&mut chat.nvim);
     assert!(!told.contains("is open in") && !told.contains("was not written"), "{told}");
 }
+
+#[test]
+fn markdown_keeps_its_signs_in_a_recovered_text() {
+    let first = killed();
+    let mut chat = next(&first, []);
+    open(&mut chat, "R");
+    read_on(&mut chat);
+    chat.wait_until_idle();
+    chat.nvim.input("GoSome **bold** words<Esc>ggo<Esc>");
+    chat.nvim.wait_for_screen("Some **bold** words");
+    let conceals = "return require('flemma.looks').conceals_markdown(vim.fn.bufnr('notes.chat'))";
+    assert_eq!(chat.nvim.lua(conceals, &[]), false, "the level is not the user's");
+}

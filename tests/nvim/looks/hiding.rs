@@ -295,6 +295,15 @@ fn markdown_keeps_its_signs_unless_the_user_conceals() {
     let text = "@You:\n\nSome **bold** words\n";
     let mut nvim = open(text, "", 80);
     assert!(rows(&mut nvim).contains(&"Some **bold** words".to_owned()));
+    // Neovim gives the window the level that it had, which is not the user's.
+    let conceals = "return require('flemma.looks').conceals_markdown(vim.api.nvim_get_current_buf())";
+    for command in ["edit!", "bdelete | edit notes.chat"] {
+        nvim.command(command);
+        nvim.wait_for("the conversation", |nvim| rows(nvim).contains(&"Some **bold** words".to_owned()));
+        assert_eq!(nvim.lua(conceals, &[]), false, "{command}");
+    }
+    nvim.command("setlocal conceallevel=3 | edit!");
+    nvim.wait_for("the user's level", |nvim| nvim.lua(conceals, &[]) == true);
     let mut nvim = open(text, "vim.o.conceallevel = 2", 80);
     if nvim.lua("return require('flemma.markdown').available()", &[]) == true {
         nvim.wait_for("the conceal", |nvim| rows(nvim).contains(&"Some bold words".to_owned()));
