@@ -11,7 +11,11 @@ use super::{
 
 /// A reply that stops after its first words until the gate is open.
 pub(super) fn held(gate: &Gate) -> Reply {
-    let stream = Stream::new().text(&["first words"]).end("end_turn");
+    held_after(gate, "first words")
+}
+
+fn held_after(gate: &Gate, words: &str) -> Reply {
+    let stream = Stream::new().text(&[words]).end("end_turn");
     let events = stream.events();
     let (before, after) = events.split_at(3);
     let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(gate);
@@ -366,6 +370,39 @@ fn the_input_window_fits_the_windows_around_it() {
     chat.nvim.command("Flemma queue");
     wait_for_window(&mut chat.nvim);
     assert!(chat.nvim.text().starts_with("a line\n"), "the draft is kept");
+}
+
+#[test]
+fn the_text_ends_above_the_input_window_on_a_small_screen() {
+    for paragraphs in [&["word ".repeat(110)][..], &["more ".repeat(40), "word ".repeat(60)]] {
+        let gate = Gate::new();
+        let mut chat = Chat::start(&Setup::default(), [held_after(&gate, &(paragraphs.join("\n\n") + "here"))]);
+        chat.nvim.request("nvim_ui_try_resize", &[30.into(), 20.into()]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for_screen("here");
+        chat.nvim.input("i");
+        wait_for_window(&mut chat.nvim);
+        chat.nvim.wait_for("a full window", |nvim| {
+            let rows = nvim.screen();
+            let float = rows.iter().position(|row| row.contains("Queue a message"));
+            let end = rows.iter().position(|row| row.ends_with("here"));
+            let (Some(float), Some(end)) = (float, end) else { return false };
+            // Between them is the line that says what goes on.
+            let is_full = rows[..end].iter().all(|row| row.contains("word") || row.contains("more") || row.is_empty());
+            float == 14 && is_full && end + 2 >= float && rows[end + 1..float].iter().all(|row| row.contains("writing"))
+        });
+        // What is written makes it higher.
+        chat.nvim.input("a<CR>b<CR>c<CR>d<CR>e");
+        chat.nvim.wait_for("the end above the window", |nvim| {
+            let rows = nvim.screen();
+            let float = rows.iter().position(|row| row.contains("Queue a message"));
+            let end = rows.iter().position(|row| row.ends_with("here"));
+            float.is_some_and(|float| float < 14 && end.is_some_and(|end| end + 2 >= float && end < float))
+        });
+        gate.open();
+        chat.nvim
+            .wait_for("the end", |nvim| nvim.lua("return vim.bo[vim.fn.bufnr('notes.chat')].modifiable", &[]) == true);
+    }
 }
 
 #[test]

@@ -34,16 +34,37 @@ local function reveal_in(win, buf, covered)
   if api.nvim_win_get_cursor(win)[1] ~= last then
     return
   end
-  local room = vim.fn.getwininfo(win)[1].height - covered
+  local info = vim.fn.getwininfo(win)[1]
+  local room, width = info.height - covered, math.max(1, info.width - info.textoff)
+  local function rows(first, final)
+    local range = { start_row = first - 1, end_row = final and final - 1 }
+    return api.nvim_win_text_height(win, range)
+  end
   api.nvim_win_call(win, function()
     -- This brings the first line up to date.
     local before = vim.fn.line("w0")
-    local top = before
-    while top < last and api.nvim_win_text_height(win, { start_row = top - 1 }).all > room do
-      top = math.max(top, vim.fn.foldclosedend(top)) + 1
+    local view = vim.fn.winsaveview()
+    local top, left = before, rows(before).all
+    if left - math.floor(view.skipcol / width) <= room then
+      return
     end
-    if top ~= before then
-      vim.fn.winrestview({ topline = math.min(top, last), topfill = 0, skipcol = 0 })
+    local scrolls_rows = vim.wo.smoothscroll and vim.wo.wrap
+    while top < last and left > room do
+      local below = math.max(top, vim.fn.foldclosedend(top)) + 1
+      local rest = rows(below).all
+      if scrolls_rows and rest < room and below == top + 1 then
+        break
+      end
+      top, left = below, rest
+    end
+    -- With 'smoothscroll', a part of the first line goes, and what is below it stays at the end of the window.
+    local skipped = 0
+    if scrolls_rows and left > room then
+      local own = rows(top, top)
+      skipped = math.max(0, math.min(left - room, own.all - own.fill - 1))
+    end
+    if top ~= before or skipped * width ~= view.skipcol then
+      vim.fn.winrestview({ topline = math.min(top, last), topfill = 0, skipcol = skipped * width })
     end
   end)
 end
