@@ -230,7 +230,8 @@ function M.shift(buf, old_last, delta)
   end
 end
 
---- Runs `change`, which shows or hides lines, and scrolls so that the cursor stays in its row of the window.
+--- Runs `change`, which shows or hides lines, and scrolls so that the cursor stays in its row of the window. With 'smoothscroll',
+--- the window may begin in the middle of a line.
 ---@param win integer the current window
 ---@param change fun()
 local function keep_row(win, change)
@@ -240,18 +241,27 @@ local function keep_row(win, change)
   if missing == 0 then
     return
   end
-  local line, top = api.nvim_win_get_cursor(win)[1], vim.fn.line("w0")
-  while missing < 0 and top < line do
-    missing, top = missing + M.rows(win, top, top), top + 1
+  local info, view = vim.fn.getwininfo(win)[1], vim.fn.winsaveview()
+  local width = math.max(1, info.width - info.textoff)
+  local line, top = view.lnum, vim.fn.line("w0")
+  -- How many rows of the lines from `top` on are above the window.
+  local above = math.floor(view.skipcol / width) - missing
+  while above < 0 and top > 1 do
+    top = top - 1
+    above = above + M.rows(win, top, top)
   end
-  while missing > 0 and top > 1 do
-    local rows = M.rows(win, top - 1, top - 1)
-    if rows > missing then
-      break
-    end
-    missing, top = missing - rows, top - 1
+  local rows = M.rows(win, top, top)
+  while top < line and above >= rows and above > 0 do
+    above, top = above - rows, top + 1
+    rows = M.rows(win, top, top)
   end
-  vim.fn.winrestview({ topline = top })
+  above = math.max(0, above)
+  local is_partial = above > 0 and vim.wo.smoothscroll and vim.wo.wrap and above < rows and vim.fn.foldclosed(top) == -1
+  if above > 0 and not is_partial and top < line then
+    -- The cursor goes up rather than down.
+    top = top + 1
+  end
+  vim.fn.winrestview({ topline = top, skipcol = is_partial and above * width or 0 })
 end
 
 --- The rows of a window that some lines take, from 1 and inclusive.

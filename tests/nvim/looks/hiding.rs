@@ -111,6 +111,49 @@ fn the_cursor_keeps_its_row_when_it_enters_and_leaves_a_block() {
 }
 
 #[test]
+fn the_cursor_keeps_its_row_at_every_scroll_offset() {
+    let filler = format!("{}\n", "words ".repeat(30)).repeat(12);
+    let text = TEXT.replace("```flemma:tool status=pending\n", "```\nDone.\n");
+    let text = format!("@You:\n{filler}\n{text}\n@Assistant:\n{filler}");
+    let folded = "require('flemma').setup({ editing = { foldlevel = 99 } })";
+    for (init, height) in [("", 24), (folded, 24), (folded, 14)] {
+        keeps_its_row_everywhere(&mut open(&text, init, 50), &text, height);
+    }
+}
+
+fn keeps_its_row_everywhere(nvim: &mut Nvim, text: &str, height: u64) {
+    nvim.request("nvim_ui_try_resize", &[json!(50), json!(height)]);
+    let first = text.lines().position(|line| line == "I look at the code.").unwrap() + 1;
+    let last = text.lines().position(|line| line == "I fix it.").unwrap() + 1;
+    let mut wrong = Vec::new();
+    for line in first..=last {
+        for row in 4..height - 4 {
+            for key in ["k", "j"] {
+                // Far away, nothing is shown; then the line is in this row.
+                let go = "local line, row = ...
+                    vim.cmd('normal! gg') vim.cmd('doautocmd CursorMoved') vim.cmd('redraw')
+                    vim.cmd('normal! ' .. line .. 'Gzt') vim.cmd('doautocmd CursorMoved') vim.cmd('redraw')
+                    local by = row - vim.fn.winline()
+                    if by > 0 then vim.cmd('normal! ' .. by .. vim.keycode('<C-y>')) end
+                    vim.cmd('doautocmd CursorMoved') vim.cmd('redraw')
+                    return { vim.fn.winline(), vim.fn.line('.') }";
+                let before = nvim.lua(go, &[line.into(), row.into()]);
+                nvim.input(key);
+                nvim.wait_for("the cursor to move", |nvim| json!(nvim.cursor().0) != before[1]);
+                let after = nvim.lua("vim.cmd('redraw') return vim.fn.winline()", &[]);
+                let by = after.as_i64().unwrap() - before[0].as_i64().unwrap();
+                // The input takes two rows.
+                let moves = if key == "k" { -2..=0 } else { 0..=2 };
+                if !moves.contains(&by) {
+                    wrong.push(format!("{key} from line {} in row {}: row {after}", before[1], before[0]));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "in {height} rows: {wrong:#?}");
+}
+
+#[test]
 fn marks_are_right_after_any_edit() {
     let mut nvim = open(TEXT, "", 80);
     let keys = [
