@@ -8,6 +8,8 @@ local M = {}
 
 local api = vim.api
 
+local blank = require("flemma.blank")
+
 --- The time between two looks, in milliseconds.
 local PERIOD = 1000
 
@@ -17,7 +19,8 @@ local busy = {}
 ---@field win integer the float
 ---@field row integer the row of the window that it is in, from 0
 ---@field width integer
----@field is_blank boolean whether there is to be nothing below it
+---@field is_blank boolean whether there is nothing below it
+---@field is_hidden? boolean until the next look
 
 ---@type table<integer, flemma.ActivityNote> by the window that it belongs to
 local notes = {}
@@ -53,6 +56,7 @@ end
 --- Hides a note until the next look.
 ---@param note flemma.ActivityNote
 local function hide(note)
+  note.is_hidden = true
   if api.nvim_win_is_valid(note.win) then
     pcall(api.nvim_win_set_config, note.win, { hide = true })
   end
@@ -90,33 +94,6 @@ local function fit(text, width)
   end
 end
 
---- Whether the cells of a window can be read from the screen. Floats, and all windows of some user interfaces, are not on it.
----@param win integer
----@return boolean
-local function is_on_screen(win)
-  return api.nvim_win_get_config(win).relative == ""
-    and not vim.iter(api.nvim_list_uis()):any(function(ui)
-      return ui.ext_multigrid
-    end)
-end
-
---- How many of the last cells of a row are blank, as it was last drawn.
----@param win integer
----@param row integer from 0
----@param width integer how many are looked at
----@return integer
-local function blank_cells(win, row, width)
-  local info = vim.fn.getwininfo(win)[1]
-  local line, last = info.winrow + info.winbar + row, info.wincol + info.width - 1
-  for count = 0, width - 1 do
-    local cell = vim.fn.screenstring(line, last - count)
-    if cell ~= " " and cell ~= "" then
-      return count
-    end
-  end
-  return width
-end
-
 --- Whether the cursor of a window is where the text arrives.
 ---@param win integer
 ---@param buf integer
@@ -135,15 +112,24 @@ local function row_for(win, buf, width)
   local covered, host = require("flemma.queue.window").covers(buf)
   local last = vim.fn.getwininfo(win)[1].height - 1 - (host == win and covered or 0)
   local is_following = follows(win, buf)
-  if is_on_screen(win) then
+  local note = notes[win]
+  if note and not note.is_hidden and note.row <= last then
+    -- Nothing has moved since. What is below it cannot be read from the screen.
+    local is_blank = note.is_blank and blank.cells(win, note.row, width, note.width) >= width
+    if is_blank or not is_following then
+      return note.row, is_blank
+    end
+    return nil, false
+  end
+  if blank.is_known(win) then
     local least, most = nil, -1
-    -- Where it is, so that it does not jump about, and in a corner rather than in between.
-    local rows = { notes[win] and notes[win].row or 0, 0, last }
+    -- Where it was, so that it does not jump about, and in a corner rather than in between.
+    local rows = { note and note.row or 0, 0, last }
     for row = 1, is_following and 0 or last - 1 do
       rows[#rows + 1] = row
     end
     for _, row in ipairs(rows) do
-      local count = row <= last and blank_cells(win, row, width) or -1
+      local count = row <= last and blank.cells(win, row, width) or -1
       if count == width then
         return row, true
       elseif count > most then
@@ -183,7 +169,7 @@ local function put(win, words, row, is_blank)
       api.nvim_buf_set_lines(buf, 0, -1, false, { words })
     end
     api.nvim_win_set_config(note.win, config)
-    note.row, note.width, note.is_blank = row, config.width, is_blank
+    note.row, note.width, note.is_blank, note.is_hidden = row, config.width, is_blank, nil
     return
   end
   local buf = require("flemma.scratch").create()
@@ -277,27 +263,16 @@ function M.note_written(buf)
   end
 end
 
--- What is in a row may change without scrolling, for example when a block shows its text.
-api.nvim_set_decoration_provider(api.nvim_create_namespace("flemma.activity"), {
-  on_win = function(_, win)
-    local note = notes[win]
-    if note and note.is_blank then
-      vim.schedule(function()
-        if notes[win] == note and api.nvim_win_is_valid(win) and blank_cells(win, note.row, note.width) < note.width then
-          hide(note)
-        end
-      end)
-    end
-    return false
-  end,
-})
+local group = api.nvim_create_augroup("flemma.activity", { clear = true })
 
-api.nvim_create_autocmd("WinScrolled", {
-  group = api.nvim_create_augroup("flemma.activity.scrolled", { clear = true }),
-  desc = "Flemma: hide the note about the work in a window that scrolls",
-  callback = function()
+-- A block shows its text when the cursor comes to it, so that rows may change without scrolling.
+api.nvim_create_autocmd({ "WinScrolled", "CursorMoved" }, {
+  group = group,
+  desc = "Flemma: hide the note about the work in a window that changes",
+  callback = function(args)
+    local current = api.nvim_get_current_win()
     for win, note in pairs(notes) do
-      if vim.v.event[tostring(win)] then
+      if args.event == "CursorMoved" and win == current or vim.v.event[tostring(win)] then
         hide(note)
       end
     end
@@ -305,7 +280,7 @@ api.nvim_create_autocmd("WinScrolled", {
 })
 
 api.nvim_create_autocmd({ "WinClosed", "BufWinEnter", "WinResized" }, {
-  group = api.nvim_create_augroup("flemma.activity", { clear = true }),
+  group = group,
   desc = "Flemma: keep the notes about the work in the corners of their windows",
   callback = function()
     if next(notes) then

@@ -212,6 +212,16 @@ fn the_note_about_work_covers_no_text() {
     });
     let notes = |nvim: &Nvim| nvim.screen().iter().filter(|row| row.contains(" writing, ")).count();
     assert_eq!(notes(&chat.nvim), 1, "{:#?}", chat.nvim.screen());
+    // It stays there, and only its words change.
+    let mut words: Vec<String> = Vec::new();
+    chat.nvim.wait_for("three notes", |nvim| {
+        let note = nvim.screen().into_iter().find(|row| row.contains(" writing, ")).expect("a note");
+        assert!(note.starts_with("Hello   "), "{note}");
+        if words.last() != Some(&note) {
+            words.push(note);
+        }
+        words.len() > 3
+    });
     // Where all rows are full, the user who reads further up has it all the same.
     chat.nvim.input("20Gzt");
     chat.nvim.wait_for("a note at the end of a row", |nvim| {
