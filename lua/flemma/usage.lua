@@ -1,11 +1,14 @@
 --- Shows what conversations use: a summary after each turn, and `:Flemma usage`.
 ---
---- The summary is a small float in a corner of a window that shows the conversation: the upper corner, or the lower one if
---- the cursor's line is in the way. It takes no focus and no keys, and disappears at the next key or after a while.
---- If there is not enough room, or it would cover more than half of the window's width, it is shortened or not shown.
+--- The summary is a small float at the right of a window that shows the conversation: in the lower corner below the end of the
+--- text, in the upper one if that is blank, or else in the one with less text that the cursor's line is not in. It takes no focus
+--- and no keys, and disappears at the next key or after a while. If there is not enough room, or it would cover more than half of
+--- the window's width, it is shortened or not shown.
 local M = {}
 
 local api = vim.api
+
+local blank = require("flemma.blank")
 
 local namespace = api.nvim_create_namespace("flemma.usage")
 
@@ -14,6 +17,7 @@ local namespace = api.nvim_create_namespace("flemma.usage")
 ---@field target integer the window in whose corner it is
 ---@field buf integer the conversation
 ---@field lines string[]
+---@field place string the place of the target on the screen
 ---@type flemma.UsageFloat?
 local float
 ---@type uv.uv_timer_t?
@@ -48,12 +52,31 @@ local function cursor_rows(win)
   return first > 0 and first - 1 or top, last > 0 and last - 1 or bottom
 end
 
+--- How many cells with text a rectangle at the right of a window covers.
+---@param win integer
+---@param row integer the first row on the screen, from 0
+---@param width integer
+---@param height integer
+---@return integer
+local function covered(win, row, width, height)
+  if not blank.is_known(win) then
+    return 1
+  end
+  local info = vim.fn.getwininfo(win)[1]
+  local first, count = row - (info.winrow - 1) - info.winbar, 0
+  for at = first, first + height - 1 do
+    count = count + width - blank.cells(win, at, width)
+  end
+  return count
+end
+
 --- The position of the lines in a corner of a window; nil if there is no room.
 ---@param win integer
 ---@param lines string[]
 ---@param border boolean
+---@param is_blank boolean whether it must cover no text
 ---@return vim.api.keyset.win_config?
-local function place(win, lines, border)
+local function place(win, lines, border, is_blank)
   local frame = border and 2 or 0
   local width = 0
   for _, line in ipairs(lines) do
@@ -70,12 +93,15 @@ local function place(win, lines, border)
   local first, last = cursor_rows(win)
   local upper = position[1] + bar
   local lower = position[1] + room.height - height
-  local row
-  if first >= upper + height then
-    row = upper
-  elseif last < lower then
-    row = lower
-  else
+  local row, least = nil, is_blank and 1 or math.huge
+  for _, corner in ipairs({ lower, upper }) do
+    local hides_cursor = corner <= last and first < corner + height
+    local count = hides_cursor and math.huge or covered(win, corner, width + frame, height)
+    if count < least then
+      row, least = corner, count
+    end
+  end
+  if not row then
     return nil
   end
   return {
@@ -91,18 +117,30 @@ local function place(win, lines, border)
   }
 end
 
---- All lines with a border, all lines without one, or only the last line.
+--- All lines with a border, all lines without one, or only the last line: the first of them that covers no text, or else that fits.
 ---@return vim.api.keyset.win_config? config
 ---@return string[] lines
 local function arrange(win, lines)
   local short = { lines[#lines] }
-  for _, try in ipairs({ { lines, true }, { lines, false }, { short, false } }) do
-    local config = place(win, try[1], try[2])
-    if config then
-      return config, try[1]
+  -- So that what is on the screen is what the window shows now.
+  vim.cmd.redraw()
+  for _, is_blank in ipairs({ true, false }) do
+    for _, try in ipairs({ { lines, true }, { lines, false }, { short, false } }) do
+      local config = place(win, try[1], try[2], is_blank)
+      if config then
+        return config, try[1]
+      end
     end
   end
   return nil, lines
+end
+
+--- Where a window is, and how large.
+---@param win integer
+---@return string
+local function place_of(win)
+  local position = api.nvim_win_get_position(win)
+  return table.concat({ position[1], position[2], api.nvim_win_get_width(win), api.nvim_win_get_height(win) }, " ")
 end
 
 --- Closes the float.
@@ -130,13 +168,21 @@ local function follow()
     and api.nvim_win_get_buf(target) == float.buf
   local config, lines = nil, nil
   if here and api.nvim_win_is_valid(float.win) then
+    local own, first, last = api.nvim_win_get_config(float.win), cursor_rows(target)
+    if place_of(target) == float.place and (own.row > last or first >= own.row + api.nvim_win_get_height(float.win) + 2) then
+      return
+    end
+    -- What is below it is read from the screen.
+    api.nvim_win_set_config(float.win, { hide = true })
     config, lines = arrange(target, float.lines)
+    float.place = place_of(target)
   end
   if not config then
     M.close()
     return
   end
   api.nvim_buf_set_lines(api.nvim_win_get_buf(float.win), 0, -1, false, lines)
+  config.hide = false
   api.nvim_win_set_config(float.win, config)
 end
 
@@ -153,6 +199,8 @@ local function open(buf, lines, seconds)
   if not target or not config then
     return
   end
+  -- Another window may change the place of this one: the last one gets a status line.
+  local place = place_of(target)
   local scratch = require("flemma.scratch").create()
   vim.bo[scratch].bufhidden = "wipe"
   api.nvim_buf_set_lines(scratch, 0, -1, false, shown)
@@ -165,7 +213,7 @@ local function open(buf, lines, seconds)
   end
   vim.wo[win].winhighlight = "NormalFloat:FlemmaUsage"
   vim.wo[win].wrap = false
-  float = { win = win, target = target, buf = buf, lines = lines }
+  float = { win = win, target = target, buf = buf, lines = lines, place = place }
   vim.on_key(function(_, typed)
     if typed ~= "" then
       vim.schedule(M.close)
