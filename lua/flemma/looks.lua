@@ -247,10 +247,9 @@ end
 --- 'conceallevel' where the user has not set it.
 local LEVEL = 2
 
---- The conversations whose 'conceallevel' the user has not set. A buffer may be attached again with the level that it was given
+--- The variable of a buffer that says that the user has not set it. A buffer may be attached again with the level that it was given
 --- before: after a recovery, or when Neovim shows it again with the options that its window had.
----@type table<integer, true>
-local prepared = {}
+local OURS = "flemma_conceals"
 
 --- Sets 'conceallevel' in the windows that show a conversation, unless the user has set it.
 ---@param buf integer
@@ -258,9 +257,9 @@ local function prepare(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     if vim.wo[win].conceallevel == 0 and vim.go.conceallevel == 0 then
       vim.wo[win][0].conceallevel = LEVEL
-      prepared[buf] = true
+      vim.b[buf][OURS] = true
     elseif vim.wo[win].conceallevel ~= LEVEL then
-      prepared[buf] = nil
+      vim.b[buf][OURS] = nil
     end
   end
 end
@@ -269,7 +268,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.conceals_markdown(buf)
-  return not prepared[buf]
+  return vim.b[buf][OURS] == nil
 end
 
 ---@param buf integer
@@ -324,17 +323,8 @@ function M.forget(buf)
   end
 end
 
-local group = api.nvim_create_augroup("flemma.looks", { clear = true })
-
-api.nvim_create_autocmd("BufWipeout", {
-  group = group,
-  callback = function(args)
-    prepared[args.buf] = nil
-  end,
-})
-
 api.nvim_create_autocmd("WinClosed", {
-  group = group,
+  group = api.nvim_create_augroup("flemma.looks", { clear = true }),
   callback = function(args)
     local win = tonumber(args.match)
     if win then
