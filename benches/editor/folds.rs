@@ -1,6 +1,6 @@
 //! A conversation of 100,000 lines, whose messages, thinking and cards are folds: opening it, scrolling, folding and typing. The
-//! same is measured in a Markdown file. It has no folds, but for the commands that open and close them, it has those of
-//! tree-sitter.
+//! same is measured in a Markdown file. It has no folds, but for the commands that open and close them, its messages are folds as
+//! well, so that as many lines of folds are drawn.
 
 use super::{
     conversation::conversation,
@@ -20,9 +20,22 @@ type Table<'a> = (&'a str, &'a [&'a str], &'a [Vec<Measured>; 2]);
 
 const FILES: [(&str, &str); 2] = [("a Markdown file", "notes.md"), ("Flemma", "notes.chat")];
 
-/// Folds the Markdown file.
-const TREE_SITTER: &str = "if vim.bo.filetype == 'markdown' then
-      vim.cmd('setlocal foldmethod=expr foldexpr=v:lua.vim.treesitter.foldexpr() foldlevel=1')
+/// Makes folds of the messages of the Markdown file.
+const MESSAGES: &str = "if vim.bo.filetype == 'markdown' then
+      vim.cmd('setlocal foldmethod=manual foldlevel=1')
+      local commands, first = {}, nil
+      for line, text in ipairs(vim.fn.getline(1, '$')) do
+        if text:find('^@%a+:$') then
+          if first then
+            commands[#commands + 1] = ('%d,%dfold'):format(first, line - 1)
+          end
+          first = line
+        end
+      end
+      for _, command in ipairs(commands) do
+        vim.cmd(command)
+      end
+      vim.cmd('normal! zR')
     end";
 
 /// Measures all of it.
@@ -39,7 +52,7 @@ pub fn measure() {
             pages[index].push(scroll(&mut lab));
             keys[index].push(write(&mut lab));
             lab.nvim.input("<Esc>gg");
-            lab.nvim.lua(TREE_SITTER, &[]);
+            lab.nvim.lua(MESSAGES, &[]);
             lab.rest();
             folds[index].push(fold(&mut lab));
         }
