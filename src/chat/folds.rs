@@ -175,8 +175,15 @@ impl ParsedMessage {
             _ => Begins::Chapter,
         };
         let kind = results.map_or(FoldKind::Message(self.role), |_| FoldKind::Results);
-        let is_whole = ending != Ending::Growing && lines.len() > 1;
-        let outer = is_whole.then(|| Fold { lines: lines.clone(), kind, begins });
+        let mut whole = lines.clone();
+        if results.is_some() && ending == Ending::Followed {
+            // The reply below begins after an empty row, as it does after open results.
+            while whole.len() > 1 && text.line(whole.end - 1).trim().is_empty() {
+                whole.end -= 1;
+            }
+        }
+        let is_whole = ending != Ending::Growing && whole.len() > 1;
+        let outer = is_whole.then(|| Fold { lines: whole, kind, begins });
         if outer.is_none() && results == Some(1) {
             inner = self.inner_folds(answers, text, ending);
         }

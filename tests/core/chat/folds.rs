@@ -70,7 +70,7 @@ fn messages_contain_thinking_and_cards() {
         (8..11, FoldKind::Thinking, Begins::Detail),
         (14..20, FoldKind::ToolUse, Begins::Detail),
         (20..25, FoldKind::ToolUse, Begins::Open),
-        (26..39, FoldKind::Results, Begins::Open),
+        (26..38, FoldKind::Results, Begins::Open),
         (27..33, FoldKind::ToolResult, Begins::Detail),
         (33..38, FoldKind::ToolResult, Begins::Open),
         (39..41, FoldKind::Message(Speaker::Assistant), Begins::Open),
@@ -101,11 +101,11 @@ fn a_message_with_one_good_result_is_one_fold() {
         Done.
         ";
     let found = folds(text, false);
-    assert_eq!(found[2], (7..14, FoldKind::Results, Begins::Detail));
+    assert_eq!(found[2], (7..13, FoldKind::Results, Begins::Detail));
     assert_eq!(found.len(), 4, "{found:?}");
     let waiting = folds(&text.replace("```\n        one", "```flemma:tool status=pending\n        "), false);
     assert_eq!(waiting[1].2, Begins::Open, "the use of a call that waits");
-    assert_eq!(waiting[2], (7..14, FoldKind::Results, Begins::Open));
+    assert_eq!(waiting[2], (7..13, FoldKind::Results, Begins::Open));
     let with_words = folds(
         &text.replace("        @Assistant:\n        Done", "        Thanks.\n        @You:\n        Done"),
         false,
@@ -210,7 +210,7 @@ fn what_is_in_a_fold_is_told_by_its_lines() {
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
     assert_eq!(document.folded(&(8..11), &text), Some(Folded::Thinking { lines: 1 }));
-    assert_eq!(document.folded(&(26..39), &text), Some(Folded::Results));
+    assert_eq!(document.folded(&(26..38), &text), Some(Folded::Results));
     let cards = document.cards(26..39);
     assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
     assert_eq!(document.folded(&(5..7), &text), None, "a fold that the user made");
