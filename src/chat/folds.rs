@@ -183,7 +183,7 @@ impl ParsedMessage {
             }
         }
         let is_whole = ending != Ending::Growing && whole.len() > 1;
-        let outer = is_whole.then(|| Fold { lines: whole, kind, begins });
+        let outer = is_whole.then_some(Fold { lines: whole, kind, begins });
         if outer.is_none() && results == Some(1) {
             inner = self.inner_folds(answers, text, ending);
         }

@@ -124,7 +124,7 @@ fn an_edit_that_was_left_in_a_review_is_what_is_approved() {
 }
 
 #[test]
-fn an_edit_of_an_earlier_content_is_approved_by_nothing_but_a_review() {
+fn an_edit_of_an_earlier_content_is_only_approved_in_a_review() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\ntwo\ntheirs\n");
