@@ -151,6 +151,7 @@ mod rejection;
 mod replies;
 mod resolution;
 mod resolve;
+mod resolved;
 mod rest;
 mod reviewed;
 mod reviewers;

@@ -24,7 +24,6 @@ use super::{
     rejection::{refused_write, with_writes_before},
     stale::Stale,
     standing::Standing,
-    wish::Wish,
 };
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict},
@@ -106,20 +105,20 @@ pub(super) struct Prepared {
     /// Whether its start is among the records.
     pub(super) starts: bool,
     /// What its tool hears if it waits with what it wants to write: why nothing of that is written.
-    refusal: Option<String>,
+    pub(super) refusal: Option<String>,
     /// How often the user had stopped everything by then.
-    cancellations: u64,
+    pub(super) cancellations: u64,
     /// Whether a program waits for the outcome, and hears of it before the next turn starts.
-    is_awaited: bool,
+    pub(super) is_awaited: bool,
 }
 
 impl Prepared {
-    fn key(&self) -> CallKey {
+    pub(super) fn key(&self) -> CallKey {
         CallKey::of(&self.call.id, &self.call.name, &self.call.input)
     }
 
     /// Whether it lets a call run.
-    fn is_approval(&self) -> bool {
+    pub(super) fn is_approval(&self) -> bool {
         is_approval(&self.input)
     }
 }
@@ -422,7 +421,7 @@ impl Workspace {
         is_server && !self.is_leaving().get() && self.can_run_tools() && conversation.records().is_read()
     }
 
-    fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
+    pub(super) fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
         let by = match role {
             Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
             Role::Clock => ResolvedBy::Clock,
@@ -480,97 +479,6 @@ impl Workspace {
         };
         words.to_owned()
     }
-
-    /// Carries out resolutions that were recorded, or gives the right to resolve the calls back. `together` is the input
-    /// for several of them; without it, there is one, with an input of its own.
-    pub(super) fn apply(
-        &self,
-        conversation: &Conversation,
-        mut prepared: Vec<Prepared>,
-        together: Option<Input>,
-        written: Result<(), UserError>,
-    ) -> Result<(), ResolveError> {
-        let records = conversation.records();
-        let mut overruled = Vec::new();
-        for prepared in &prepared {
-            if let Some(Claim::Overruled(words)) = records.release(&prepared.call.id) {
-                overruled.push((prepared.call.id.clone(), words));
-            }
-        }
-        if !overruled.is_empty() {
-            let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
-            let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
-            if written.is_ok() {
-                let approved = dropped.iter().map(Prepared::key).collect();
-                self.take_back(conversation, approved, started(&dropped));
-            }
-            for (call, words) in overruled {
-                self.decide(conversation, vec![call], &Choice::Reject(words), UndoStep::Own);
-            }
-            if prepared.is_empty() {
-                return Err(ResolveError::Stale(Stale::Overtaken));
-            }
-        }
-        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
-        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
-        if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
-            let approved = prepared.iter().map(Prepared::key).collect();
-            self.take_back(conversation, approved, started(&prepared));
-            return Err(ResolveError::Stale(Stale::Overtaken));
-        }
-        if self.is_leaving().get() && prepared.iter().any(Prepared::is_approval) {
-            let approved = prepared.iter().map(Prepared::key).collect();
-            self.keep_approved(conversation, approved, started(&prepared));
-            return Ok(());
-        }
-        // What was started meanwhile goes on. To stop it here would leave it without a result.
-        prepared.retain(|prepared| !conversation.session().is_working_on(&prepared.call.id));
-        if prepared.is_empty() {
-            return Err(ResolveError::Stale(Stale::Overtaken));
-        }
-        for Prepared { call, .. } in &prepared {
-            // What the user interface still does for it is not waited for any more.
-            self.stop_tool(conversation, &call.id);
-        }
-        self.let_start(conversation, started(&prepared));
-        for prepared in &mut prepared {
-            let Some(words) = prepared.refusal.take() else { continue };
-            if conversation.tasks().is_suspended(&prepared.key()) && !self.is_leaving().get() {
-                conversation.tasks().reject(&prepared.call.id, words);
-            } else {
-                // Its tool is gone, or goes with the editor.
-                prepared.input = self.resolved(&prepared.call, CallResult::error(words), Role::Tool);
-            }
-        }
-        // What was decided about may be another call now. It asks for itself.
-        let open = conversation.page().open_calls();
-        let is_same = |prepared: &Prepared| {
-            let now = open.iter().rfind(|call| call.id == prepared.call.id);
-            now.is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
-        };
-        let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();
-        let input = match together {
-            Some(Input::Decide(_, choice, step)) => {
-                let calls = same.iter().map(|prepared| prepared.call.id.clone()).collect();
-                Some(Input::Decide(calls, choice, step))
-            }
-            _ => same.first().map(|prepared| prepared.input.clone()),
-        };
-        if let Some(input) = input.filter(|_| !same.is_empty()) {
-            let want = || self.want(conversation, Wish::Recorded(input));
-            if prepared.iter().any(|prepared| prepared.is_awaited) { self.answering(want) } else { want() }
-        }
-        self.came_to_rest(conversation);
-        Ok(())
-    }
-
-    /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
-    pub(super) fn came_to_rest(&self, conversation: &Conversation) {
-        if !conversation.is_busy() {
-            self.host().turn_over(conversation.buffer());
-        }
-        self.watch_deadlines(conversation, false);
-    }
 }
 
 /// Whether a tool has words of its own for a call that the user rejects.
@@ -586,11 +494,6 @@ fn missing(call: &CallId) -> ResolveError {
 /// Why an approval does not say what it is for.
 pub(super) fn edits_of_another(call: &OpenCall) -> String {
     format!("{}: you have edited this change, and a file has changed since; look at it again with gK", call.label())
-}
-
-/// The calls whose start was recorded together with the decision.
-fn started(prepared: &[Prepared]) -> Vec<CallKey> {
-    prepared.iter().filter(|prepared| prepared.starts).map(Prepared::key).collect()
 }
 
 /// The result that shows an answer: a string as it is, anything else as JSON.
