@@ -5,6 +5,7 @@
 local content = require("flemma.review.content")
 local diffopt = require("flemma.review.diffopt")
 local draft = require("flemma.review.draft")
+local events = require("flemma.review.tab_events")
 local hunks_of = require("flemma.review.hunks")
 local marks = require("flemma.review.marks")
 local merge = require("flemma.review.merge")
@@ -71,7 +72,7 @@ function Tab:buffer(file, side)
   if text then
     review.drafts[file.path] = nil
   end
-  self:listen(buf, file.path, side)
+  events.listen(self, buf, file.path, side)
   self:map(buf)
   -- Last: what a file type plugin does may depend on the buffer.
   sides.set_filetype(buf, file)
@@ -83,54 +84,6 @@ end
 ---@return flemma.ReviewedFile?
 function Tab:file_of(path)
   return merge.by_path(self.review.files)[path]
-end
-
----@param buf integer
----@param path string
----@param side "old"|"new"
-function Tab:listen(buf, path, side)
-  api.nvim_create_autocmd("BufReadCmd", {
-    group = self.group,
-    buffer = buf,
-    desc = "Flemma: show the proposal again",
-    callback = function()
-      local file = self:file_of(path)
-      if file then
-        sides.fill(buf, file, side)
-      end
-    end,
-  })
-  if side == "new" then
-    api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
-      group = self.group,
-      buffer = buf,
-      desc = "Flemma: note what diff mode does not show",
-      callback = function()
-        local file = self:file()
-        if not self.is_closed and not self.is_busy and file and file.path == path then
-          self:draw_marks(true)
-        end
-      end,
-    })
-    api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-      group = self.group,
-      buffer = buf,
-      desc = "Flemma: take the change as it is shown",
-      callback = function(args)
-        draft.write(self, buf, path, args)
-      end,
-    })
-  end
-  api.nvim_create_autocmd("BufFilePost", {
-    group = self.group,
-    buffer = buf,
-    desc = "Flemma: keep the name of a side",
-    callback = vim.schedule_wrap(function()
-      if not self.is_closed then
-        writing.rename(buf, self.names[buf])
-      end
-    end),
-  })
 end
 
 ---@param buf integer
@@ -465,62 +418,7 @@ function M.open(review)
     return nil, tostring(problem):match("[^\n]*")
   end
   self.watch = watch.start(watch.paths(review.files))
-  api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed" }, {
-    group = self.group,
-    desc = "Flemma: end the review whose right side was closed",
-    callback = function(args)
-      local is_left = args.event == "WinClosed" and tonumber(args.match) == self.left
-      -- `:tabclose` closes one window before it finds out that the other one has edits.
-      local is_quit = is_left and api.nvim_get_current_win() == self.left and not writing.has_typed("tabclose")
-      vim.schedule(function()
-        self:settle(is_quit)
-        if is_left and not self.is_closed then
-          self:complete()
-        end
-      end)
-    end,
-  })
-  -- Another autocommand of these events may fail, and then ours do not run.
-  api.nvim_create_autocmd("SafeState", {
-    group = self.group,
-    desc = "Flemma: end the review whose right side was closed",
-    callback = function()
-      self:settle()
-    end,
-  })
-  api.nvim_create_autocmd("WinLeave", {
-    group = self.group,
-    desc = "Flemma: an approval elsewhere is for what is there on the right",
-    callback = function()
-      if not self.is_closed and not self.is_busy and self:owns(api.nvim_get_current_buf()) then
-        require("flemma.review").keep_made(review, function(file)
-          return draft.value(self, file)
-        end)
-      end
-    end,
-  })
-  api.nvim_create_autocmd("OptionSet", {
-    group = self.group,
-    pattern = { "bomb", "endofline", "fileformat" },
-    desc = "Flemma: note what these options change in what is written",
-    callback = vim.schedule_wrap(function()
-      if not self.is_closed and not self.is_busy and self:owns(api.nvim_get_current_buf()) then
-        self:draw_marks(true)
-      end
-    end),
-  })
-  api.nvim_create_autocmd("TabEnter", {
-    group = self.group,
-    desc = "Flemma: show every difference in a review",
-    callback = diffopt.update,
-  })
-  api.nvim_create_autocmd("WinResized", {
-    group = self.group,
-    desc = "Flemma: fit the keys into the window",
-    callback = vim.schedule_wrap(function()
-      self:draw()
-    end),
-  })
+  events.attach(self)
   return self
 end
 
