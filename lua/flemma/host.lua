@@ -23,6 +23,13 @@ M.cursor = function(...)
   return require("flemma.following").cursor(...)
 end
 
+M.note_reviews = function(...)
+  local review = package.loaded["flemma.review"]
+  if review then
+    review.note_made(...)
+  end
+end
+
 M.refold = function(...)
   require("flemma.folds").schedule(...)
 end

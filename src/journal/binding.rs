@@ -57,6 +57,12 @@ impl Binding {
         }
     }
 
+    /// Whether the user has made something else of it than was proposed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.taken() != Taken::All
+    }
+
     /// Whether it was shown as it follows calls that had not been carried out.
     #[must_use]
     pub fn follows_calls(&self) -> bool {

@@ -59,6 +59,8 @@ struct Lives {
     shown: Option<Binding>,
     /// What the approval is for.
     bound: Option<Binding>,
+    /// What the user has made of its change in a review in which they have decided nothing.
+    made: Option<Binding>,
     /// What it wants to write, since it was started.
     proposed: Option<Proposed>,
 }
@@ -131,6 +133,12 @@ impl Ledger {
         self.calls.get(key)?.bound.as_ref()
     }
 
+    /// What the user has made of an open call's change in a review in which they have decided nothing; `None` if it is as proposed.
+    #[must_use]
+    pub fn made(&self, key: &CallKey) -> Option<&Binding> {
+        self.calls.get(key)?.made.as_ref()
+    }
+
     /// What the latest approval was for, also if it does not count any more.
     #[must_use]
     pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
@@ -182,6 +190,7 @@ impl Lives {
     fn forget_decisions(&mut self) {
         self.proposed = None;
         self.bound = None;
+        self.made = None;
         self.approved_at = None;
         self.is_approved_again = false;
     }
@@ -199,6 +208,8 @@ impl Lives {
         let shown = self.shown.take();
         match (&record.event, &mut self.life) {
             (Event::Bound(binding), _) => self.shown = Some(binding.clone()),
+            (Event::Made(binding), Life::Open { .. }) => self.made = binding.is_changed().then(|| binding.clone()),
+            (Event::Made(_), _) => {}
             (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
             (Event::Opened, life) => {
                 self.asked = None;
@@ -214,6 +225,7 @@ impl Lives {
                 *approved = (*decision == Decision::Approved).then(|| record.by.clone());
                 self.approved_at = Some(record.at);
                 self.bound = shown;
+                self.made = None;
                 self.is_approved_again = true;
             }
             // There is nothing to decide about.
@@ -231,6 +243,7 @@ impl Lives {
                 // What was approved before was the call itself.
                 *approved = None;
                 self.bound = None;
+                self.made = None;
                 self.proposed = Some(proposed.clone());
             }
             (Event::Proposed(_), _) => {}

@@ -75,7 +75,7 @@ impl Record {
                 put("schema", schema.clone());
             }
         }
-        if let Event::Bound(binding) = event {
+        if let Event::Bound(binding) | Event::Made(binding) = event {
             put("shown", json!(binding));
         }
         if let Event::Proposed(proposed) = event {
@@ -157,6 +157,7 @@ impl Line {
             ("opened", None) => Event::Opened,
             ("asked", None) => Event::Asked(asked?),
             ("bound", None) => Event::Bound(self.shown?),
+            ("made", None) => Event::Made(self.shown?),
             ("approved", None) => Event::Decided(Decision::Approved),
             ("rejected", None) => Event::Decided(Decision::Rejected),
             ("started", None) => Event::Started,
@@ -176,6 +177,7 @@ fn event_name(event: &Event) -> &'static str {
         Event::Opened => "opened",
         Event::Asked(_) => "asked",
         Event::Bound(_) => "bound",
+        Event::Made(_) => "made",
         Event::Decided(Decision::Approved) => "approved",
         Event::Decided(Decision::Rejected) => "rejected",
         Event::Started => "started",
@@ -190,7 +192,7 @@ fn event_name(event: &Event) -> &'static str {
 /// The first version of the format that has this event.
 fn first_version(event: &Event) -> u64 {
     match event {
-        Event::Bound(_) | Event::Proposed(_) | Event::WentOn => 2,
+        Event::Bound(_) | Event::Made(_) | Event::Proposed(_) | Event::WentOn => 2,
         Event::Opened
         | Event::Asked(_)
         | Event::Decided(_)

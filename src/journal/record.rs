@@ -33,6 +33,9 @@ pub enum Event {
     /// What the user was shown of what the call would write. An approval that is recorded right after it, in the same batch,
     /// is for that only.
     Bound(Binding),
+    /// What the user has made of what the call would write, in a review in which they have decided nothing. If all of it is taken as it
+    /// was proposed, they have made nothing of it.
+    Made(Binding),
     /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
     Decided(Decision),
     /// The tool is about to run.

@@ -52,6 +52,7 @@ pub(super) const NAMES: &[&str] = &[
     "open_chats",
     "open_form",
     "parse",
+    "note_reviews",
     "place",
     "proposals_changed",
     "read_again",
@@ -434,6 +435,10 @@ impl Host for NvimHost {
     }
 
     /// `:help :foldopen`.
+    fn note_reviews(&self, buffer: i32) {
+        self.shim.tell("note_reviews", buffer);
+    }
+
     fn refold(&self, buffer: i32) {
         self.shim.tell("refold", buffer);
     }

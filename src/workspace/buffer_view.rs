@@ -144,7 +144,7 @@ impl Workspace {
             preview.diff.extend(fitted(words.as_slice(), width));
             return preview;
         };
-        conversation.proposals().show(&key);
+        conversation.proposals().show(&key, self.made_of(conversation, &key).as_ref());
         let most = self.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {

@@ -117,7 +117,11 @@ impl Workspace {
         if !conversation.tasks().is_run(call, run) {
             return;
         }
-        let words = format!("The tool did not answer within {} and was stopped.", seconds::in_words(limit));
+        let words = format!(
+            "The tool did not answer within {} and was stopped. What it had done by then, such as a file that it had written, stays \
+             done.",
+            seconds::in_words(limit)
+        );
         if conversation.tasks().end_after_write(call, &words) {
             return;
         }

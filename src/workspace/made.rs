@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     journal::{Binding, BoundFile, Take},
     model::Digest,
-    tools::{Content, FileChange, KeptContent, Proposal, Review, Revision},
+    tools::{Content, FileChange, KeptContent, Proposal, Review},
 };
 
 /// The latest decision of the user for a call that waits, or is approved and has not started.
@@ -73,11 +73,6 @@ impl Made {
 }
 
 impl EarlierDecision {
-    /// Whether it is for this revision.
-    pub(super) fn is_for(&self, revision: &Revision) -> bool {
-        self.binding.revision == revision.as_str()
-    }
-
     fn identity(&self) -> (Binding, bool) {
         (self.binding.clone(), self.counts)
     }
@@ -85,7 +80,7 @@ impl EarlierDecision {
     /// What will be written of a proposal; `None` if the decision does not count, or is for another one.
     pub(super) fn carried_out(&self, proposal: &Proposal) -> Option<Proposal> {
         let files = &self.binding.files;
-        let is_same = self.is_for(&proposal.revision()) && files.len() == proposal.files.len();
+        let is_same = self.binding.revision == proposal.revision().as_str() && files.len() == proposal.files.len();
         if !self.counts || !is_same {
             return None;
         }

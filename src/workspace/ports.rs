@@ -188,6 +188,10 @@ pub trait Host {
     /// The user has to look at a line: opens the folds that it is in, in all windows.
     fn unfold(&self, _buffer: i32, _line: usize) {}
 
+    /// Calls of a buffer are about to be approved: what the user has made of their changes in reviews that are open has to be known
+    /// ([`super::Workspace::keep_made`]).
+    fn note_reviews(&self, _buffer: i32) {}
+
     /// The folds of a buffer may begin in another state now, although its text is the same.
     fn refold(&self, _buffer: i32) {}
 

@@ -9,11 +9,10 @@ use std::{
 
 use super::{
     asking::Question,
-    made::EarlierDecision,
     ready::{Found, Ready, label},
 };
 use crate::{
-    journal::{Binding, CallKey, Take},
+    journal::{Binding, CallKey},
     tools::{Content, Revision},
 };
 
@@ -52,8 +51,6 @@ struct Entry {
     followed: Vec<CallKey>,
     /// What the user was shown last.
     shown: Option<Binding>,
-    /// What they have made of it in a review that they have left without a decision.
-    kept: Option<EarlierDecision>,
     /// What the files had when a change of them was first found out.
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
@@ -285,14 +282,14 @@ impl Proposals {
         self.is_late.take()
     }
 
-    /// The user is shown now what is known of a call.
-    pub(super) fn show(&self, key: &CallKey) {
+    /// The user is shown now what is known of a call, and `made` is what they have made of it before.
+    pub(super) fn show(&self, key: &CallKey, made: Option<&Binding>) {
         if let Some(entry) = self.entries.borrow_mut().get_mut(key) {
             entry.shown = match &entry.found {
                 None => None,
-                Some(Ok(ready)) => Some(match &entry.kept {
+                Some(Ok(ready)) => Some(match made {
                     // It may be on the screen only in a moment.
-                    Some(kept) if kept.is_for(ready.revision()) => kept.binding.clone(),
+                    Some(made) if made.revision == ready.revision().as_str() => made.clone(),
                     _ => ready.binding_as_shown(),
                 }),
                 Some(Err(problem)) => {
@@ -302,33 +299,19 @@ impl Proposals {
         }
     }
 
-    /// The user has made this of what they were shown of a call; `None` if they have changed nothing.
-    pub(super) fn keep(&self, key: &CallKey, made: Option<EarlierDecision>) {
-        if let Some(entry) = self.entries.borrow_mut().get_mut(key)
-            && (made.is_some() || entry.kept.is_some())
-        {
-            // Without it, an approval is for the proposal as it is.
-            let proposed = || {
-                let ready = entry.found.as_ref()?.as_ref().ok()?;
-                Some(ready.binding(vec![Take::Proposed; ready.proposal.files.len()]))
-            };
-            entry.shown = made.as_ref().map(|made| made.binding.clone()).or_else(proposed);
-            entry.kept = made;
+    /// The user has made this of what they were shown of a call.
+    pub(super) fn keep_made(&self, key: &CallKey, made: Binding) {
+        if let Some(entry) = self.entries.borrow_mut().get_mut(key) {
+            entry.shown = Some(made);
             entry.is_due = true;
         }
     }
 
-    /// What the user has made of a call in a review that they have left without a decision.
-    pub(super) fn kept(&self, key: &CallKey) -> Option<EarlierDecision> {
-        self.entries.borrow().get(key)?.kept.clone()
-    }
-
-    /// Whether the files have changed since the user has made something of a call: then it is not known what they want.
-    pub(super) fn is_kept_of_another(&self, key: &CallKey) -> bool {
+    /// Whether a call would write something else than this now.
+    pub(super) fn is_another(&self, key: &CallKey, made: &Binding) -> bool {
         let entries = self.entries.borrow();
-        let Some(entry) = entries.get(key) else { return false };
-        let revision = entry.found.as_ref().and_then(|found| found.as_ref().ok()).map(|ready| ready.revision());
-        entry.kept.as_ref().is_some_and(|kept| revision.is_none_or(|revision| !kept.is_for(revision)))
+        let found = entries.get(key).and_then(|entry| entry.found.as_ref());
+        found.is_some_and(|found| found.as_ref().is_ok_and(|ready| made.revision != ready.revision().as_str()))
     }
 
     /// The user approves a call, in another form: what the files had at first, of which they may not have known.

@@ -242,6 +242,9 @@ impl Workspace {
     ) -> Result<Prepared, ResolveError> {
         self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
+        if resolution == Resolution::Approve {
+            self.host().note_reviews(conversation.buffer());
+        }
         let calls = conversation.page().open_calls();
         let Some(call) = calls.iter().rfind(|call| call.id == *id && !call.aborted).cloned() else {
             return Err(ResolveError::Stale(self.why_not_open(conversation, id, &calls)));
@@ -299,15 +302,18 @@ impl Workspace {
                 {
                     return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
                 }
-                if resolution == Resolution::Approve && conversation.proposals().is_kept_of_another(&key) {
-                    return Err(ResolveError::Invalid(edits_of_another(&call)));
+                let made = self.made_of(conversation, &key);
+                if resolution == Resolution::Approve
+                    && let Some(problem) = self.made_of_another(conversation, &call, &key)
+                {
+                    return Err(ResolveError::Invalid(problem));
                 }
                 let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 let bound = match resolution {
                     Resolution::ApproveAs(binding) => Some(binding),
-                    _ if role == Role::User => self.bound_for_user(conversation, &call, &key),
+                    _ if role == Role::User => self.bound_for_user(conversation, &call, &key).or(made),
                     // Whoever else approves has seen nothing. What the user has left out stays out.
-                    _ => conversation.proposals().kept(&key).map(|kept| kept.binding),
+                    _ => made,
                 };
                 let events = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
                 let events = events.chain(starts.then_some(Event::Started));
@@ -489,11 +495,6 @@ fn has_own_rejection(definition: Option<&Definition>) -> bool {
 /// There is no conversation, and so no call.
 fn missing(call: &CallId) -> ResolveError {
     ResolveError::Stale(Stale::Missing(call.clone(), Vec::new()))
-}
-
-/// Why an approval does not say what it is for.
-pub(super) fn edits_of_another(call: &OpenCall) -> String {
-    format!("{}: you have edited this change, and a file has changed since; look at it again with gK", call.label())
 }
 
 /// The result that shows an answer: a string as it is, anything else as JSON.

@@ -4,12 +4,13 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
-    made::{EarlierDecision, MadeFile},
+    made::MadeFile,
     ready::Ready,
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
 use crate::{
-    journal::{CallKey, Role, Take},
+    chat::OpenCall,
+    journal::{Binding, CallKey, Event, Role, Take},
     model::{CallId, Digest, UserError},
     text::{
         hunk_places::HunkPlace,
@@ -47,7 +48,7 @@ impl Workspace {
                 let (conversation, key) = of;
                 let mut change = 0;
                 if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
-                    conversation.proposals().show(&key);
+                    conversation.proposals().show(&key, workspace.made_of(&conversation, &key).as_ref());
                     change = conversation.proposals().change(&key);
                 }
                 let compared = match ready {
@@ -102,7 +103,6 @@ impl Workspace {
                 return then(workspace, Err(UserError::new(CHANGED)));
             };
             conversation.proposals().keep_first(&key, &ready);
-            conversation.proposals().keep(&key, None);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
             workspace.resolve_call(conversation, &call, resolution, Role::User, move |workspace, resolved| {
                 then(workspace, resolved.map_err(|error: ResolveError| UserError::new(error.explained())));
@@ -117,32 +117,64 @@ impl Workspace {
         let _ = self.run_for(id, work, approve);
     }
 
-    /// The user has left a review and has decided nothing. From now on, what they have made of this revision so far is what is shown of
-    /// the call, and what an approval is for.
-    pub fn keep_made(&self, buffer: i32, call: &CallId, revision: &str, taken: Vec<Taken>) {
-        let Some(conversation) = self.conversation(buffer) else { return };
+    /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
+    /// the call, and what an approval is for, wherever it comes from. The journal keeps it. `false` if the call does not propose this
+    /// revision now.
+    pub fn keep_made(&self, buffer: i32, call: &CallId, revision: &str, taken: Vec<Taken>) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
         let key = self.proposing_key(&conversation, call);
         let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
         else {
-            return;
+            return false;
         };
-        let Some((takes, edited)) = takes(&ready, taken) else { return };
-        let by_digest: Arc<HashMap<Digest, Vec<u8>>> =
-            Arc::new(edited.into_iter().map(|bytes| (Digest::of(&bytes), bytes)).collect());
-        let contents = Arc::clone(&by_digest);
-        let is_changed = takes.iter().any(|take| *take != Take::Proposed);
-        let made = is_changed.then(|| EarlierDecision {
-            binding: ready.binding(takes),
-            counts: true,
-            contents: Arc::new(move |digest| contents.get(digest).cloned()),
-        });
-        conversation.proposals().keep(&key, made);
+        let Some((takes, edited)) = takes(&ready, taken) else { return false };
+        let made = ready.binding(takes);
+        let before = self.made_of(&conversation, &key);
+        if before.as_ref() == Some(&made) || before.is_none() && !made.is_changed() {
+            return true;
+        }
+        let contents: HashMap<Digest, Arc<Vec<u8>>> =
+            edited.into_iter().map(|bytes| (Digest::of(&bytes), Arc::new(bytes))).collect();
+        self.unsaved_edits().borrow_mut().extend(contents.clone());
+        conversation.proposals().keep_made(&key, made.clone());
+        let record = self.record(&conversation, key, Event::Made(made), Role::User);
+        self.note(&conversation, vec![record]);
         let backups = self.backups().clone();
-        // If that fails, the approval turns out to be for something that is not there, and the call waits again.
-        let work = move || by_digest.values().try_for_each(|bytes| backups.keep_edited(bytes));
-        let then =
-            |workspace: &Self, conversation: &Conversation, _: io::Result<()>| workspace.survey_again(conversation);
-        let _ = self.run_for(conversation.id(), work, then);
+        // If that fails, an approval turns out to be for something that is not there, and the call waits again.
+        let work = move || {
+            let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
+            (contents, kept)
+        };
+        let id = conversation.id();
+        let then = move |workspace: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
+            if kept.is_ok() {
+                workspace.unsaved_edits().borrow_mut().retain(|digest, _| !contents.contains_key(digest));
+            }
+            workspace.with_conversation(id, |workspace, conversation| workspace.survey_again(conversation));
+        };
+        let _ = self.background().run(work, then);
+        true
+    }
+
+    /// What the user has made of a call's change in a review in which they have decided nothing.
+    pub(super) fn made_of(&self, conversation: &Conversation, key: &CallKey) -> Option<Binding> {
+        conversation.records().with_ledger(|ledger| ledger.made(key).cloned())
+    }
+
+    /// Why what the user has made of a call's change cannot be approved without a look at it; `None` if it can.
+    pub(super) fn made_of_another(
+        &self,
+        conversation: &Conversation,
+        call: &OpenCall,
+        key: &CallKey,
+    ) -> Option<String> {
+        let made = self.made_of(conversation, key)?;
+        conversation.proposals().is_another(key, &made).then(|| {
+            format!(
+                "{}: you have edited this change, and a file has changed since; look at it again with gK",
+                call.label()
+            )
+        })
     }
 
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the

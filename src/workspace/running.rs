@@ -403,30 +403,26 @@ impl Workspace {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(super) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records().with_ledger(|ledger| ledger.binding(key).cloned())?;
-        let (edited, kept) = (self.edited_contents(), conversation.proposals().kept(key));
-        let contents: KeptContent = match kept {
-            // It may not be on the disk yet.
-            Some(kept) => Arc::new(move |digest| (kept.contents)(digest).or_else(|| edited(digest))),
-            None => edited,
-        };
+        let contents = self.edited_contents();
         Some(Approved { binding, contents, first: BTreeMap::new() })
     }
 
     /// What the user has decided about a call before, and whether that counts; `None` if that was not for anything in particular.
     pub(super) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
-        if let Some(kept) = conversation.proposals().kept(key) {
-            return Some(kept);
+        let contents = self.edited_contents();
+        if let Some(binding) = self.made_of(conversation, key) {
+            return Some(EarlierDecision { binding, counts: true, contents });
         }
         let records = conversation.records();
         let (binding, counts) =
             records.with_ledger(|ledger| Some((ledger.last_binding(key).cloned()?, ledger.binding(key).is_some())))?;
-        Some(EarlierDecision { binding, counts, contents: self.edited_contents() })
+        Some(EarlierDecision { binding, counts, contents })
     }
 
-    /// Gives what users have edited in reviews.
+    /// Gives what users have edited in reviews, also if it is not on the disk yet.
     pub(super) fn edited_contents(&self) -> KeptContent {
-        let backups = self.backups().clone();
-        Arc::new(move |digest| backups.edited(digest))
+        let (backups, unsaved) = (self.backups().clone(), self.unsaved_edits().borrow().clone());
+        Arc::new(move |digest| unsaved.get(digest).map(|bytes| bytes.to_vec()).or_else(|| backups.edited(digest)))
     }
 
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.

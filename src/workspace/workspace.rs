@@ -2,9 +2,10 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     rc::Rc,
+    sync::Arc,
 };
 
 use serde_json::json;
@@ -29,7 +30,7 @@ use super::{
 use crate::{
     agent::Level,
     config::{Config, LevelFilter},
-    model::UserError,
+    model::{Digest, UserError},
     runtime::{ConversationId, Folders, Journal, OutboxFiles, backups::Backups},
     tools::approval::Resolve,
 };
@@ -63,6 +64,8 @@ pub struct Workspace {
     folders: Folders,
     lookups: Lookups,
     patience: Patience,
+    /// What users have edited in reviews and is on its way to the disk.
+    unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>>,
     reviewers: Reviewers<Workspace>,
     projects: Projects,
     /// Whether the editor is about to exit, so that nothing new starts.
@@ -146,6 +149,7 @@ impl Workspace {
             folders: Folders::default(),
             lookups: Lookups::default(),
             patience: Patience::default(),
+            unsaved_edits: RefCell::default(),
             reviewers: Reviewers::default(),
             projects: Projects::new(state_dir.join("conversations")),
             is_leaving: Cell::new(false),
@@ -232,6 +236,10 @@ impl Workspace {
 
     pub(super) fn folders(&self) -> &Folders {
         &self.folders
+    }
+
+    pub(super) fn unsaved_edits(&self) -> &RefCell<HashMap<Digest, Arc<Vec<u8>>>> {
+        &self.unsaved_edits
     }
 
     pub(super) fn patience(&self) -> &Patience {

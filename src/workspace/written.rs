@@ -4,13 +4,8 @@
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace,
-    decisions::BEING_RECORDED,
-    journaling::recorded,
-    records::Claim,
-    resolution::{answer_text, edits_of_another},
-    standing::Standing,
-    wish::Wish,
+    Conversation, Workspace, decisions::BEING_RECORDED, journaling::recorded, records::Claim, resolution::answer_text,
+    standing::Standing, wish::Wish,
 };
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
@@ -102,6 +97,7 @@ impl Workspace {
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
+        self.host().note_reviews(conversation.buffer());
         let mut written = Written::default();
         let mut free = self.free_slots(conversation);
         let now = self.host().now();
@@ -162,11 +158,12 @@ impl Workspace {
                     continue;
                 }
                 let key = CallKey::of(&call.id, &call.name, &call.input);
-                if conversation.proposals().is_kept_of_another(&key) {
-                    self.host().notify(Level::Warn, &edits_of_another(&call));
+                if let Some(problem) = self.made_of_another(conversation, &call, &key) {
+                    self.host().notify(Level::Warn, &problem);
                     return None;
                 }
-                let bound = conversation.proposals().shown(&key).map(Event::Bound).into_iter();
+                let shown = conversation.proposals().shown(&key).or_else(|| self.made_of(conversation, &key));
+                let bound = shown.map(Event::Bound).into_iter();
                 let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
                 self.add(conversation, &mut written, &call, events);
                 written.starts.extend(starts.then(|| key.clone()));

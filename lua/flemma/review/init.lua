@@ -248,18 +248,30 @@ end
 --- Makes what the user has made of the change so far what the conversation shows of it, and what an approval there is for.
 ---@param review flemma.Review
 ---@param value fun(file: flemma.ReviewedFile): string|boolean what would be written of a file, as for `accept`
+---@return boolean is_done false if the proposal is another one now
 function M.keep_made(review, value)
   if review.is_over or review.is_deciding or review.is_accepted then
-    return
+    return true
   end
   local contents, is_changed = {}, false
   for at, file in ipairs(review.files) do
     contents[at] = value(file)
     is_changed = is_changed or contents[at] ~= true
   end
-  if is_changed or review.is_kept then
-    review.is_kept = is_changed
-    native("review_keep", review.chat, review.call, review.revision, contents)
+  if not is_changed and not review.is_kept then
+    return true
+  end
+  review.is_kept = is_changed
+  return native("review_keep", review.chat, review.call, review.revision, contents) == true
+end
+
+--- The same for all reviews of a conversation that are open.
+---@param chat integer
+function M.note_made(chat)
+  for _, review in pairs(reviews) do
+    if review.chat == chat and review.view then
+      review.view:note_made()
+    end
   end
 end
 

@@ -74,7 +74,15 @@ function Inline:take(is_taken)
     hunk.taken = is_taken
     self.review.marks[self:file().path] = nil
     self.overlay:draw_one(number)
+    self:note_made()
   end
+end
+
+--- What an approval from elsewhere is for.
+function Inline:note_made()
+  require("flemma.review").keep_made(self.review, function(file)
+    return self:value(file)
+  end)
 end
 
 --- What would be written of a file.
@@ -117,6 +125,7 @@ function Inline:leave_out()
     hunk.taken = false
   end
   self:draw()
+  self:note_made()
   for at, file in ipairs(review.files) do
     if at > self.at and review.marks[file.path] == nil then
       return self:show(at)
@@ -413,17 +422,6 @@ function M.open(review)
     callback = vim.schedule_wrap(function()
       self:settle()
     end),
-  })
-  api.nvim_create_autocmd("WinLeave", {
-    group = self.group,
-    desc = "Flemma: an approval elsewhere is for what is taken here",
-    callback = function()
-      if not self.is_closed and not self.is_busy and api.nvim_get_current_win() == self.win then
-        require("flemma.review").keep_made(review, function(file)
-          return self:value(file)
-        end)
-      end
-    end,
   })
   api.nvim_create_autocmd("WinResized", {
     group = self.group,

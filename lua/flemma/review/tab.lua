@@ -30,6 +30,8 @@ local api = vim.api
 ---@field group integer
 ---@field scrollopt string
 ---@field note? string what the user has to know
+---@field ticks? table<string, integer> by path: which text of a right side an approval from elsewhere is for
+---@field marks? table<string, boolean> which files it takes or leaves out
 ---@field watch? flemma.Watch
 ---@field is_busy? boolean whether we are changing windows
 ---@field is_closed? boolean
@@ -84,6 +86,26 @@ end
 ---@return flemma.ReviewedFile?
 function Tab:file_of(path)
   return merge.by_path(self.review.files)[path]
+end
+
+--- What an approval from elsewhere is for, if the right sides have another text than when this was last asked.
+function Tab:note_made()
+  if self.is_closed or self.is_busy then
+    return
+  end
+  local ticks = {}
+  for path, buf in pairs(self.new) do
+    ticks[path] = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_changedtick(buf) or nil
+  end
+  if vim.deep_equal(ticks, self.ticks) and vim.deep_equal(self.review.marks, self.marks) then
+    return
+  end
+  local is_done = require("flemma.review").keep_made(self.review, function(file)
+    return draft.value(self, file)
+  end)
+  if is_done then
+    self.ticks, self.marks = ticks, vim.deepcopy(self.review.marks)
+  end
 end
 
 ---@param buf integer

@@ -82,16 +82,17 @@ function M.attach(view)
     desc = "Flemma: end the review whose right side was closed",
     callback = function()
       view:settle()
+      if api.nvim_get_mode().mode == "n" then
+        view:note_made()
+      end
     end,
   })
   api.nvim_create_autocmd("WinLeave", {
     group = view.group,
-    desc = "Flemma: an approval elsewhere is for what is there on the right",
+    desc = "Flemma: show in the conversation what is there on the right",
     callback = function()
-      if not view.is_closed and not view.is_busy and view:owns(api.nvim_get_current_buf()) then
-        require("flemma.review").keep_made(view.review, function(file)
-          return draft.value(view, file)
-        end)
+      if view:owns(api.nvim_get_current_buf()) then
+        view:note_made()
       end
     end,
   })

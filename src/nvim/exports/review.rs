@@ -36,13 +36,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         Ok(())
     })?;
-    // review_keep(buffer, call, revision, contents): the user has left a review with these contents, which are as in `review_accept`
+    // review_keep(buffer, call, revision, contents) -> whether that is still the revision: the user has made this of it, as in `review_accept`
     exports.add("review_keep", |_, binding, (buffer, call, revision, contents): Keeping| {
         let taken =
             contents.sequence_values::<Value>().map(|taken| taken.and_then(read)).collect::<mlua::Result<_>>()?;
         let call = CallId(call.to_string_lossy());
-        binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken);
-        Ok(())
+        Ok(binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken))
     })?;
     // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,
     // or nil for contents that have to be compared. `room` is as in `flemma.HunkRoom`. Calls back with `flemma.DrawnHunks`.

@@ -87,6 +87,7 @@ fn records() -> impl Strategy<Value = Record> {
         Just(Event::Started),
         Just(Event::Withdrawn),
         Just(Event::WentOn),
+        ".*".prop_map(|revision| Event::Made(Binding { revision, files: Vec::new() })),
         ".*".prop_map(|revision| Event::Bound(Binding { revision, files: Vec::new() })),
         (any::<String>(), any::<bool>()).prop_map(|(kind, has_schema)| {
             let schema = has_schema.then(|| json!({ "enum": [kind, null, 1.5] }));

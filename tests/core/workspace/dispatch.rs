@@ -138,7 +138,13 @@ fn a_script_that_does_not_answer_in_time_is_stopped() {
     });
     chat.go();
     chat.wait_for("@Assistant:\nfine");
-    assert_eq!(chat.results(1), ["Error: The tool did not answer within 0.05 seconds and was stopped."]);
+    assert_eq!(
+        chat.results(1),
+        [
+            "Error: The tool did not answer within 0.05 seconds and was stopped. What it had done by then, such as a file that it had \
+          written, stays done."
+        ]
+    );
     assert_eq!(stopped.get(), 1);
     let told = chat.told();
     let words = "a tool threw an error when its call call_0 was stopped: a handler that throws";

@@ -143,6 +143,21 @@ fn an_edit_of_an_earlier_content_is_only_approved_in_a_review() {
 }
 
 #[test]
+fn an_edit_that_was_left_in_a_review_survives_a_kill() {
+    let chat = kept();
+    chat.wait_for_diff(0, "+II");
+    let text = chat.text() + "\n";
+    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": [] } }), [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    chat.wait_for_diff(0, "+II");
+    assert_eq!(chat.resolve("call_0", Resolution::Approve), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\nII\n");
+}
+
+#[test]
 fn an_edit_that_is_discarded_is_approved_by_nothing() {
     let chat = kept();
     let revision = chat.review("call_0").unwrap().revision;

@@ -211,15 +211,27 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
     let old = lines();
     let new = old.replace("line 3\n", "LINE 3\n").replace("line 15\n", "LINE 15\n");
     let half = old.replace("line 15\n", "LINE 15\n");
-    let approve = ":Flemma tool:approve<CR>";
+    let approve = ":call search('status=pending')<CR>:Flemma tool:approve<CR>";
+    let run = ":call search('status=pending')<CR><M-CR>";
+    let by_hand = ":%s/status=pending/status=approved/<CR><C-]>";
+    let by_script = ":lua require('flemma.tools').resolve(vim.g.chat, 'toolu_1', { approved = true })<CR>";
+    let discard = ":q!<CR>";
     for (view, leave, decide) in [
         ("tab", "<C-w>h:q<CR>", approve),
         ("tab", "gT", approve),
-        ("tab", ":q!<CR>", approve),
+        ("tab", discard, approve),
         ("inline", "q", approve),
         ("inline", "<C-w>w", approve),
-        ("inline", "q", "<M-CR>"),
-        ("tab", "gT", ":%s/status=pending/status=approved/<CR><C-]>"),
+        ("inline", "q", run),
+        ("tab", "gT", by_hand),
+        // From outside, while the review is on the screen.
+        ("tab", "", by_script),
+        ("inline", "", by_script),
+        ("tab", ":noautocmd tabprevious<CR>", approve),
+        // The call goes and comes back, and so does its conversation.
+        ("inline", "qu<C-r>", approve),
+        ("tab", "gT:w<CR>:e!<CR>", approve),
+        ("tab", "gT:w<CR>:bd<CR>:e notes.chat<CR>", approve),
     ] {
         let options =
             format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
@@ -230,21 +242,24 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
         chat.nvim.wait_for("the view", |nvim| nvim.lua(shown, &[]) == true);
         chat.nvim.input("do");
         chat.nvim.input(leave);
-        chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
-        let is_discarded = leave == ":q!<CR>";
-        if !is_discarded {
-            chat.nvim.wait_for("the preview", |nvim| nvim.row_with("as you have edited it").is_some());
+        if !leave.is_empty() {
+            chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
+        }
+        if !leave.is_empty() && leave != discard {
+            chat.nvim.wait_for(&format!("the preview after {leave}"), |nvim| {
+                nvim.row_with("as you have edited it").is_some()
+            });
             assert!(chat.nvim.row_with("+LINE 3").is_none());
         }
-        chat.nvim.command("call search('status=pending')");
         chat.nvim.input(decide);
-        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
-        assert_eq!(
-            content(&chat, "a.txt"),
-            if is_discarded { &new } else { &half }.as_str(),
-            "{view} {leave} {decide}"
-        );
-        assert_eq!(chat.nvim.text().contains("left out"), !is_discarded, "{view} {leave}: {}", chat.nvim.text());
+        let text = "local buf = vim.fn.bufnr('notes.chat')
+             return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), ' ')";
+        chat.nvim.wait_for("the reply", |nvim| {
+            nvim.lua(text, &[]).as_str().is_some_and(|text| text.contains("@Assistant: fine"))
+        });
+        let (told, is_whole) = (chat.nvim.lua(text, &[]).to_string(), leave == discard);
+        assert_eq!(content(&chat, "a.txt"), if is_whole { &new } else { &half }.as_str(), "{view} {leave} {decide}");
+        assert_eq!(told.contains("left out"), !is_whole, "{view} {leave}: {told}");
     }
 }
 
