@@ -399,9 +399,9 @@ function M.unfold(buf, line)
     local at = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_extmark_by_id(buf, windows.namespace, mark, {})[1]
     if at then
       api.nvim_buf_del_extmark(buf, windows.namespace, mark)
-      each_window(buf, function(win)
+      each_window(buf, function(win, window)
         api.nvim_win_call(win, function()
-          windows.unfold(at + 1)
+          windows.unfold(window, at + 1)
         end)
       end)
     end

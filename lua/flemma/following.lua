@@ -71,6 +71,23 @@ function M.leads(buf, win)
   return watcher ~= nil and watcher.line == api.nvim_win_get_cursor(win)[1]
 end
 
+--- Whether the cursor of a window is only where it is because the conversation goes on there, and not to decide about a call.
+---@param buf integer
+---@param win integer
+---@return boolean
+function M.carries(buf, win)
+  local watcher = watcher_in(buf, win)
+  return watcher ~= nil and not watcher.decides and M.leads(buf, win)
+end
+
+--- The same, and the conversation is about to carry it on.
+---@param buf integer
+---@param win integer
+---@return boolean
+function M.is_passing(buf, win)
+  return M.carries(buf, win) and require("flemma.lock").is_locked(buf)
+end
+
 --- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
   if win == api.nvim_get_current_win() then
@@ -237,8 +254,8 @@ function M.cursor(buf, line, reason)
     if not stays then
       move(buf, win, line, 0)
       local watcher = watcher_in(buf, win)
-      if watcher and reason == "pending" then
-        watcher.decides = true
+      if watcher then
+        watcher.decides = reason == "pending" or nil
       end
     end
     if stays or reason == "pending" then

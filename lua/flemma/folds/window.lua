@@ -222,11 +222,9 @@ local function postpone(window, fold)
   window.late[id] = true
 end
 
---- Whether the conversation has moved the cursor to where it is, and goes on by itself.
 ---@param window flemma.FoldedWindow
 local function is_passing(window)
-  return require("flemma.lock").is_locked(window.buf)
-    and require("flemma.following").leads(window.buf, api.nvim_get_current_win())
+  return require("flemma.following").is_passing(window.buf, api.nvim_get_current_win())
 end
 
 --- Whether a fold is to be closed now.
@@ -296,13 +294,45 @@ local function with_folding(run)
   end
 end
 
---- Runs something that may move the cursor and change what is closed. The line with the cursor stays where it is on the screen.
+--- The first line of the window stays where it is, so that no text above a change moves. What was above the window comes back if
+--- it would show too little otherwise.
+---@param view table
+---@param former integer where the closed fold with this line began, or -1
+local function keep_top(view, former)
+  fn.winrestview(view)
+  local top = fn.foldclosed(view.topline)
+  if top == -1 or top == former then
+    return
+  end
+  -- The fold that has been closed began above the window: its end is at the end of the window.
+  local height = api.nvim_win_get_height(0)
+  local rows = api.nvim_win_text_height(0, { start_row = top - 1 }).all
+  while top > 1 and rows < height do
+    local above = fn.foldclosed(top - 1)
+    above = above == -1 and top - 1 or above
+    rows = rows + api.nvim_win_text_height(0, { start_row = above - 1, end_row = top - 2 }).all
+    if rows > height then
+      break
+    end
+    top = above
+  end
+  fn.winrestview({ topline = top, skipcol = 0 })
+end
+
+--- Runs something that may move the cursor and change what is closed. The line with the cursor stays where it is on the screen, or
+--- the text above it if the cursor is only there because the conversation goes on there.
+---@param window flemma.FoldedWindow
 ---@param run fun(cursor: integer)
-local function keep_view(run)
+local function keep_view(window, run)
   -- If the cursor has moved since the last redraw, the window scrolls now.
   fn.line("w0")
   local view, row = fn.winsaveview(), math.min(fn.winline(), api.nvim_win_get_height(0))
+  local former = fn.foldclosed(view.topline)
+  local is_carried = require("flemma.following").carries(window.buf, api.nvim_get_current_win())
   local ok, problem = pcall(run, view.lnum)
+  if is_carried and ok then
+    return keep_top(view, former)
+  end
   fn.winrestview(view)
   local moved = fn.winline() - row
   local key = vim.keycode(moved > 0 and "<C-e>" or "<C-y>")
@@ -328,7 +358,7 @@ end
 ---@param groups flemma.FoldGroup[]
 function M.open(window, groups)
   with_folding(function()
-    keep_view(function(cursor)
+    keep_view(window, function(cursor)
       local commands = {}
       for _, group in ipairs(groups) do
         local exists = fn.foldlevel(group.first) > 0 or fn.foldlevel(group.last) > 0
@@ -405,7 +435,7 @@ function M.update(window, groups, is_thorough)
     if #wrong == 0 and #turned == 0 then
       return
     end
-    keep_view(function(cursor)
+    keep_view(window, function(cursor)
       for _, group in ipairs(wrong) do
         last = remake(window, group, cursor)
       end
@@ -447,7 +477,7 @@ function M.catch_up(window, folds_at)
       end
     end
     if #ready > 0 then
-      keep_view(function()
+      keep_view(window, function()
         for _, line in ipairs(ready) do
           vim.cmd(line .. "foldclose")
         end
@@ -467,11 +497,12 @@ function M.show_first()
 end
 
 --- Opens the folds that a line is in.
+---@param window flemma.FoldedWindow
 ---@param line integer from 1
-function M.unfold(line)
+function M.unfold(window, line)
   with_folding(function()
     if fn.foldclosed(line) ~= -1 then
-      keep_view(function()
+      keep_view(window, function()
         vim.cmd(line .. "foldopen!")
       end)
     end

@@ -314,10 +314,11 @@ function M.follow_cursor(win, buf, line, is_entering)
   end
   local first, last = shown_block(buf)
   local is_inside = first and line >= first and line < last and state.win == win
-  if is_inside and not require("flemma.following").leads(buf, win) then
+  local following = require("flemma.following")
+  if is_inside and not following.leads(buf, win) then
     return
   end
-  local found = (native("hidden", buf, line, line + 1) or {})[1]
+  local found = not following.is_passing(buf, win) and (native("hidden", buf, line, line + 1) or {})[1] or nil
   if found and not is_shown_by(found, line) then
     -- Nor does a block stay that a cursor has shown which the conversation has moved.
     found = nil
@@ -348,7 +349,7 @@ function M.follow_cursor(win, buf, line, is_entering)
       M.update(buf, first, last)
     end
   end
-  if is_entering and not (first and last <= line and last >= vim.fn.line("w0")) then
+  if following.carries(buf, win) or is_entering and not (first and last <= line and last >= vim.fn.line("w0")) then
     change()
   else
     keep_row(win, change)

@@ -255,3 +255,45 @@ fn a_turn_in_a_window_that_is_left_has_its_folds() {
     chat.wait_until_idle();
     chat.nvim.wait_for("closed cards", |nvim| closed(nvim).len() == 2);
 }
+
+/// The card of a call opens when it has run for a moment, and is closed when it is done.
+#[test]
+fn calls_that_run_move_no_text_above_them() {
+    let round = |n: usize| {
+        let command = format!("seq {n}1 {n}5; until rm go 2>/dev/null; do sleep 0.02; done");
+        let input = json!({"label": null, "command": command, "timeout": null}).to_string();
+        let stream = Stream::new().text(&["Let me look."]).tool_use(&format!("toolu_{n}"), "bash", &[&input]);
+        reply(&stream.end("tool_use"))
+    };
+    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    let replies = (1..=6).map(round).chain([prose(&["All is well."])]);
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
+    chat.nvim.command("set lines=24");
+    chat.nvim.lua(
+        "_G.up = {}
+         local win = vim.api.nvim_get_current_win()
+         local top = vim.fn.line('w0')
+         vim.api.nvim_create_autocmd('WinScrolled', { callback = function()
+           local now = vim.fn.line('w0')
+           if now < top then table.insert(_G.up, { top, now }) end
+           top = now
+         end })",
+        &[],
+    );
+    chat.nvim.input("<C-]>");
+    for round in 1..=6 {
+        chat.nvim.wait_for("an open card", |nvim| {
+            let rows = nvim.screen();
+            rows.iter().any(|row| row.trim_end() == format!("{round}5"))
+                && !rows.iter().any(|row| row.contains("**Tool"))
+        });
+        if round == 1 {
+            assert!(chat.nvim.screen()[0].starts_with(" You"), "{:?}", chat.nvim.screen());
+        }
+        std::fs::write(chat.nvim.work().join("go"), "").unwrap();
+        chat.nvim.wait_for("the next reply", |nvim| nvim.text().matches("@Assistant:").count() > round);
+    }
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("All is well."));
+    chat.wait_until_idle();
+    assert_eq!(chat.nvim.lua("return #_G.up", &[]), 0, "{}", chat.nvim.lua("return _G.up", &[]));
+}
