@@ -59,7 +59,7 @@ struct Lives {
     shown: Option<Binding>,
     /// What the approval is for.
     bound: Option<Binding>,
-    /// What the user has made of its change in a review in which they have decided nothing.
+    /// What the user has made of its change, while no approval counts.
     made: Option<Binding>,
     /// What it wants to write, since it was started.
     proposed: Option<Proposed>,
@@ -133,7 +133,8 @@ impl Ledger {
         self.calls.get(key)?.bound.as_ref()
     }
 
-    /// What the user has made of an open call's change in a review in which they have decided nothing; `None` if it is as proposed.
+    /// What the user has made of an open call's change, in a review in which they have decided nothing or for an approval that does
+    /// not count any more; `None` if it is as proposed.
     #[must_use]
     pub fn made(&self, key: &CallKey) -> Option<&Binding> {
         self.calls.get(key)?.made.as_ref()
@@ -195,6 +196,15 @@ impl Lives {
         self.is_approved_again = false;
     }
 
+    /// Its approval does not count any more. What the user has made of its change for that stays theirs.
+    fn withdraw(&mut self) {
+        if let Life::Open { approved, .. } = &mut self.life
+            && approved.take().is_some()
+        {
+            self.made = self.bound.clone().filter(Binding::is_changed);
+        }
+    }
+
     /// When its latest life started, if that has ended.
     fn finished(&self) -> Option<Timestamp> {
         if self.life == Life::Ended { self.ending.as_ref()?.started } else { None }
@@ -213,12 +223,11 @@ impl Lives {
             (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
             (Event::Opened, life) => {
                 self.asked = None;
-                match life {
-                    Life::Open { approved, .. } => *approved = None,
-                    life => {
-                        *life = Life::Open { approved: None, started: None };
-                        self.forget_decisions();
-                    }
+                if matches!(life, Life::Open { .. }) {
+                    self.withdraw();
+                } else {
+                    *life = Life::Open { approved: None, started: None };
+                    self.forget_decisions();
                 }
             }
             (Event::Decided(decision), Life::Open { approved, .. }) => {
@@ -254,9 +263,9 @@ impl Lives {
                     *approved = None;
                 }
             }
-            (Event::Withdrawn, Life::Open { approved, started }) => {
-                *approved = None;
+            (Event::Withdrawn, Life::Open { started, .. }) => {
                 *started = before_start.unwrap_or(*started);
+                self.withdraw();
             }
             (Event::Withdrawn, _) => {}
             // The first end counts.

@@ -89,9 +89,6 @@ pub struct OutputPiece {
     pub style: String,
 }
 
-/// Above a change of which the user has taken something else than was proposed.
-const EDITED: &str = "as you have edited it";
-
 /// The cells in front of what goes on: the spinner and a space.
 const SPINNER: usize = 2;
 
@@ -158,8 +155,8 @@ impl Workspace {
                     (preview.added, preview.removed) = (Some(added), Some(removed));
                 }
                 let mut lines = shown.first_lines(most);
-                let edited = ready.made.review.is_some().then(|| EDITED.to_owned());
-                let notes = ready.follows().into_iter().chain(edited).filter(|_| most > 0);
+                let notes =
+                    ready.follows().into_iter().chain(ready.made.note().map(str::to_owned)).filter(|_| most > 0);
                 lines.splice(0..0, notes.map(DiffLine::note));
                 lines
             }

@@ -8,13 +8,11 @@ use crate::{
     tools::{Content, FileChange, KeptContent, Proposal, Review},
 };
 
-/// The latest decision of the user for a call that waits, or is approved and has not started.
+/// What the user has made of the change of a call that waits, or is approved and has not started.
 #[derive(Clone)]
 pub(super) struct EarlierDecision {
     /// What it was for.
     pub(super) binding: Binding,
-    /// Whether it still counts. If not, it only says what the user has made of the change.
-    pub(super) counts: bool,
     /// Gives what they have edited, and what that was made from.
     pub(super) contents: KeptContent,
 }
@@ -23,7 +21,7 @@ pub(super) struct EarlierDecision {
 #[derive(Debug)]
 pub(super) struct Made {
     /// The decision that says so.
-    decision: Option<(Binding, bool)>,
+    decision: Option<Binding>,
     /// What an approval takes of each file.
     pub(super) takes: Vec<Take>,
     /// What is shown of that; `None` if all of the proposal is taken.
@@ -63,25 +61,30 @@ impl Made {
             takes = approved.binding.files.iter().map(|file| file.take.clone()).collect();
             review = Some(Review::of(&decided));
         }
-        Self { decision: decision.map(EarlierDecision::identity), takes, review, files }
+        Self { decision: decision.map(|decision| decision.binding.clone()), takes, review, files }
     }
 
     /// Whether it was made from this decision.
-    pub(super) fn is_of(&self, decision: Option<&EarlierDecision>) -> bool {
-        self.decision == decision.map(EarlierDecision::identity)
+    pub(super) fn is_of(&self, decision: Option<&Binding>) -> bool {
+        self.decision.as_ref() == decision
+    }
+
+    /// What is said of it above the change.
+    pub(super) fn note(&self) -> Option<&'static str> {
+        if self.review.is_some() {
+            return Some("as you have edited it");
+        }
+        let is_kept = self.files.iter().any(|file| *file != MadeFile::default());
+        is_kept.then_some("A file has changed since you edited this; gK shows both.")
     }
 }
 
 impl EarlierDecision {
-    fn identity(&self) -> (Binding, bool) {
-        (self.binding.clone(), self.counts)
-    }
-
-    /// What will be written of a proposal; `None` if the decision does not count, or is for another one.
+    /// What will be written of a proposal; `None` if the decision is for another one.
     pub(super) fn carried_out(&self, proposal: &Proposal) -> Option<Proposal> {
         let files = &self.binding.files;
         let is_same = self.binding.revision == proposal.revision().as_str() && files.len() == proposal.files.len();
-        if !self.counts || !is_same {
+        if !is_same {
             return None;
         }
         let mut decided = proposal.clone();

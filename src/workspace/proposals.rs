@@ -288,8 +288,10 @@ impl Proposals {
             entry.shown = match &entry.found {
                 None => None,
                 Some(Ok(ready)) => Some(match made {
-                    // It may be on the screen only in a moment.
-                    Some(made) if made.revision == ready.revision().as_str() => made.clone(),
+                    // It is on the screen in a moment.
+                    Some(made) if made.revision == ready.revision().as_str() && !ready.made.is_of(Some(made)) => {
+                        made.clone()
+                    }
                     _ => ready.binding_as_shown(),
                 }),
                 Some(Err(problem)) => {

@@ -23,7 +23,7 @@ use crate::{
 const DRAWING: Duration = Duration::from_millis(200);
 
 /// Why nothing was approved.
-const CHANGED: &str = "the file has changed since, so nothing was approved; look at the change again";
+const CHANGED: &str = "the file has changed since you were shown this change; look at it again";
 
 impl Workspace {
     /// Finds out what a call that waits would write, and gives the whole of it to `then`.

@@ -407,16 +407,11 @@ impl Workspace {
         Some(Approved { binding, contents, first: BTreeMap::new() })
     }
 
-    /// What the user has decided about a call before, and whether that counts; `None` if that was not for anything in particular.
+    /// What the user has made of a call's change before; `None` if it is whatever the call writes.
     pub(super) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
-        let contents = self.edited_contents();
-        if let Some(binding) = self.made_of(conversation, key) {
-            return Some(EarlierDecision { binding, counts: true, contents });
-        }
-        let records = conversation.records();
-        let (binding, counts) =
-            records.with_ledger(|ledger| Some((ledger.last_binding(key).cloned()?, ledger.binding(key).is_some())))?;
-        Some(EarlierDecision { binding, counts, contents })
+        let approved = || conversation.records().with_ledger(|ledger| ledger.binding(key).cloned());
+        let binding = self.made_of(conversation, key).or_else(approved)?;
+        Some(EarlierDecision { binding, contents: self.edited_contents() })
     }
 
     /// Gives what users have edited in reviews, also if it is not on the disk yet.

@@ -190,7 +190,7 @@ impl Candidate {
     fn answer(&self, seen: Earlier, above: &[CallKey], is_afresh: bool) -> Answer {
         let is_known = |ready: &&Arc<Ready>| {
             !is_afresh
-                && ready.made.is_of(self.decision.as_ref())
+                && ready.made.is_of(self.decision.as_ref().map(|decision| &decision.binding))
                 && !ready.has_other_base(&seen)
                 && !ready.is_doubtful(&self.context.unsaved)
         };

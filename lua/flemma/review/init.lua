@@ -113,7 +113,8 @@ local function call_here(chat)
   if count == 1 then
     return next(ids)
   elseif count == 0 then
-    return nil, "no call waits for approval here"
+    local is_open = here and vim.list_contains(native("open_calls", chat) or {}, here)
+    return nil, is_open and ("%s does not wait for approval"):format(here) or "no call waits for approval here"
   end
   return nil, ("%d calls wait for approval; put the cursor on the one to review"):format(count)
 end
@@ -386,7 +387,7 @@ function M.accept(review, contents, failed)
       keep(review, contents)
       M.left(review)
     end
-    local why = proposal and "the file has changed; look at the change again" or problem
+    local why = proposal and "the file has changed since you were shown this change; look at it again" or problem
     say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, why))
     if view and proposal then
       review.revision = proposal.revision

@@ -61,9 +61,16 @@ fn an_accepted_edit_comes_back_when_the_file_has_changed() {
     chat.go();
     chat.wait_for_words("nothing was written: the file has changed since");
     chat.wait_for_pending(1);
-    // What is shown without a review is the proposal.
+    // What is shown without a review is the proposal, and that is not what they want.
     chat.wait_for_diff(0, "-theirs");
-    assert!(chat.previews()[0].diff.iter().any(|line| line.text == "+2"));
+    let preview = &chat.previews()[0];
+    assert_eq!(preview.diff[0].text, "A file has changed since you edited this; gK shows both.");
+    assert!(preview.diff.iter().any(|line| line.text == "+2"));
+    chat.approve("status=pending");
+    chat.drain_until("the refusal", |chat| {
+        chat.told().iter().any(|told| told.contains("a file has changed since; look at it again with gK"))
+    });
+    assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
     let reviewed = chat.review("call_0").unwrap();
     assert_eq!(reviewed.files[0].made, draft("one\nII\n"));
     chat.accept("call_0", &reviewed.revision, vec![edited("one\nII\ntheirs\n")]).unwrap();

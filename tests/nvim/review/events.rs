@@ -97,7 +97,7 @@ fn a_call_that_is_decided_elsewhere_ends_its_review() {
     }
 }
 
-/// Another program writes this just before the library hears of an approval: the last check has found nothing.
+/// Another program writes this just before the library hears of an approval: the view's last look has found nothing.
 fn write_before_the_approval(chat: &mut Chat, theirs: &str) {
     let path = chat.nvim.work().join("a.txt");
     chat.nvim.lua(
@@ -203,7 +203,7 @@ fn a_file_that_changes_meanwhile_is_proposed_again() {
             assert!(is_view(&mut chat), "it stays where it is");
         } else {
             chat.nvim.input(":w<CR>");
-            wait_for_message(&mut chat.nvim, "was not approved: the file has changed; look at the change again");
+            wait_for_message(&mut chat.nvim, "was not approved: the file has changed since you were shown this change");
             assert!(is_view(&mut chat), "the new change is shown");
         }
         chat.nvim.wait_for("the new base", |nvim| {
