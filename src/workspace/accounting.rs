@@ -23,7 +23,10 @@ impl Workspace {
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.accounting().add(record.clone());
         if let Some(line) = conversation.page().last_marker(Speaker::Assistant) {
-            conversation.replies().answered(line, Timestamp::now(), record.clone());
+            let note = conversation.replies().answered(line, Timestamp::now(), &record);
+            if let Some(note) = note.filter(|_| complete) {
+                self.keep_note(conversation, line, note);
+            }
         }
         let notify = self.config().notify;
         // Between the rounds of a turn, it would only be in the way.

@@ -151,7 +151,8 @@ impl Shell for Effects<'_> {
         }
         self.conversation.accounts().begin(PricedRequest::of(config));
         if let Some(line) = self.conversation.page().last_marker(Speaker::You) {
-            self.conversation.replies().sent(line, Timestamp::now());
+            let note = self.conversation.replies().sent(line, Timestamp::now());
+            self.workspace.keep_note(self.conversation, line, note);
         }
         let turn = Rc::new(self.workspace.turn_tools(self.conversation, &file));
         let mut body = self.request(&file, &turn, conversation);

@@ -32,6 +32,7 @@ impl Workspace {
         self.read_journal(&conversation, &file);
         self.hold(&conversation, &file);
         self.check_names(false);
+        self.read_known_messages();
         conversation
     }
 

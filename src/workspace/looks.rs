@@ -1,23 +1,22 @@
 //! What is drawn over the lines on the screen: a line for each message, for each block of a call, and for thinking.
 //!
 //! Every line is laid out here, in cells, for a window of a certain width. The editor only puts it over the text. What is
-//! not known is left out: after a restart, nobody knows what a reply has cost.
+//! not known is left out.
 
 use std::ops::Range;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
     Conversation, Workspace,
     card_look::CardView,
     look::{Chunk, Look, LookStyle, Signs, chunk, lines},
-    replies::MessageNote,
 };
 use crate::{
     chat::{BlockKind, CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, StatusBlock, Text},
     tools::preview,
-    usage::figures,
+    usage::{MessageNote, figures},
 };
 
 /// The number of blocks of a message that are looked at to see whether it only has results.
@@ -89,7 +88,9 @@ impl Workspace {
         let marker = message.role.to_string();
         let is_alone = line.trim_end().len() == marker.len();
         let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
-        let note = conversation.replies().of(message.start);
+        let is_arriving = is_last && conversation.session().is_replying();
+        let recalled = || if is_arriving { None } else { self.known_messages().find(message, text) };
+        let note = conversation.replies().of(message.start).or_else(recalled);
         let mut look = Look { line: message.start, ..Look::default() };
         let (name, background) = match message.role {
             Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
@@ -106,12 +107,10 @@ impl Workspace {
         look.left.push(chunk(format!(" {} ", message.role.as_str()), name));
         look.whole = is_alone;
         let used = if is_alone { marker.width() } else { line.trim_end().width() };
-        let record = note.as_ref().and_then(|note| note.record.as_ref());
-        let model = match (message.role, record) {
-            (Speaker::Assistant, Some(record)) => Some(record.model.clone()),
-            (Speaker::Assistant, None) if is_last && conversation.session().is_replying() => {
-                conversation.accounts().recipient().map(|(_, model)| model)
-            }
+        let reply = note.as_ref().and_then(|note| note.reply.as_ref());
+        let model = match (message.role, reply) {
+            (Speaker::Assistant, Some(reply)) => Some(reply.model.clone()),
+            (Speaker::Assistant, None) if is_arriving => conversation.accounts().recipient().map(|(_, model)| model),
             _ => None,
         };
         let model = model.map(|model| preview::clip(&model, style.width.saturating_sub(used + 2)));
@@ -167,7 +166,7 @@ fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Tex
 }
 
 /// Whether a message of the user's has nothing but results.
-fn only_results(message: &ParsedMessage, text: &dyn Text) -> bool {
+pub(super) fn only_results(message: &ParsedMessage, text: &dyn Text) -> bool {
     if message.role != Speaker::You || message.blocks.len() > LOOKED_AT {
         return false;
     }
@@ -196,17 +195,29 @@ fn only_results(message: &ParsedMessage, text: &dyn Text) -> bool {
 
 /// What stands at the right of a message, the least important first.
 fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
-    let mut parts = vec![clock(note.at, offset)];
-    if let Some(record) = &note.record {
-        parts.push(format!("{} in", figures::tokens(record.usage.prompt())));
-        parts.push(format!("{} out", figures::tokens(record.usage.output)));
-        parts.extend(record.cost.map(figures::dollars));
+    let mut parts = vec![clock(note.at, Timestamp::now(), offset)];
+    if let Some(reply) = &note.reply {
+        parts.push(format!("{} in", figures::tokens(reply.input)));
+        parts.push(format!("{} out", figures::tokens(reply.output)));
+        parts.extend(reply.cost.map(figures::dollars));
     }
     parts
 }
 
-/// The local time of a day: `14:02`.
-fn clock(at: Timestamp, offset: SignedDuration) -> String {
-    let minutes = (at.as_second() + offset.as_secs()).div_euclid(60).rem_euclid(24 * 60);
-    format!("{:02}:{:02}", minutes / 60, minutes % 60)
+/// The local time, with the day if that is not today: `14:02`, `24 Nov 14:02`, `24 Nov 2025`.
+fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
+    let local = |at: Timestamp| civil(at, offset);
+    let (at, now) = (local(at), local(now));
+    let format = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if at.year() == now.year() => "%-d %b %H:%M",
+        () => "%-d %b %Y",
+    };
+    at.strftime(format).to_string()
+}
+
+/// The local time and day.
+fn civil(at: Timestamp, offset: SignedDuration) -> DateTime {
+    let local = at.checked_add(offset).unwrap_or(at);
+    TimeZone::UTC.to_datetime(local)
 }

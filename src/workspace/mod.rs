@@ -117,6 +117,7 @@ mod interrupted_calls;
 mod journaling;
 mod kept_outbox;
 mod known_calls;
+mod known_messages;
 mod latest_output;
 mod lifecycle;
 mod look;

@@ -1,52 +1,44 @@
 //! What is known of single messages: when the user's was sent, and who wrote a reply, when, and for how much.
 //!
-//! It is known since the editor started only, and moves with the text. A message whose marker was changed together with
-//! other lines is forgotten: nothing is shown that may be wrong.
+//! It moves with the text. A message whose marker was changed together with other lines is forgotten here: only
+//! [`super::known_messages`] may still know it, by its text.
 
 use std::cell::RefCell;
 
 use jiff::Timestamp;
 
-use crate::{chat::Change, usage::Record};
-
-/// What is known of a message.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct MessageNote {
-    /// The line of its marker.
-    line: usize,
-    /// When it was sent or complete.
-    pub at: Timestamp,
-    /// For a reply, what its request has used.
-    pub record: Option<Record>,
-}
+use crate::{
+    chat::Change,
+    usage::{MessageNote, Record},
+};
 
 /// What is known of the messages of one conversation, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
-    notes: RefCell<Vec<MessageNote>>,
+    /// By the line of the marker, in their order.
+    notes: RefCell<Vec<(usize, MessageNote)>>,
     /// The line of the marker of the message that was sent last.
     sent: RefCell<Option<usize>>,
 }
 
 impl Replies {
     /// The message with its marker on `line` was sent.
-    pub(super) fn sent(&self, line: usize, at: Timestamp) {
+    pub(super) fn sent(&self, line: usize, at: Timestamp) -> MessageNote {
         *self.sent.borrow_mut() = Some(line);
-        self.put(MessageNote { line, at, record: None });
+        self.put(line, MessageNote { at, reply: None })
     }
 
     /// The reply with its marker on `line` has ended. It is the answer to what was sent last only if it stands behind that.
-    pub(super) fn answered(&self, line: usize, at: Timestamp, record: Record) {
-        if self.sent.borrow().is_some_and(|sent| sent < line) {
-            self.put(MessageNote { line, at, record: Some(record) });
-        }
+    pub(super) fn answered(&self, line: usize, at: Timestamp, record: &Record) -> Option<MessageNote> {
+        let is_answer = self.sent.borrow().is_some_and(|sent| sent < line);
+        is_answer.then(|| self.put(line, MessageNote { at, reply: Some(record.into()) }))
     }
 
     /// What is known of the message with its marker on `line`.
     pub(super) fn of(&self, line: usize) -> Option<MessageNote> {
         let notes = self.notes.borrow();
-        let at = notes.binary_search_by_key(&line, |note| note.line).ok()?;
-        notes.get(at).cloned()
+        let at = notes.binary_search_by_key(&line, |(line, _)| *line).ok()?;
+        notes.get(at).map(|(_, note)| note.clone())
     }
 
     /// The lines `first..old_last` are now the lines `first..new_last`.
@@ -57,9 +49,9 @@ impl Replies {
             line if line < change.old_last => None,
             line => Some(line - change.old_last + change.new_last),
         };
-        self.notes.borrow_mut().retain_mut(|note| match moved(note.line) {
-            Some(line) => {
-                note.line = line;
+        self.notes.borrow_mut().retain_mut(|(line, _)| match moved(*line) {
+            Some(now) => {
+                *line = now;
                 true
             }
             None => false,
@@ -74,11 +66,12 @@ impl Replies {
         self.sent.take();
     }
 
-    fn put(&self, note: MessageNote) {
+    fn put(&self, line: usize, note: MessageNote) -> MessageNote {
         let mut notes = self.notes.borrow_mut();
-        match notes.binary_search_by_key(&note.line, |note| note.line) {
-            Ok(at) => notes[at] = note,
-            Err(at) => notes.insert(at, note),
+        match notes.binary_search_by_key(&line, |(line, _)| *line) {
+            Ok(at) => notes[at].1 = note.clone(),
+            Err(at) => notes.insert(at, (line, note.clone())),
         }
+        note
     }
 }

@@ -18,6 +18,7 @@ use super::{
     commits::Commits,
     file_on_disk::Flights,
     holder::Locks,
+    known_messages::KnownMessages,
     lookups::Lookups,
     option_layers::OptionLayers,
     patience::Patience,
@@ -31,7 +32,7 @@ use crate::{
     agent::Level,
     config::{Config, LevelFilter},
     model::{Digest, UserError},
-    runtime::{ConversationId, Folders, Journal, OutboxFiles, backups::Backups},
+    runtime::{ConversationId, Folders, Journal, MessageNotes, OutboxFiles, backups::Backups},
     tools::approval::Resolve,
 };
 
@@ -68,6 +69,7 @@ pub struct Workspace {
     unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>>,
     reviewers: Reviewers<Workspace>,
     projects: Projects,
+    known_messages: KnownMessages,
     /// Whether the editor is about to exit, so that nothing new starts.
     is_leaving: Cell<bool>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
@@ -152,6 +154,7 @@ impl Workspace {
             unsaved_edits: RefCell::default(),
             reviewers: Reviewers::default(),
             projects: Projects::new(state_dir.join("conversations")),
+            known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
             is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
             outputs: state_dir.join("outputs"),
@@ -252,6 +255,10 @@ impl Workspace {
 
     pub(super) fn projects(&self) -> &Projects {
         &self.projects
+    }
+
+    pub(super) fn known_messages(&self) -> &KnownMessages {
+        &self.known_messages
     }
 
     pub(super) fn reviewers(&self) -> &Reviewers<Self> {

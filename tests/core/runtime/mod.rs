@@ -6,6 +6,7 @@ mod conversation_list;
 mod folder;
 mod holder;
 mod journal;
+mod message_notes;
 mod queue;
 mod save;
 mod steal;

@@ -1,13 +1,13 @@
 //! The line of a message.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs};
 
 use serde_json::json;
 
 use super::{
     super::{
-        chat::{Chat, Setup, prose},
-        support::Nvim,
+        chat::{Chat, KEY, Setup, init, prose},
+        support::{Nvim, Options},
     },
     TEXT, cell, open, rows,
 };
@@ -93,8 +93,62 @@ fn a_finished_reply_says_its_model_tokens_and_cost() {
     nvim.wait_for("the cost", |nvim| reply_row(nvim).ends_with("$0.0006"));
     nvim.request("nvim_ui_try_resize", &[json!(30), json!(40)]);
     nvim.wait_for("what fits", |nvim| reply_row(nvim) == " Assistant   34 out · $0.0006");
-    nvim.command("edit!");
-    nvim.wait_for("nothing", |nvim| reply_row(nvim) == " Assistant");
+}
+
+/// Opens the conversation in another Neovim of the same user.
+fn again(first: &Chat) -> Nvim {
+    let (state, cd) = (first.nvim.folder("state"), format!("cd {}", first.nvim.work().display()));
+    let mut nvim = Nvim::start(&Options {
+        arguments: &["--cmd", &cd],
+        init: &init(&first.server.base_url(), ""),
+        environment: &[("ANTHROPIC_API_KEY", KEY), ("XDG_STATE_HOME", state.to_str().unwrap())],
+        ..Options::default()
+    });
+    nvim.command("edit notes.chat");
+    nvim
+}
+
+#[test]
+fn a_message_is_known_by_its_text_wherever_it_is() {
+    let options = "model = 'claude-sonnet-4-5', notify = { usage = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&["Hi"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().trim_end().ends_with("@You:"));
+    chat.wait_until_idle();
+    let has_facts =
+        |row: &str| row.starts_with(" Assistant  claude-sonnet-4-5 ") && row.ends_with("19 in · 34 out · $0.0006");
+    let known = |nvim: &mut Nvim| {
+        nvim.input("2G");
+        nvim.wait_for("the reply's line", |nvim| has_facts(&reply_row(nvim)));
+        // When the user's message was sent.
+        nvim.wait_for("the time", |nvim| {
+            rows(nvim)[0].starts_with(" You") && rows(nvim)[0].ends_with(|c: char| c.is_ascii_digit())
+        });
+    };
+    known(&mut chat.nvim);
+    // It was taken away and brought back, and moved.
+    chat.nvim.input("gg/Assist<CR>dG");
+    chat.nvim.wait_for("no reply", |nvim| reply_row(nvim).is_empty());
+    chat.nvim.input("u2G");
+    known(&mut chat.nvim);
+    chat.nvim.command("edit!");
+    known(&mut chat.nvim);
+    chat.nvim.command("write");
+    let mut second = again(&chat);
+    known(&mut second);
+    fs::rename(chat.nvim.work().join("notes.chat"), chat.nvim.work().join("renamed.chat")).unwrap();
+    second.command("edit renamed.chat");
+    known(&mut second);
+    // Another text is not what the model has written.
+    second.input(":%s/Hi/Ho<CR>:write<CR>:edit!<CR>2G");
+    second.wait_for("nothing", |nvim| reply_row(nvim) == " Assistant");
+    // Two messages that are alike cannot be told apart.
+    let stored = fs::read_to_string(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl")).unwrap();
+    assert!(!stored.contains("Hello"), "{stored}");
+    let other = stored.replace("\"output\":34", "\"output\":35");
+    fs::write(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl"), format!("{stored}{other}")).unwrap();
+    second.input(":%s/Ho/Hi<CR>:write<CR>:edit!<CR>2G");
+    second.wait_for("nothing", |nvim| nvim.text().contains("Hi") && reply_row(nvim) == " Assistant");
 }
 
 #[test]
