@@ -544,6 +544,18 @@ api.nvim_create_autocmd({ "ModeChanged", "WinScrolled" }, {
   end,
 })
 
+-- Going to the end need not scroll the window.
+api.nvim_create_autocmd("CursorMoved", {
+  group = group,
+  desc = "Flemma: close the folds that were to be closed later",
+  callback = function(args)
+    local window = known[api.nvim_get_current_win()]
+    if window and window.buf == args.buf and next(window.late) and attached[args.buf] then
+      M.schedule(args.buf)
+    end
+  end,
+})
+
 -- Closing a fold need not scroll the window.
 api.nvim_create_autocmd({ "SafeState", "WinScrolled" }, {
   group = group,

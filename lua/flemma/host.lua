@@ -104,9 +104,10 @@ M.on_show = nil
 
 ---@param buf integer
 ---@param busy boolean whether a request or a tool is running in it
-function M.show(buf, busy)
+---@param is_other boolean whether it does something else now
+function M.show(buf, busy, is_other)
   require("flemma.interrupt").watch(buf, busy)
-  require("flemma.ui").show(buf, busy)
+  require("flemma.ui").show(buf, busy, is_other)
   require("flemma.queue.view").draw(buf)
   require("flemma.progress").show(buf, busy)
   require("flemma.activity").show(buf, busy)

@@ -187,7 +187,8 @@ end
 --- A request or a tool is running in the buffer, or no longer is.
 ---@param buf integer
 ---@param is_busy boolean
-function M.show(buf, is_busy)
+---@param is_other? boolean whether it does something else now, which is shown at once
+function M.show(buf, is_busy, is_other)
   if not is_busy then
     ends[buf], drawn[buf] = nil, nil
     if busy[buf] then
@@ -199,6 +200,10 @@ function M.show(buf, is_busy)
     return
   end
   local options = require("flemma.options").get()
+  if busy[buf] and is_other and timer and drawn[buf] and api.nvim_buf_is_loaded(buf) then
+    timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
+    draw(buf)
+  end
   if busy[buf] or not options or not options.tools.show_spinner then
     return
   end

@@ -9,6 +9,7 @@ use std::{
     any::Any,
     cell::{Cell, RefCell},
     collections::VecDeque,
+    mem::{self, Discriminant},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
@@ -42,6 +43,8 @@ pub struct Session {
     used: Cell<Option<Usage>>,
     /// How much of that request's reply has arrived.
     progress: Cell<Progress>,
+    /// What kind of activity was shown last.
+    shown: Cell<Option<Discriminant<Activity>>>,
     /// The tool that was stopped last, and its output, for its result.
     last_words: RefCell<Option<(CallId, String)>>,
 }
@@ -84,7 +87,9 @@ impl Session {
                 self.inbox.borrow_mut().push_front(Input::Cancel);
             } else if self.inbox.borrow().is_empty() {
                 let activity = self.activity();
-                first_panic.catch(|| shell.show(&activity));
+                let kind = Some(mem::discriminant(&activity));
+                let is_other = self.shown.replace(kind) != kind;
+                first_panic.catch(|| shell.show(&activity, is_other));
             }
             if self.inbox.borrow().is_empty() {
                 break;

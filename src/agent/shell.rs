@@ -120,8 +120,8 @@ pub trait Shell {
     /// Records the usage of a request that has ended. `complete` says whether its reply is complete.
     fn account(&self, usage: Usage, complete: bool);
 
-    /// Shows what the conversation is doing.
-    fn show(&self, activity: &Activity);
+    /// Shows what the conversation is doing. `is_other` says whether that is of another kind than what was shown last.
+    fn show(&self, activity: &Activity, is_other: bool);
 
     /// Tells other plugins what happened.
     fn announce(&self, moment: LifecycleEvent<'_>);

@@ -343,8 +343,8 @@ impl Host for NvimHost {
     }
 
     /// `:help extmarks`.
-    fn show(&self, buffer: i32, is_busy: bool) {
-        self.shim.tell("show", (buffer, is_busy));
+    fn show(&self, buffer: i32, is_busy: bool, is_other: bool) {
+        self.shim.tell("show", (buffer, is_busy, is_other));
     }
 
     /// `:help strftime()`.

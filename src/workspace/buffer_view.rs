@@ -262,6 +262,8 @@ impl Conversation {
             | Activity::Capturing
             | Activity::Retrying { .. }
             | Activity::Executing { .. } => String::new(),
+            // The provider may have counted the first token already.
+            Activity::Waiting => self.accounts().progress(|_| (0, false)),
             _ => self.accounts().progress(|rate| self.session().progress().tokens(rate)),
         }
     }

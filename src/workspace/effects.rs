@@ -261,8 +261,8 @@ impl Shell for Effects<'_> {
         }
     }
 
-    fn show(&self, activity: &Activity) {
-        self.workspace.host().show(self.buffer(), *activity != Activity::Idle);
+    fn show(&self, activity: &Activity, is_other: bool) {
+        self.workspace.host().show(self.buffer(), *activity != Activity::Idle, is_other);
     }
 
     fn account(&self, usage: Usage, complete: bool) {

@@ -134,7 +134,7 @@ impl Workspace {
         let was_observed = holding.set_observed(false);
         if was_observed {
             has_changes = self.host().observe(buffer, false);
-            self.host().show(buffer, conversation.is_busy());
+            self.host().show(buffer, conversation.is_busy(), false);
         }
         if holding.set_told(false) {
             let advice = " Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
@@ -186,7 +186,7 @@ impl Workspace {
         }
         conversation.holding().set_observed(true);
         let has_changes = self.host().observe(conversation.buffer(), true);
-        self.host().show(conversation.buffer(), conversation.is_busy());
+        self.host().show(conversation.buffer(), conversation.is_busy(), false);
         has_changes
     }
 

@@ -162,8 +162,8 @@ pub trait Host {
         Vec::new()
     }
 
-    /// Shows whether the conversation is busy.
-    fn show(&self, _buffer: i32, _is_busy: bool) {}
+    /// Shows whether the conversation is busy, and whether it does something else now than before.
+    fn show(&self, _buffer: i32, _is_busy: bool, _is_other: bool) {}
 
     /// The status blocks have changed, which has to be noticed ([`super::Workspace::noticed`]).
     fn refresh(&self, _buffer: i32) {}

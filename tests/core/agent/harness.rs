@@ -486,7 +486,7 @@ impl Shell for Harness {
         self.note(format!("diagnose {}", lines.join(" ")));
     }
 
-    fn show(&self, activity: &Activity) {
+    fn show(&self, activity: &Activity, _: bool) {
         self.note(format!("show {activity:?}"));
     }
 

@@ -344,7 +344,7 @@ impl Host for FakeHost {
         files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
     }
 
-    fn show(&self, buffer: i32, is_busy: bool) {
+    fn show(&self, buffer: i32, is_busy: bool, _: bool) {
         if let Some(buffer) = self.find(buffer) {
             buffer.is_busy.set(is_busy);
         }

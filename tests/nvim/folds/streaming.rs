@@ -184,6 +184,27 @@ fn a_reader_sees_no_line_move_while_text_arrives() {
 }
 
 #[test]
+fn thinking_that_was_being_read_is_closed_later() {
+    let gate = Gate::new();
+    let stream = Stream::new().thinking(&["One.\n", "Two.\n", "Three.\n"], "sig").text(&["Done."]).end("end_turn");
+    let held = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if event.contains("Two.") && n > 0 { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = Chat::start(&Setup::default(), [held]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("thinking", |nvim| nvim.text().contains("Two."));
+    chat.nvim.input("gg");
+    gate.open();
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("Done."));
+    chat.wait_until_idle();
+    assert_eq!(closed(&mut chat.nvim), [""; 0], "what is being read stays");
+    // All of it is on the screen, so nothing scrolls.
+    chat.nvim.input("G");
+    chat.nvim.wait_for("closed thinking", |nvim| closed(nvim).len() == 1);
+}
+
+#[test]
 fn thinking_is_open_while_it_arrives_and_closed_afterwards() {
     let gate = Gate::new();
     let stream = Stream::new().thinking(&["One.\n", "Two.\n", "Three.\n"], "sig").text(&["Done."]).end("end_turn");
