@@ -48,7 +48,7 @@ function M.borrow(view, buf)
       elseif lhs == "q" then
         view:quit()
       else
-        require("flemma.review").reject(view.review)
+        require("flemma.review.deciding").reject(view.review)
       end
     end, { buffer = buf, nowait = true, desc = "Flemma: " .. desc })
   end

@@ -188,7 +188,7 @@ function M.submit(view)
       vim.bo[buf].modified = false
     end
   end
-  require("flemma.review").accept(review, contents, function()
+  require("flemma.review.deciding").accept(review, contents, function()
     M.undecide(view)
   end)
 end

@@ -46,9 +46,6 @@ local EXIT = 3000
 --- After how long the user is told that the files are still being compared, in milliseconds.
 local LATE = 300
 
---- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
-local PATIENCE = 2000
-
 ---@type table<string, flemma.Review> by conversation and call
 local reviews = {}
 
@@ -305,96 +302,12 @@ end
 
 --- The call of a review has ended.
 ---@param review flemma.Review
-local function finish(review)
+function M.finish(review)
   review.is_over = true
   local key = key_of(review.chat, review.call)
   if reviews[key] == review then
     reviews[key] = nil
   end
-end
-
---- Keeps what the user has edited for the next review.
----@param review flemma.Review
----@param contents (string|boolean)[]
-local function keep(review, contents)
-  for at, file in ipairs(review.files) do
-    if type(contents[at]) == "string" then
-      review.drafts[file.path] = { text = contents[at], base = file.old or "" }
-    end
-  end
-end
-
---- Approves the call with what was shown.
----@param review flemma.Review
----@param contents (string|boolean)[]
----@param failed fun()
-local function approve(review, contents, failed)
-  calls.accept(review.chat, review.call, review.revision, contents, function(problem)
-    review.is_deciding = nil
-    if review.is_over or review.is_rejected then
-      return failed()
-    end
-    if not problem then
-      -- Until the call has its result, it may come back: nothing is written if the file has changed.
-      review.is_accepted = true
-      if review.view then
-        review.view.note = "approved"
-        review.view:draw()
-        vim.defer_fn(function()
-          if review.is_accepted and not review.is_over and review.view then
-            review.view:close()
-            keep(review, contents)
-          end
-        end, PATIENCE)
-      else
-        keep(review, contents)
-      end
-      return M.check(review.chat)
-    end
-    failed()
-    say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
-    if not review.view then
-      -- It was closed meanwhile, as `:wq` does.
-      keep(review, contents)
-      M.left(review)
-    end
-    M.changed(review.chat)
-  end)
-end
-
---- Approves the call, if the files still are what was shown. Otherwise the view shows the new proposal.
----@param review flemma.Review
----@param contents (string|boolean)[] for each file: what to write, `true` for what is proposed, `false` to leave it
----@param failed fun() called when the call is not approved
-function M.accept(review, contents, failed)
-  if review.is_accepted or review.is_rejected then
-    return
-  end
-  review.is_deciding = true
-  calls.get(review.chat, review.call, function(proposal, problem)
-    if review.is_over or review.is_rejected then
-      review.is_deciding = nil
-      return failed()
-    end
-    if proposal and proposal.revision == review.revision and proposal.change == review.change then
-      return approve(review, contents, failed)
-    end
-    review.is_deciding = nil
-    failed()
-    local view = review.view
-    if not view then
-      -- It was closed meanwhile, as `:wq` does.
-      keep(review, contents)
-      M.left(review)
-    end
-    local why = proposal and "the file has changed since you were shown this change; look at it again" or problem
-    say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, why))
-    if view and proposal then
-      review.revision = proposal.revision
-      view:update(proposal.files)
-    end
-    M.check(review.chat)
-  end)
 end
 
 --- Neovim is about to exit. Waits until what the user has accepted a moment ago is decided, but not for ever.
@@ -407,64 +320,6 @@ function M.settle()
     end
     return true
   end, 5)
-end
-
---- Asks for a reason, and rejects the call.
----@param review flemma.Review
-function M.reject(review)
-  local prompt = ("Reject %s. The reason for the model, or nothing: "):format(review.call)
-  require("flemma.ask").input({ prompt = prompt }, function(reason)
-    if reason == nil or review.is_over or review.is_rejected then
-      return
-    end
-    -- It also counts while an approval is on its way.
-    review.is_rejected = true
-    local resolution = { approved = false, message = reason:find("%S") and reason or nil }
-    native("resolve_call", review.chat, review.call, resolution, "user", function(ok, problem)
-      review.is_rejected = nil
-      if ok then
-        local view = review.view
-        finish(review)
-        if view then
-          view:close()
-        end
-      else
-        local why = (not problem or problem == "stale") and "it is running or has ended" or problem
-        say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, why))
-      end
-    end)
-  end)
-end
-
---- The call of a review that was approved waits again, because the file has changed.
----@param review flemma.Review
-local function resume(review)
-  review.is_accepted = nil
-  if not review.view then
-    if not next(review.drafts) then
-      finish(review)
-    end
-    return
-  end
-  calls.get(review.chat, review.call, function(proposal, problem)
-    local view = review.view
-    if not view or review.is_over or review.is_deciding then
-      return
-    end
-    view.note = nil
-    if proposal and proposal.change ~= review.change then
-      -- The change was made. What the call wants next was not asked for here.
-      finish(review)
-      view:close()
-    elseif not proposal then
-      view:warn(problem)
-    elseif proposal.revision == review.revision then
-      view:reopen()
-    else
-      review.revision = proposal.revision
-      view:update(proposal.files)
-    end
-  end)
 end
 
 --- Ends the reviews of a conversation whose calls do not wait any more.
@@ -485,15 +340,15 @@ function M.check(chat)
       local waits = ids and ids[review.call]
       if review.is_accepted then
         if waits then
-          resume(review)
+          require("flemma.review.deciding").resume(review)
         elseif not ids or not vim.list_contains(native("open_calls", chat) or {}, review.call) then
-          finish(review)
+          M.finish(review)
           if review.view then
             review.view:close()
           end
         end
       elseif not waits then
-        finish(review)
+        M.finish(review)
         if review.view then
           local why = ids and "it does not wait any more" or "its conversation was closed"
           review.view:conclude(why)
@@ -516,7 +371,7 @@ function M.changed(chat)
         elseif not proposal then
           view:warn(problem)
         elseif proposal.change ~= review.change then
-          finish(review)
+          M.finish(review)
           view:conclude("the call waits with another change now")
         elseif proposal.revision ~= review.revision then
           review.revision = proposal.revision

@@ -114,7 +114,7 @@ function Inline:submit()
     local words = "nothing is left of the change, so %s was not approved; gX rejects it"
     return say(vim.log.levels.WARN, words:format(review.call))
   end
-  require("flemma.review").accept(review, contents, function() end)
+  require("flemma.review.deciding").accept(review, contents, function() end)
 end
 
 --- Leaves a file out, and goes on to the next one.

@@ -58,6 +58,10 @@ function Watch:set(paths)
       self.handles[#self.handles + 1] = event
     end
   end
+  -- Something may have happened between the last look and now.
+  if #paths > 0 then
+    self:note()
+  end
 end
 
 ---@private

@@ -352,3 +352,33 @@ fn the_review_may_be_the_last_tab_page() {
         serde_json::json!([false, "", 1])
     );
 }
+
+/// The review has looked at the file, and the system is only asked to report changes after that.
+#[test]
+fn a_change_right_before_a_file_is_watched_is_noticed() {
+    let theirs = lines().replace("line 19", "theirs");
+    for view in ["tab", "inline"] {
+        let options =
+            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5\n", "LINE 5\n"), &options);
+        chat.wait_until_idle();
+        chat.nvim.lua(
+            "local path, text = ...
+             local watch = require('flemma.review.watch')
+             local start = watch.start
+             watch.start = function(...)
+               vim.uv.new_fs_event, vim.uv.new_fs_poll = function() end, function() end
+               vim.uv.walk(function(handle)
+                 if vim.tbl_contains({ 'fs_event', 'fs_poll' }, (handle:get_type())) then handle:stop() end
+               end)
+               local file = assert(io.open(path, 'w'))
+               file:write(text)
+               file:close()
+               return start(...)
+             end",
+            &[chat.nvim.work().join("a.txt").to_str().unwrap().into(), theirs.as_str().into()],
+        );
+        chat.nvim.input("gK");
+        wait_for_message(&mut chat.nvim, "toolu_1: the file has changed, so the proposal was made again");
+    }
+}
