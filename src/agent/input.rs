@@ -75,6 +75,8 @@ pub enum Input {
         /// Why, for the user.
         problem: String,
     },
+    /// What the user has written to approve this call does not count: it waits again.
+    Refused(CallId),
     /// A running call wants to write something, which was recorded: it waits for the decision about that.
     Proposed(CallId),
     /// The user has approved these calls, and the editor exits before they start. They stay approved.

@@ -97,6 +97,17 @@ impl Agent {
         self.after_one(view, effects);
     }
 
+    /// What the user has written to approve a call does not count. They decide again.
+    pub(super) fn refused(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
+        if self.is_working_on(id) {
+            return;
+        }
+        if let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) {
+            effects.push(Effect::UndoStep);
+            self.ask_again(&call, view, effects);
+        }
+    }
+
     /// A running call waits for the user's decision about what it wants to write. The others go on.
     pub(super) fn propose(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         let Some(call) = self.running.remove(id) else { return };

@@ -75,6 +75,7 @@ impl Agent {
             Input::ToolFinished { call, answer } => self.tool_finished(&call, answer, view, &mut effects),
             Input::NotStarted { call, problem } => self.not_started(&call, &problem, view, &mut effects),
             Input::Outdated { call, problem } => self.outdated(&call, &problem, view, &mut effects),
+            Input::Refused(call) => self.refused(&call, view, &mut effects),
             Input::Proposed(call) => self.propose(&call, view, &mut effects),
             Input::KeepApproved(calls) => self.keep_approved(&calls, view, &mut effects),
             Input::GoOn(call) => self.go_on(&call, view, &mut effects),

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use super::StatusBlock;
+use super::{StatusBlock, Text};
 use crate::{
     model::{self, Attachment, CallId},
     text::Fence,
@@ -92,7 +92,39 @@ pub(super) struct Checked {
     pub thinking: Cell<bool>,
 }
 
+/// The number of blocks of a message that are looked at to see whether it only has results.
+const LOOKED_AT: usize = 256;
+
 impl ParsedMessage {
+    /// Whether a message of the user's has nothing but results.
+    #[must_use]
+    pub fn has_only_results(&self, text: &dyn Text) -> bool {
+        if self.role != Speaker::You || self.blocks.len() > LOOKED_AT {
+            return false;
+        }
+        let mut has_results = false;
+        for block in &self.blocks {
+            match &block.kind {
+                BlockKind::ToolResult(_) => has_results = true,
+                BlockKind::Text => {
+                    let mut is_blank = true;
+                    let lines = self.lines_of(block);
+                    // A long text is not read: it hardly consists of blank lines.
+                    if lines.len() > LOOKED_AT {
+                        return false;
+                    }
+                    let skipped = usize::from(lines.start == self.start);
+                    text.read(lines.start + skipped..lines.end, &mut |line| is_blank &= line.trim().is_empty());
+                    if !is_blank {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+        has_results
+    }
+
     /// The lines of the message.
     #[must_use]
     pub fn range(&self) -> Range<usize> {

@@ -1,9 +1,11 @@
 //! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace, ports::CallContext};
+use super::{Conversation, Workspace, made::NotMade, ports::CallContext};
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
@@ -145,7 +147,7 @@ impl Workspace {
         let most = self.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {
-                preview.files = ready.places().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+                preview.files = paths(&ready.places());
                 let shown = ready.shown();
                 if let Some((added, removed)) = shown.lines {
                     let figures = format!(" +{added} -{removed}");
@@ -161,7 +163,11 @@ impl Workspace {
                 lines
             }
             // Nothing would change, and the user has to know why.
-            Err(problem) => problem.to_string().lines().take(most.max(1)).map(DiffLine::note).collect(),
+            Err(problem) => {
+                preview.files = paths(&conversation.proposals().places(&key));
+                let kept = self.made_of(conversation, &key).map(|_| DiffLine::note(NotMade::Impossible.note()));
+                problem.to_string().lines().take(most.max(1)).map(DiffLine::note).chain(kept).collect()
+            }
         };
         preview.diff = fitted(&lines, width);
         preview
@@ -302,6 +308,10 @@ fn coloured_lines(output: &str, width: usize) -> Vec<Vec<OutputPiece>> {
         pieces
     };
     output.lines().map(line).collect()
+}
+
+fn paths(places: &[PathBuf]) -> Vec<String> {
+    places.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<String> {

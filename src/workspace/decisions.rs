@@ -114,13 +114,21 @@ impl Workspace {
                     free = free.saturating_sub(usize::from(ready.starts));
                     prepared.push(ready);
                 }
-                Err(error) => refused = refused.or(Some((call.clone(), error))),
+                Err(error) if matches!(error, ResolveError::Invalid(_)) || refused.is_none() => {
+                    refused = Some((call.clone(), error));
+                }
+                Err(_) => {}
             }
         }
+        // What cannot be decided in this way is passed over among others that can, but not what is refused.
+        let is_said = |error: &ResolveError| match error {
+            ResolveError::Invalid(_) => true,
+            _ => prepared.is_empty() && !is_overruling,
+        };
+        if let Some((call, error)) = refused.filter(|(_, error)| is_said(error)) {
+            self.explain(conversation, &call, &error);
+        }
         if prepared.is_empty() {
-            if let Some((call, error)) = refused.filter(|_| !is_overruling) {
-                self.explain(conversation, &call, &error);
-            }
             return;
         }
         let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();

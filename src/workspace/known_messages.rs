@@ -9,9 +9,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Conversation, Workspace, looks::only_results};
 use crate::{
-    agent::Level,
     chat::{ParsedMessage, Text},
     model::Digest,
     runtime::{MessageNotes, Reached},
@@ -40,11 +38,32 @@ impl KnownMessages {
         Self { file, notes: RefCell::default(), reached: Cell::default(), is_reading: Cell::default() }
     }
 
-    fn put(&self, key: MessageKey, note: MessageNote) {
+    /// Where they are kept.
+    pub(super) fn file(&self) -> MessageNotes {
+        self.file.clone()
+    }
+
+    /// Begins to read what is new in the file: from where. `None` if that is under way.
+    pub(super) fn begin_to_read(&self) -> Option<Reached> {
+        (!self.is_reading.replace(true)).then(|| self.reached.get())
+    }
+
+    /// Takes what was read, if it could be. Says whether there is anything new.
+    pub(super) fn take(&self, read: Option<(Vec<(MessageKey, MessageNote)>, Reached)>) -> bool {
+        self.is_reading.set(false);
+        let Some((notes, reached)) = read else { return false };
+        self.reached.set(reached);
+        let is_news = !notes.is_empty();
+        notes.into_iter().for_each(|(key, note)| self.put(key, note));
+        is_news
+    }
+
+    /// Takes a note.
+    pub(super) fn put(&self, key: MessageKey, note: MessageNote) {
         let mut notes = self.notes.borrow_mut();
         let known = notes.entry(key.lines).or_default().entry(key.digest).or_insert_with(|| Known::One(note.clone()));
         // What this process has added is read again with the rest of the file.
-        if matches!(known, Known::One(other) if *other != note) {
+        if matches!(known, Known::One(other) if other.at != note.at) {
             *known = Known::Several;
         }
     }
@@ -64,59 +83,13 @@ impl KnownMessages {
     }
 }
 
-impl Workspace {
-    /// Reads what other sessions and editors have added, away from the main thread.
-    pub(super) fn read_known_messages(&self) {
-        let known = self.known_messages();
-        if known.is_reading.replace(true) {
-            return;
-        }
-        let (file, since) = (known.file.clone(), known.reached.get());
-        let read = move || file.read(since);
-        let started = self.background().run(read, |workspace: &Self, read| {
-            let known = workspace.known_messages();
-            known.is_reading.set(false);
-            match read {
-                Ok((notes, reached)) => {
-                    known.reached.set(reached);
-                    if notes.is_empty() {
-                        return;
-                    }
-                    notes.into_iter().for_each(|(key, note)| known.put(key, note));
-                    for conversation in workspace.conversations().all() {
-                        workspace.host().redraw(conversation.buffer());
-                    }
-                }
-                Err(error) => workspace.log(Level::Warn, &format!("the notes about messages cannot be read: {error}")),
-            }
-        });
-        if started.is_err() {
-            known.is_reading.set(false);
-        }
+/// What a message with its final text is known by; `None` if nothing is kept of it.
+pub(super) fn key_of(message: &ParsedMessage, text: &dyn Text) -> Option<MessageKey> {
+    if message.lines > MOST_LINES || message.has_only_results(text) {
+        return None;
     }
-
-    /// Keeps what is known of the message with its marker on `line`, which has its final text.
-    pub(super) fn keep_note(&self, conversation: &Conversation, line: usize, note: MessageNote) {
-        let key = conversation.page().with_parsed(|document, text| {
-            let message = document.message_at(line).and_then(|at| document.messages().get(at))?;
-            if message.start != line || message.lines > MOST_LINES || only_results(message, text) {
-                return None;
-            }
-            let lines = lines_of(message, text);
-            Some(MessageKey { lines, digest: digest_of(message, lines, text) })
-        });
-        let Some(key) = key else { return };
-        self.known_messages().put(key.clone(), note.clone());
-        let file = self.known_messages().file.clone();
-        let _ = self.background().run(
-            move || file.add(&key, &note),
-            |workspace: &Self, added| {
-                if let Err(error) = added {
-                    workspace.log(Level::Warn, &format!("a note about a message was not kept: {error}"));
-                }
-            },
-        );
-    }
+    let lines = lines_of(message, text);
+    Some(MessageKey { lines, digest: digest_of(message, lines, text) })
 }
 
 /// The number of lines of a message up to the last one that is not blank.

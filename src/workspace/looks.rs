@@ -14,13 +14,10 @@ use super::{
     look::{Chunk, Look, LookStyle, Signs, chunk, lines},
 };
 use crate::{
-    chat::{BlockKind, CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, StatusBlock, Text},
+    chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, StatusBlock, Text},
     tools::preview,
     usage::{MessageNote, figures},
 };
-
-/// The number of blocks of a message that are looked at to see whether it only has results.
-const LOOKED_AT: usize = 256;
 
 impl Workspace {
     /// What is drawn over the lines in `range`, as far as they are parsed.
@@ -97,7 +94,7 @@ impl Workspace {
             Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
             Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
         };
-        if is_alone && only_results(message, text) {
+        if is_alone && message.has_only_results(text) {
             look.left.push(chunk(" results", "FlemmaMeta"));
             look.whole = true;
             return look;
@@ -163,34 +160,6 @@ fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Tex
     let blank = " ".repeat(width.saturating_sub(word.width() + rest.width()));
     let left = vec![chunk(word, state.group), chunk(rest + &blank, "FlemmaMeta")];
     Look { line, left, whole: written > style.width, ..Look::default() }
-}
-
-/// Whether a message of the user's has nothing but results.
-pub(super) fn only_results(message: &ParsedMessage, text: &dyn Text) -> bool {
-    if message.role != Speaker::You || message.blocks.len() > LOOKED_AT {
-        return false;
-    }
-    let mut has_results = false;
-    for block in &message.blocks {
-        match &block.kind {
-            BlockKind::ToolResult(_) => has_results = true,
-            BlockKind::Text => {
-                let mut is_blank = true;
-                let lines = message.lines_of(block);
-                // A long text is not read: it hardly consists of blank lines.
-                if lines.len() > LOOKED_AT {
-                    return false;
-                }
-                let skipped = usize::from(lines.start == message.start);
-                text.read(lines.start + skipped..lines.end, &mut |line| is_blank &= line.trim().is_empty());
-                if !is_blank {
-                    return false;
-                }
-            }
-            _ => return false,
-        }
-    }
-    has_results
 }
 
 /// What stands at the right of a message, the least important first.

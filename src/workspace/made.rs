@@ -26,8 +26,41 @@ pub(super) struct Made {
     pub(super) takes: Vec<Take>,
     /// What is shown of that; `None` if all of the proposal is taken.
     pub(super) review: Option<Review>,
+    /// Why that is not what they have decided; `None` if it is.
+    pub(super) not_made: Option<NotMade>,
     /// What a review begins with.
     pub(super) files: Vec<MadeFile>,
+}
+
+/// Why what the user has made of a change is not what would be written now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotMade {
+    /// The call would write something else now.
+    Changed,
+    /// The call cannot make its change now.
+    Impossible,
+    /// The contents that they have made are not there.
+    Lost,
+}
+
+impl NotMade {
+    /// In words, after the name of the call.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Changed => "you have edited this change, and a file or a call above has changed since",
+            Self::Impossible => "you have edited this change, and it cannot be made now",
+            Self::Lost => "what you have made of this change is not kept any more",
+        }
+    }
+
+    /// Above the change.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::Changed => "It has changed since you edited it; gK shows both.",
+            Self::Impossible => "What you have made of this is kept.",
+            Self::Lost => "What you have made of this is not kept any more.",
+        }
+    }
 }
 
 /// What the user has made of a file.
@@ -61,7 +94,9 @@ impl Made {
             takes = approved.binding.files.iter().map(|file| file.take.clone()).collect();
             review = Some(Review::of(&decided));
         }
-        Self { decision: decision.map(|decision| decision.binding.clone()), takes, review, files }
+        let not_made = decision.filter(|decision| review.is_none() && decision.binding.is_changed());
+        let not_made = not_made.map(|decision| if decision.is_lost() { NotMade::Lost } else { NotMade::Changed });
+        Self { decision: decision.map(|decision| decision.binding.clone()), takes, review, not_made, files }
     }
 
     /// Whether it was made from this decision.
@@ -74,8 +109,7 @@ impl Made {
         if self.review.is_some() {
             return Some("as you have edited it");
         }
-        let is_kept = self.files.iter().any(|file| *file != MadeFile::default());
-        is_kept.then_some("A file has changed since you edited this; gK shows both.")
+        self.not_made.map(NotMade::note)
     }
 }
 
@@ -98,6 +132,15 @@ impl EarlierDecision {
             decided.files.push(FileChange { new, ..change.clone() });
         }
         Some(decided)
+    }
+
+    /// Whether a content that it names is not there.
+    fn is_lost(&self) -> bool {
+        let is_there = |file: &BoundFile| match &file.take {
+            Take::Edited(digest) => self.content(digest).is_some(),
+            Take::Proposed | Take::Left => true,
+        };
+        !self.binding.files.iter().all(is_there)
     }
 
     fn made_of(&self, change: &FileChange) -> MadeFile {

@@ -125,6 +125,7 @@ mod looks;
 mod lookups;
 mod lua_outcome;
 mod made;
+mod message_notes;
 mod notes;
 mod option_layers;
 mod outbox;

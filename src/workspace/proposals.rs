@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     asking::Question,
+    made::NotMade,
     ready::{Found, Ready, label},
 };
 use crate::{
@@ -51,6 +52,8 @@ struct Entry {
     followed: Vec<CallKey>,
     /// What the user was shown last.
     shown: Option<Binding>,
+    /// The files of the last proposal.
+    places: Vec<PathBuf>,
     /// What the files had when a change of them was first found out.
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
@@ -256,6 +259,7 @@ impl Proposals {
         };
         if let Ok(ready) = &found {
             entry.followed = ready.followed();
+            entry.places = ready.places();
             for (file, after) in ready.proposal.files.iter().zip(&ready.after) {
                 if let Some(old) = file.old.as_ref().filter(|_| after.is_none()) {
                     entry.first.entry(file.path.clone()).or_insert_with(|| old.clone());
@@ -309,11 +313,20 @@ impl Proposals {
         }
     }
 
-    /// Whether a call would write something else than this now.
-    pub(super) fn is_another(&self, key: &CallKey, made: &Binding) -> bool {
+    /// Why what the user has made of a call is not what it would write now; `None` if it is, or if that is not known yet.
+    pub(super) fn why_not_made(&self, key: &CallKey, made: &Binding) -> Option<NotMade> {
         let entries = self.entries.borrow();
-        let found = entries.get(key).and_then(|entry| entry.found.as_ref());
-        found.is_some_and(|found| found.as_ref().is_ok_and(|ready| made.revision != ready.revision().as_str()))
+        match entries.get(key)?.found.as_ref()? {
+            Err(_) => Some(NotMade::Impossible),
+            Ok(ready) if made.revision != ready.revision().as_str() => Some(NotMade::Changed),
+            Ok(ready) if ready.made.is_of(Some(made)) => ready.made.not_made,
+            Ok(_) => None,
+        }
+    }
+
+    /// The files of the last change of a call that was possible.
+    pub(super) fn places(&self, key: &CallKey) -> Vec<PathBuf> {
+        self.entries.borrow().get(key).map(|entry| entry.places.clone()).unwrap_or_default()
     }
 
     /// The user approves a call, in another form: what the files had at first, of which they may not have known.

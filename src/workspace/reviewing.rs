@@ -9,8 +9,9 @@ use super::{
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
 use crate::{
+    agent::Level,
     chat::OpenCall,
-    journal::{Binding, CallKey, Event, Role, Take},
+    journal::{self, Binding, CallKey, Event, Role, Take},
     model::{CallId, Digest, UserError},
     text::{
         hunk_places::HunkPlace,
@@ -25,6 +26,9 @@ const DRAWING: Duration = Duration::from_millis(200);
 /// Why nothing was approved.
 const CHANGED: &str = "the file has changed since you were shown this change; look at it again";
 
+/// The revision of what the user has made of a change while it would undo what another program has written. No change has it.
+const CONFLICT: &str = "in conflict";
+
 impl Workspace {
     /// Finds out what a call that waits would write, and gives the whole of it to `then`.
     pub fn review(
@@ -34,6 +38,10 @@ impl Workspace {
         then: impl FnOnce(&Self, Result<Reviewed, UserError>) + Send + 'static,
     ) {
         let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
+        if let Err(unread) = self.check_known(&conversation) {
+            // What the user has made of the change is in the journal.
+            return then(self, Err(unread));
+        }
         let calls = self.calls_to_survey(&conversation);
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session().is_working_on(call));
         let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
@@ -119,16 +127,30 @@ impl Workspace {
 
     /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
     /// the call, and what an approval is for, wherever it comes from. The journal keeps it. `false` if the call does not propose this
-    /// revision now.
-    pub fn keep_made(&self, buffer: i32, call: &CallId, revision: &str, taken: Vec<Taken>) -> bool {
+    /// revision now, or if another editor has the conversation. `is_in_conflict` says that it would undo what another program has
+    /// written: then it is kept, but only another review approves it.
+    pub fn keep_made(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        revision: &str,
+        taken: Vec<Taken>,
+        is_in_conflict: bool,
+    ) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
+        if conversation.held_elsewhere().is_some() {
+            return false;
+        }
         let key = self.proposing_key(&conversation, call);
         let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
         else {
             return false;
         };
         let Some((takes, edited)) = takes(&ready, taken) else { return false };
-        let made = ready.binding(takes);
+        let mut made = ready.binding(takes);
+        if is_in_conflict && made.is_changed() {
+            made.revision = CONFLICT.to_owned();
+        }
         let before = self.made_of(&conversation, &key);
         if before.as_ref() == Some(&made) || before.is_none() && !made.is_changed() {
             return true;
@@ -137,23 +159,38 @@ impl Workspace {
             edited.into_iter().map(|bytes| (Digest::of(&bytes), Arc::new(bytes))).collect();
         self.unsaved_edits().borrow_mut().extend(contents.clone());
         conversation.proposals().keep_made(&key, made.clone());
+        let label = format!("{} ({call})", key.tool);
         let record = self.record(&conversation, key, Event::Made(made), Role::User);
         self.note(&conversation, vec![record]);
         let backups = self.backups().clone();
-        // If that fails, an approval turns out to be for something that is not there, and the call waits again.
         let work = move || {
             let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
             (contents, kept)
         };
         let id = conversation.id();
         let then = move |workspace: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
-            if kept.is_ok() {
-                workspace.unsaved_edits().borrow_mut().retain(|digest, _| !contents.contains_key(digest));
+            match kept {
+                Ok(()) => workspace.unsaved_edits().borrow_mut().retain(|digest, _| !contents.contains_key(digest)),
+                Err(error) => {
+                    let problem = format!(
+                        "{label}: what you have made of this change is lost when you leave Neovim, because it could not be \
+                         kept: {error}"
+                    );
+                    workspace.host().notify(Level::Error, &problem);
+                }
             }
             workspace.with_conversation(id, |workspace, conversation| workspace.survey_again(conversation));
         };
         let _ = self.background().run(work, then);
         true
+    }
+
+    /// Whether a call has ended well, and was approved for what the user had made of its change.
+    #[must_use]
+    pub fn has_applied_made(&self, buffer: i32, call: &CallId) -> bool {
+        let Some(conversation) = self.conversation(buffer) else { return false };
+        let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(call).cloned());
+        ending.is_some_and(|ending| !ending.is_error && ending.taken != journal::Taken::All)
     }
 
     /// What the user has made of a call's change in a review in which they have decided nothing.
@@ -169,12 +206,13 @@ impl Workspace {
         key: &CallKey,
     ) -> Option<String> {
         let made = self.made_of(conversation, key)?;
-        conversation.proposals().is_another(key, &made).then(|| {
-            format!(
-                "{}: you have edited this change, and a file has changed since; look at it again with gK",
-                call.label()
-            )
-        })
+        let why = conversation.proposals().why_not_made(key, &made)?;
+        Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
+    }
+
+    /// Whether the user has made something of a call's change and has not decided about it.
+    pub(super) fn has_made(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        self.made_of(conversation, &CallKey::of(&call.id, &call.name, &call.input)).is_some()
     }
 
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the

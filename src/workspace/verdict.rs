@@ -64,6 +64,8 @@ impl Workspace {
             // Only the user's own decision about this call counts.
             Decision::Approve if definition.always_asks => Decision::RequireApproval,
             Decision::Approve if questions.overwrites_unread(&disk) => Decision::RequireApproval,
+            // A policy knows nothing of what the user has left out or edited.
+            Decision::Approve if self.has_made(conversation, call) => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve

@@ -160,6 +160,7 @@ impl Workspace {
                 let key = CallKey::of(&call.id, &call.name, &call.input);
                 if let Some(problem) = self.made_of_another(conversation, &call, &key) {
                     self.host().notify(Level::Warn, &problem);
+                    self.feed(conversation, [Input::Refused(call.id.clone())]);
                     return None;
                 }
                 let shown = conversation.proposals().shown(&key).or_else(|| self.made_of(conversation, &key));

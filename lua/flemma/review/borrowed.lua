@@ -43,7 +43,10 @@ function M.borrow(view, buf)
     -- A mapping of the buffer, which comes back later.
     before[lhs] = map.buffer == 1 and map or nil
     vim.keymap.set("n", lhs, function()
-      if method then
+      if view.is_closed then
+        -- Its window was closed a moment ago.
+        return
+      elseif method then
         view[method](view, argument)
       elseif lhs == "q" then
         view:quit()
@@ -56,9 +59,10 @@ function M.borrow(view, buf)
   vim.bo[buf].modifiable = false
   return function()
     all[buf] = nil
-    if not api.nvim_buf_is_loaded(buf) then
+    if not api.nvim_buf_is_valid(buf) then
       return
     end
+    -- A buffer that is unloaded keeps these all the same.
     api.nvim_buf_clear_namespace(buf, overlay.namespace, 0, -1)
     vim.bo[buf].modifiable = modifiable
     api.nvim_buf_call(buf, function()

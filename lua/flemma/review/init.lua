@@ -17,6 +17,8 @@ local api = vim.api
 ---@field warn fun(self: flemma.ReviewView, problem: string) there is no proposal any more
 ---@field reopen fun(self: flemma.ReviewView) the same proposal is to be decided about once more
 ---@field draw fun(self: flemma.ReviewView) draws what may have changed of what it says
+---@field made fun(self: flemma.ReviewView): (string|boolean)[] what would be written of each file
+---@field note_made fun(self: flemma.ReviewView) notes this for approvals from elsewhere
 ---@field note? string what the user has to know, where there is room for it
 
 ---@class flemma.Draft
@@ -35,6 +37,7 @@ local api = vim.api
 ---@field conflicts table<string, string[]> by path: what another program has written where the user has edited
 ---@field view? flemma.ReviewView
 ---@field is_kept? boolean whether the conversation shows what the user has made of the change
+---@field kept? (string|boolean)[] what was noted of that last
 ---@field is_deciding? boolean whether an approval is on its way
 ---@field is_rejected? boolean whether a rejection is on its way
 ---@field is_accepted? boolean whether it was approved and may come back, because the file has changed
@@ -106,12 +109,14 @@ local function call_here(chat)
   if here and ids[here] then
     return here
   end
+  if here and vim.list_contains(native("open_calls", chat) or {}, here) then
+    return nil, ("%s does not wait for approval"):format(here)
+  end
   local count = vim.tbl_count(ids)
   if count == 1 then
     return next(ids)
   elseif count == 0 then
-    local is_open = here and vim.list_contains(native("open_calls", chat) or {}, here)
-    return nil, is_open and ("%s does not wait for approval"):format(here) or "no call waits for approval here"
+    return nil, "no call waits for approval here"
   end
   return nil, ("%d calls wait for approval; put the cursor on the one to review"):format(count)
 end
@@ -243,24 +248,26 @@ function M.show_in_tab(review)
   show(review, "tab")
 end
 
---- Makes what the user has made of the change so far what the conversation shows of it, and what an approval there is for.
+--- Makes what the user has made of the change so far what the conversation shows of it, and what an approval there is for. What would
+--- undo lines of another program is kept, but only a review approves it.
 ---@param review flemma.Review
----@param value fun(file: flemma.ReviewedFile): string|boolean what would be written of a file, as for `accept`
----@return boolean is_done false if the proposal is another one now
-function M.keep_made(review, value)
+---@param contents (string|boolean)[] as for `flemma.review.deciding`
+---@return boolean is_done false if the proposal is another one now, or another Neovim has the conversation
+function M.keep_made(review, contents)
   if review.is_over or review.is_deciding or review.is_accepted then
     return true
   end
-  local contents, is_changed = {}, false
-  for at, file in ipairs(review.files) do
-    contents[at] = value(file)
-    is_changed = is_changed or contents[at] ~= true
-  end
+  local is_changed = vim.iter(contents):any(function(content)
+    return content ~= true
+  end)
   if not is_changed and not review.is_kept then
     return true
   end
-  review.is_kept = is_changed
-  return native("review_keep", review.chat, review.call, review.revision, contents) == true
+  local has_conflict = next(review.conflicts) ~= nil
+  local is_done = native("review_keep", review.chat, review.call, review.revision, contents, has_conflict) == true
+  review.is_kept = is_changed and is_done
+  review.kept = is_done and contents or nil
+  return is_done
 end
 
 --- The same for all reviews of a conversation that are open.
@@ -280,13 +287,16 @@ function M.left(review)
   if review.is_over or review.is_accepted then
     return
   end
-  M.keep_made(review, function(file)
-    local draft = review.drafts[file.path]
-    if review.marks[file.path] == false then
-      return false
-    end
-    return not draft and true or draft.text ~= (file.old or "") and draft.text
-  end)
+  local is_done = M.keep_made(
+    review,
+    vim.tbl_map(function(file)
+      local draft = review.drafts[file.path]
+      if review.marks[file.path] == false then
+        return false
+      end
+      return not draft and true or draft.text ~= (file.old or "") and draft.text
+    end, review.files)
+  )
   if not next(review.drafts) and not review.is_deciding then
     reviews[key_of(review.chat, review.call)] = nil
   end
@@ -296,6 +306,8 @@ function M.left(review)
   local words = "%s is not decided; it still waits"
   if review.is_kept then
     words = words .. ", with what you have made of it"
+  elseif not is_done then
+    words = words .. ". What you have made of it is only known here, until you leave Neovim"
   end
   say(vim.log.levels.INFO, words:format(review.call))
 end
@@ -322,6 +334,19 @@ function M.settle()
   end, 5)
 end
 
+---@param chat integer
+---@param call string
+local function is_open(chat, call)
+  return vim.list_contains(native("open_calls", chat) or {}, call)
+end
+
+--- Whether the call of a review has written what the view shows, because it was approved elsewhere.
+---@param review flemma.Review
+local function has_applied(review)
+  local is_same = review.kept and vim.deep_equal(review.kept, review.view:made())
+  return is_same and native("review_applied", review.chat, review.call) == true
+end
+
 --- Ends the reviews of a conversation whose calls do not wait any more.
 ---@param chat integer
 function M.check(chat)
@@ -341,15 +366,17 @@ function M.check(chat)
       if review.is_accepted then
         if waits then
           require("flemma.review.deciding").resume(review)
-        elseif not ids or not vim.list_contains(native("open_calls", chat) or {}, review.call) then
+        elseif not ids or not is_open(chat, review.call) then
           M.finish(review)
           if review.view then
             review.view:close()
           end
         end
-      elseif not waits then
+      elseif not waits and not (ids and is_open(chat, review.call)) then
         M.finish(review)
-        if review.view then
+        if review.view and has_applied(review) then
+          review.view:close()
+        elseif review.view then
           local why = ids and "it does not wait any more" or "its conversation was closed"
           review.view:conclude(why)
         end

@@ -80,9 +80,15 @@ end
 
 --- What an approval from elsewhere is for.
 function Inline:note_made()
-  require("flemma.review").keep_made(self.review, function(file)
+  require("flemma.review").keep_made(self.review, self:made())
+end
+
+--- What would be written of each file.
+---@return (string|boolean)[]
+function Inline:made()
+  return vim.tbl_map(function(file)
     return self:value(file)
-  end)
+  end, self.review.files)
 end
 
 --- What would be written of a file.

@@ -71,10 +71,17 @@ end
 ---@param buf integer
 ---@param file flemma.ReviewedFile
 ---@param side "old"|"new"
-function M.fill(buf, file, side)
-  local bo = vim.bo[buf]
+---@param before? string what an undo leads back to
+function M.fill(buf, file, side, before)
+  local bo, form = vim.bo[buf], content.form(file.old, file.new)
   bo.modifiable = true
-  content.fill(buf, text_of(file, side), content.form(file.old, file.new))
+  if before then
+    local levels = bo.undolevels
+    bo.undolevels = -1
+    content.fill(buf, before, form)
+    bo.undolevels = levels
+  end
+  content.fill(buf, text_of(file, side), form)
   bo.modifiable = side == "new" and M.is_text(file)
   bo.modified = false
   filled[buf] = state_of(buf)

@@ -65,6 +65,10 @@ function Tab:buffer(file, side)
   end
   local review = self.review
   local text = side == "new" and review.drafts[file.path] or nil
+  if side == "new" and not text and review.marks[file.path] == false and file.old and sides.is_text(file) then
+    -- All of it was left out before.
+    text = { text = file.old, base = file.old }
+  end
   local buf = sides.create(file, side, text and text.text)
   self[side][file.path] = buf
   self.names[buf] = api.nvim_buf_get_name(buf)
@@ -88,6 +92,14 @@ function Tab:file_of(path)
   return merge.by_path(self.review.files)[path]
 end
 
+--- What would be written of each file.
+---@return (string|boolean)[]
+function Tab:made()
+  return vim.tbl_map(function(file)
+    return draft.value(self, file)
+  end, self.review.files)
+end
+
 --- What an approval from elsewhere is for, if the right sides have another text than when this was last asked.
 function Tab:note_made()
   if self.is_closed or self.is_busy then
@@ -100,10 +112,7 @@ function Tab:note_made()
   if vim.deep_equal(ticks, self.ticks) and vim.deep_equal(self.review.marks, self.marks) then
     return
   end
-  local is_done = require("flemma.review").keep_made(self.review, function(file)
-    return draft.value(self, file)
-  end)
-  if is_done then
+  if require("flemma.review").keep_made(self.review, self:made()) then
     self.ticks, self.marks = ticks, vim.deepcopy(self.review.marks)
   end
 end

@@ -14,6 +14,8 @@ local M = {}
 ---@param path string
 ---@param side "old"|"new"
 function M.listen(view, buf, path, side)
+  ---@type string?
+  local unloaded
   api.nvim_create_autocmd("BufReadCmd", {
     group = view.group,
     buffer = buf,
@@ -21,11 +23,21 @@ function M.listen(view, buf, path, side)
     callback = function()
       local file = view:file_of(path)
       if file then
-        sides.fill(buf, file, side)
+        sides.fill(buf, file, side, unloaded)
+        unloaded = nil
       end
     end,
   })
   if side == "new" then
+    api.nvim_create_autocmd("BufUnload", {
+      group = view.group,
+      buffer = buf,
+      desc = "Flemma: remember what `:edit!` takes away",
+      callback = function()
+        local file = view:file_of(path)
+        unloaded = file and not view.is_closed and draft.text(view, file) or nil
+      end,
+    })
     api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
       group = view.group,
       buffer = buf,

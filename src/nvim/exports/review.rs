@@ -9,7 +9,7 @@ use crate::{model::CallId, text::hunk_rows::HunkRoom, workspace::Taken};
 type Accepting = (i32, LuaString, LuaString, Table, Function);
 
 /// What `review_keep` takes.
-type Keeping = (i32, LuaString, LuaString, Table);
+type Keeping = (i32, LuaString, LuaString, Table, bool);
 
 /// What `hunk_rows` takes.
 type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);
@@ -36,12 +36,17 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         Ok(())
     })?;
-    // review_keep(buffer, call, revision, contents) -> whether that is still the revision: the user has made this of it, as in `review_accept`
-    exports.add("review_keep", |_, binding, (buffer, call, revision, contents): Keeping| {
+    // review_keep(buffer, call, revision, contents, has_conflict) -> whether that is kept: the user has made this of it, as in
+    // `review_accept`
+    exports.add("review_keep", |_, binding, (buffer, call, revision, contents, has_conflict): Keeping| {
         let taken =
             contents.sequence_values::<Value>().map(|taken| taken.and_then(read)).collect::<mlua::Result<_>>()?;
         let call = CallId(call.to_string_lossy());
-        Ok(binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken))
+        Ok(binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken, has_conflict))
+    })?;
+    // review_applied(buffer, call) -> whether the call has written what the user had made of its change
+    exports.add("review_applied", |_, binding, (buffer, call): (i32, LuaString)| {
+        Ok(binding.workspace.has_applied_made(buffer, &CallId(call.to_string_lossy())))
     })?;
     // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,
     // or nil for contents that have to be compared. `room` is as in `flemma.HunkRoom`. Calls back with `flemma.DrawnHunks`.

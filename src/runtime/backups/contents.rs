@@ -5,7 +5,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use rustix::fs::OFlags;
@@ -81,6 +81,18 @@ impl Contents {
         make_folder(&place)?;
         new.persist(&place).map_err(|error| error.error)?;
         sync_folder(&place)
+    }
+
+    /// A content is needed: its time of modification says so, unless that was noted within this time.
+    pub(super) fn note_use(&self, digest: &Digest, recently: Duration) {
+        let now = SystemTime::now();
+        let note = || {
+            let file = OpenOptions::new().append(true).open(self.path_of(digest))?;
+            let age = now.duration_since(file.metadata()?.modified()?).unwrap_or_default();
+            if age > recently { file.set_modified(now) } else { Ok(()) }
+        };
+        // If it fails, the content only is not kept longer.
+        let _: io::Result<()> = note();
     }
 
     /// A content; `None` if it is not kept (any more).

@@ -8,8 +8,11 @@ use std::{
 use super::{Backups, contents::Contents};
 use crate::model::Digest;
 
-/// How long such a content is kept.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long such a content is kept after it was needed last.
+const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+/// When it is noted again that a content is needed.
+const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Backups {
     fn edited_contents(&self) -> Contents {
@@ -27,7 +30,10 @@ impl Backups {
     /// A content that the user has made; `None` if it is not kept, or damaged. It blocks on the disk.
     #[must_use]
     pub fn edited(&self, digest: &Digest) -> Option<Vec<u8>> {
-        self.edited_contents().read(digest).ok().flatten()
+        let contents = self.edited_contents();
+        let content = contents.read(digest).ok().flatten()?;
+        contents.note_use(digest, NOTED);
+        Some(content)
     }
 
     /// Deletes those that are too old.

@@ -64,6 +64,10 @@ fn attempt(
         (Err(_), Some(approved)) if approved.binding.follows_calls() => {
             return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
         }
+        // What they have made of it is not lost.
+        (Err(problem), Some(approved)) if approved.binding.is_changed() => {
+            return Ok(Some(Outcome::Outdated(UserError::new(problem.to_string().trim_end_matches('.')))));
+        }
         (proposal, _) => proposal?,
     };
     let steps = match approved {

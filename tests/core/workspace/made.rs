@@ -64,11 +64,11 @@ fn an_accepted_edit_comes_back_when_the_file_has_changed() {
     // What is shown without a review is the proposal, and that is not what they want.
     chat.wait_for_diff(0, "-theirs");
     let preview = &chat.previews()[0];
-    assert_eq!(preview.diff[0].text, "A file has changed since you edited this; gK shows both.");
+    assert_eq!(preview.diff[0].text, "It has changed since you edited it; gK shows both.");
     assert!(preview.diff.iter().any(|line| line.text == "+2"));
     chat.approve("status=pending");
     chat.drain_until("the refusal", |chat| {
-        chat.told().iter().any(|told| told.contains("a file has changed since; look at it again with gK"))
+        chat.told().iter().any(|told| told.contains("has changed since; look at it again with gK"))
     });
     assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
     let reviewed = chat.review("call_0").unwrap();
@@ -99,7 +99,8 @@ fn an_edit_that_is_not_kept_any_more_is_not_shown() {
     chat.wait_for_pending(1);
     assert_eq!(chat.content("a.txt"), OLD);
     chat.wait_for_diff(0, "+2");
-    chat.approve("status=pending");
+    let revision = chat.review("call_0").unwrap().revision;
+    assert_eq!(chat.accept("call_0", &revision, vec![Taken::Proposed]), Ok(()));
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\n2\n");
 }
@@ -109,7 +110,7 @@ fn kept() -> Harness {
     let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
     chat.wait_for_diff(0, "+2");
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")]);
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
     chat
 }
 
@@ -139,7 +140,7 @@ fn an_edit_of_an_earlier_content_is_only_approved_in_a_review() {
     chat.wait_for_diff(0, "-theirs");
     chat.approve("status=pending");
     chat.drain_until("the refusal", |chat| {
-        chat.told().iter().any(|told| told.contains("a file has changed since; look at it again with gK"))
+        chat.told().iter().any(|told| told.contains("has changed since; look at it again with gK"))
     });
     assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
     let reviewed = chat.review("call_0").unwrap();
@@ -168,7 +169,7 @@ fn an_edit_that_was_left_in_a_review_survives_a_kill() {
 fn an_edit_that_is_discarded_is_approved_by_nothing() {
     let chat = kept();
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![Taken::Proposed]);
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![Taken::Proposed], false);
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\n2\n");
@@ -195,4 +196,129 @@ fn left_out_again(old: &str) {
     chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
     chat.settle();
     assert_eq!(chat.review("call_0").unwrap().files[0].made, MadeFile { is_left: true, draft: None });
+}
+
+const AGAIN: &str = "look at it again with gK";
+
+/// The notes and lines of the preview.
+fn diff(chat: &Harness) -> Vec<String> {
+    chat.previews()[0].diff.iter().map(|line| line.text.clone()).collect()
+}
+
+#[test]
+fn a_policy_does_not_approve_what_the_user_has_edited() {
+    let chat = kept();
+    chat.wait_for_diff(0, "+II");
+    let text = chat.text();
+    // The status block is deleted, so the call is decided about anew.
+    let text = text[..text.find("@You:\n**Tool Result:**").unwrap()].to_owned();
+    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": ["write"] } }), [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "+II");
+    assert_eq!(chat.content("a.txt"), OLD);
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\nII\n");
+}
+
+/// `edit` has no place to write to for a while.
+#[test]
+fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
+    let input = json!({ "label": null, "path": "a.txt", "old_text": "two", "new_text": "2" });
+    let chat = asked(&[("a.txt", OLD)], [("edit", input)]);
+    chat.wait_for_diff(0, "+2");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
+    chat.wait_for_diff(0, "+II");
+    chat.put("a.txt", "one\n");
+    chat.workspace.check_proposals();
+    chat.drain_until("the problem", |chat| {
+        diff(chat).last().is_some_and(|line| line == "What you have made of this is kept.")
+    });
+    // It is watched all the same.
+    assert_eq!(chat.previews()[0].files.len(), 1, "{:?}", chat.previews());
+    chat.approve("status=pending");
+    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
+    chat.put("a.txt", OLD);
+    chat.workspace.check_proposals();
+    chat.wait_for_diff(0, "+II");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\nII\n");
+}
+
+#[test]
+fn an_edit_that_is_not_kept_any_more_is_told_and_not_replaced_by_the_proposal() {
+    let chat = kept();
+    chat.wait_for_diff(0, "+II");
+    let text = chat.text() + "\n";
+    fs::remove_dir_all(chat.state("changes").join("edited")).unwrap();
+    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": [] } }), [prose("fine")]);
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.settle();
+    chat.wait_for_diff(0, "+2");
+    assert_eq!(diff(&chat)[0], "What you have made of this is not kept any more.");
+    chat.approve("status=pending");
+    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains("is not kept any more; look")));
+    assert_eq!(chat.content("a.txt"), OLD);
+    let revision = chat.review("call_0").unwrap().revision;
+    assert_eq!(chat.accept("call_0", &revision, vec![Taken::Proposed]), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(chat.content("a.txt"), "one\n2\n");
+}
+
+/// What would undo lines of another program is only approved where the user sees both.
+#[test]
+fn an_edit_in_conflict_is_only_approved_in_a_review() {
+    let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
+    chat.wait_for_diff(0, "+2");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], true);
+    chat.settle();
+    chat.drain_until("the note", |chat| diff(chat).first().is_some_and(|line| line.contains("gK shows both")));
+    chat.approve("status=pending");
+    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
+    assert_eq!(chat.content("a.txt"), OLD);
+    assert_eq!(chat.review("call_0").unwrap().files[0].made, draft("one\nII\n"));
+}
+
+#[test]
+fn an_approval_by_hand_that_is_refused_waits_again() {
+    let chat = kept();
+    chat.wait_for_diff(0, "+II");
+    chat.put("a.txt", "one\ntwo\ntheirs\n");
+    chat.workspace.check_proposals();
+    chat.wait_for_diff(0, "-theirs");
+    chat.replace("status=pending", "status=approved");
+    chat.settle();
+    chat.go();
+    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
+    chat.wait_for_pending(1);
+    assert!(chat.text().contains("status=pending"), "{}", chat.text());
+    assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
+    assert_eq!(chat.workspace.pending_calls(None).len(), 1);
+}
+
+#[test]
+fn a_refusal_among_approvals_is_told() {
+    let all = [("write", write("a.txt", "one\n2\n")), ("write", write("b.txt", "b\n"))];
+    let chat = asked(&[("a.txt", OLD)], all);
+    chat.wait_for_diff(0, "+2");
+    chat.wait_for_diff(1, "+b");
+    let revision = chat.review("call_0").unwrap().revision;
+    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
+    chat.wait_for_diff(0, "+II");
+    chat.put("a.txt", "one\ntwo\ntheirs\n");
+    chat.workspace.check_proposals();
+    chat.wait_for_diff(0, "-theirs");
+    let last = chat.text().lines().count();
+    let choice = flemma::agent::Choice::Approve;
+    chat.press(flemma::workspace::Command::Decide { lines: 0..last, choice });
+    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
+    chat.drain_until("the other one", |chat| fs::read(chat.work("b.txt")).is_ok_and(|content| content == b"b\n"));
+    assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
 }

@@ -94,7 +94,8 @@ fn options() -> Value {
 fn restart(chat: Harness) -> Harness {
     let text = chat.text() + "\n";
     let chat = chat.kill(&text, options(), [prose("fine")]);
-    chat.edit("notes.chat");
+    let buffer = chat.edit("notes.chat");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
     rest(&chat);
     chat
 }

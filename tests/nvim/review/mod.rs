@@ -4,6 +4,7 @@ mod content;
 mod events;
 mod files;
 mod inline;
+mod kept;
 mod late;
 mod leaving;
 mod marks;

@@ -31,6 +31,13 @@ fn a_preview_follows_the_file() {
     // The tool says what is in the way.
     std::fs::remove_file(chat.nvim.work().join("a.txt")).unwrap();
     chat.nvim.wait_for("no diff", |nvim| nvim.row_with("+LINE 5").is_none());
+    std::fs::write(chat.nvim.work().join("a.txt"), lines()).unwrap();
+    chat.nvim.wait_for_screen("+LINE 5");
+    // Changes that are not saved are in the way, until they are given up.
+    chat.nvim.input(":split a.txt<CR>ggOmine<Esc><C-w>w:doautocmd FocusGained<CR>");
+    chat.nvim.wait_for("no diff", |nvim| nvim.row_with("+LINE 5").is_none());
+    chat.nvim.input(":bd! a.txt<CR>");
+    chat.nvim.wait_for_screen("+LINE 5");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! What the user has made of a change and has not decided about, after the review was closed.
+
+use super::{Chat, content, edit, lines, wait_for_message, waiting, write};
+
+fn changed() -> String {
+    lines().replace("line 3\n", "LINE 3\n").replace("line 15\n", "LINE 15\n")
+}
+
+fn options(view: &str) -> String {
+    format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}")
+}
+
+fn open(chat: &mut Chat) {
+    chat.nvim.input("gK");
+    let shown = "return vim.wo.diff or not vim.bo.modifiable";
+    chat.nvim.wait_for("the view", |nvim| nvim.lua(shown, &[]) == true);
+}
+
+fn wait_for_chat(chat: &mut Chat) {
+    chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
+}
+
+/// The window of the user was there before the review.
+#[test]
+fn a_buffer_has_nothing_of_a_review_whose_window_was_closed() {
+    for way in ["ZQ", ":q!<CR>", ":bun<CR>", ":bd<CR>", ":q<CR>", ":enew<CR>", ":set nohidden<CR>:q<CR>"] {
+        let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &changed()), &options("inline"));
+        chat.nvim.command("nnoremap <buffer> q <Nop> | vsplit a.txt | nnoremap <buffer> ]c <Cmd>let g:mine = 1<CR>");
+        chat.nvim.command("wincmd p");
+        open(&mut chat);
+        chat.nvim.input(way);
+        // The key of the review is of no use right after it.
+        chat.nvim.input("gA");
+        chat.wait_until_idle();
+        chat.nvim.wait_for("the end of the review", |nvim| {
+            nvim.lua("return not require('flemma.review').is_shown(vim.fn.bufnr('notes.chat'))", &[]) == true
+        });
+        chat.nvim.command("sbuffer a.txt");
+        let found = chat.nvim.lua(
+            "local keys = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))
+             table.sort(keys)
+             local marks = vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('flemma.review'), 0, -1, {})
+             return { vim.bo.modifiable, keys, #marks }",
+            &[],
+        );
+        assert_eq!(found, serde_json::json!([true, ["]c"], 0]), "{way}");
+        assert_eq!(content(&chat, "a.txt"), lines(), "{way}");
+    }
+}
+
+/// What is at the right is what `:w` writes.
+#[test]
+fn a_change_that_was_left_out_is_shown_as_that() {
+    for view in ["tab", "inline"] {
+        let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &changed()), &options(view));
+        open(&mut chat);
+        if view == "tab" {
+            chat.nvim.input(":%diffget<CR>gT");
+            wait_for_chat(&mut chat);
+            chat.nvim.wait_for_screen("as you have edited it");
+            chat.nvim.command("tabonly! | write | bwipeout! | edit notes.chat");
+            chat.wait_until_idle();
+            chat.nvim.wait_for("the journal", |nvim| {
+                nvim.lua("return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())", &[])
+                    == true
+            });
+            open(&mut chat);
+        } else {
+            chat.nvim.input("do]cdogK");
+            chat.nvim.wait_for("the other view", |nvim| nvim.lua("return vim.wo.diff", &[]) == true);
+        }
+        let right = |chat: &mut Chat| {
+            chat.nvim.lua("return table.concat(vim.fn.getbufline(vim.fn.winbufnr(2), 1, '$'), '\\n') .. '\\n'", &[])
+        };
+        assert_eq!(right(&mut chat), lines().as_str(), "{view}");
+        chat.nvim.input(":w<CR>");
+        wait_for_message(&mut chat.nvim, "nothing is left of the change");
+        assert_eq!(content(&chat, "a.txt"), lines());
+        // The proposal comes back, and then what the user had.
+        chat.nvim.input(":e!<CR>");
+        chat.nvim.wait_for("the proposal", |nvim| nvim.lua("return vim.fn.getline(3)", &[]) == "LINE 3");
+        chat.nvim.input("u");
+        chat.nvim.wait_for("the user's text", |nvim| nvim.lua("return vim.fn.getline(3)", &[]) == "line 3");
+        assert_eq!(right(&mut chat), lines().as_str(), "{view}");
+    }
+}
+
+#[test]
+fn a_view_closes_when_what_it_shows_was_approved_elsewhere() {
+    for view in ["tab", "inline"] {
+        let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &changed()), &options(view));
+        open(&mut chat);
+        chat.nvim.input("do");
+        chat.nvim.input(if view == "tab" { "gT" } else { "<C-w>w" });
+        wait_for_chat(&mut chat);
+        chat.nvim.wait_for_screen("as you have edited it");
+        chat.nvim.input(":call search('status=pending')<CR><M-CR>");
+        chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        chat.nvim.wait_for("one tab page", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
+        chat.wait_until_idle();
+        assert_eq!(content(&chat, "a.txt"), lines().replace("line 15\n", "LINE 15\n"), "{view}");
+        chat.nvim.input(":wqa<CR>");
+        chat.nvim.wait_for_exit();
+    }
+}
+
+#[test]
+fn the_key_opens_no_other_call_than_that_under_the_cursor() {
+    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), &options("tab"));
+    chat.nvim.input(":call search('status=pending')<CR>:s/pending/approved/<CR>gK");
+    wait_for_message(&mut chat.nvim, "toolu_1 does not wait for approval");
+}
