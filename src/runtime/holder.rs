@@ -22,7 +22,10 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -182,6 +185,8 @@ pub struct Ours {
 #[derive(Clone, Debug, Default)]
 pub struct BufferLocks {
     locks: Arc<Mutex<Vec<Weak<LockFile>>>>,
+    /// Whether no more may be taken.
+    is_closed: Arc<AtomicBool>,
     /// Where other programs of the user reach this process.
     server: Option<Arc<str>>,
 }
@@ -230,6 +235,14 @@ impl BufferLocks {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 
+    /// This process is about to end: gives back what is there, whoever has a copy of it, and takes no more. It waits for an attempt
+    /// that is under way, and may wait for the disk.
+    pub fn close(&self) {
+        let all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_closed.store(true, Ordering::Relaxed);
+        all.iter().filter_map(Weak::upgrade).for_each(|lock| lock.release());
+    }
+
     /// Tries to hold it, and deletes the temporary files that a holder before has left behind.
     fn try_hold(&self, folder: &Path, path: &Path) -> Hold {
         let hold = self.try_to(folder, path, LockFile::take);
@@ -247,6 +260,9 @@ impl BufferLocks {
         take: impl Fn(&Path, u32, Option<&str>) -> Result<LockFile, Refusal>,
     ) -> Hold {
         let mut all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Hold::Theirs(None);
+        }
         let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
         let (mut locks, mut problems, mut is_new) = (Vec::new(), Vec::new(), true);
         // Without the folder each of its locks fails, and says so.

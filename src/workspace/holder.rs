@@ -268,6 +268,11 @@ impl Locks {
         self.leaving.take()
     }
 
+    /// Those of all buffers, as far as there may be any.
+    pub(super) fn all(&self) -> Vec<BufferLocks> {
+        self.buffers.borrow().values().cloned().collect()
+    }
+
     /// Whether this buffer was just closed, and the user knows that the file of this name is held elsewhere.
     pub(super) fn was_told(&self, buffer: i32, path: &Path) -> bool {
         self.told.borrow().iter().any(|(other, file)| *other == buffer && file == path)

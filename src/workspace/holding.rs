@@ -22,7 +22,7 @@ use crate::{
     model::UserError,
     runtime::{
         ConversationId, Fence, Owner, Taken,
-        holder::{Guard, Held, Hold, Ours, Sighting, Watch},
+        holder::{BufferLocks, Guard, Held, Hold, Ours, Sighting, Watch},
         save::Stamp,
     },
 };
@@ -353,8 +353,10 @@ impl Workspace {
 
     /// The editor is about to exit: gives back the locks that are left, and waits for that, but not for ever.
     pub(super) fn leave_all(&self) {
+        // Also those that are being taken, or given back.
+        let buffers = self.locks().all();
         let locks = self.locks().left();
-        if locks.is_empty() {
+        if buffers.is_empty() && locks.is_empty() {
             return;
         }
         let (tell, told) = mpsc::channel();
@@ -363,6 +365,7 @@ impl Workspace {
             *is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
             // Background work that is not heard of any more may have copies.
             locks.iter().for_each(Held::release);
+            buffers.iter().for_each(BufferLocks::close);
             let _ = tell.send(());
         };
         if thread::Builder::new().name("flemma-locks".into()).spawn(release).is_ok() {

@@ -85,7 +85,9 @@ fn a_command_that_is_killed_leaves_a_valid_state() {
     let left = fs::read_dir(shell.path("")).unwrap().map(|file| file.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| !name.to_string_lossy().ends_with(".chat")).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(fs::read_dir(shell.state().join("locks")).unwrap().count(), 0);
+    let locks: Vec<_> = fs::read_dir(shell.state().join("locks")).unwrap().map(|file| file.unwrap().path()).collect();
+    let contents: Vec<_> = locks.iter().map(fs::read_to_string).collect();
+    assert!(locks.is_empty(), "{locks:?} {contents:?}");
     assert!(unfinished > 50 && acknowledged > 10, "{unfinished} killed, {acknowledged} acknowledged");
 }
 

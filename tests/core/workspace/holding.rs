@@ -382,3 +382,31 @@ fn a_holder_that_is_taken_over_becomes_an_observer() {
     wait_until_taken_over(&chat);
     assert!(is_held(&chat, "shared.chat"));
 }
+
+/// The lock is taken and given back away from the main thread.
+#[test]
+fn an_exit_leaves_no_lock_behind_that_is_being_taken_or_given_back() {
+    let names = |chat: &Harness| {
+        let folders = [chat.state("locks"), chat.work("")];
+        let names = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+        let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("path-") || name.ends_with("-lock")).collect::<Vec<_>>()
+    };
+    for round in 0..60 {
+        let chat = Harness::new("@You:\nHello", []);
+        let buffer = chat.current();
+        if round % 3 > 0 {
+            chat.drain_until("the lock", |chat| chat.workspace.holder(buffer).is_some());
+        }
+        if round % 3 > 1 {
+            chat.workspace.detach(buffer);
+            chat.drain_once();
+        } else {
+            std::thread::sleep(Duration::from_micros(round * 10));
+        }
+        chat.workspace.shut_down();
+        let (at_once, later) = (names(&chat), Instant::now() + Duration::from_millis(5));
+        std::thread::sleep(later.saturating_duration_since(Instant::now()));
+        assert_eq!((at_once, names(&chat)), (Vec::new(), Vec::new()), "{round}");
+    }
+}
