@@ -251,7 +251,7 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
 }
 
 #[test]
-fn an_edit_that_is_not_kept_any_more_is_told_and_not_replaced_by_the_proposal() {
+fn an_edit_that_is_lost_is_told_and_not_replaced() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
     let text = chat.text() + "\n";
