@@ -5,6 +5,7 @@
 //! ([`super::Approved`]).
 
 use std::{
+    collections::HashSet,
     fmt,
     fs::File,
     io::{self, Read},
@@ -138,6 +139,19 @@ impl fmt::Display for Revision {
 }
 
 impl Proposal {
+    /// That no file is changed twice, under whatever names.
+    ///
+    /// # Errors
+    /// Which one is.
+    pub fn check_distinct(&self) -> Result<(), ModelError> {
+        let mut seen = HashSet::new();
+        let paths =
+            |change: &FileChange| [Some(change.path.clone()), change.moved_to.as_ref().map(|(path, _)| path.clone())];
+        let twice = self.files.iter().find(|change| !paths(change).into_iter().flatten().all(|path| seen.insert(path)));
+        let words = |name: &str| format!("`{name}` is the same file as another one that would be changed.");
+        twice.map_or(Ok(()), |change| Err(ModelError::new(words(&change.name))))
+    }
+
     /// Its name.
     #[must_use]
     pub fn revision(&self) -> Revision {

@@ -87,7 +87,9 @@ impl Workspace {
         let work = move || {
             let (proposed, contents) = contents_of(files);
             let keep = |bytes: &[u8]| if is_decided { Ok(()) } else { backups.keep_edited(bytes) };
-            propose(proposed, contents, &found_out, keep)
+            let found = propose(proposed, contents, &found_out, keep)?;
+            found.proposal.check_distinct()?;
+            Ok(found)
         };
         let wanting = Wanting { call, run, callback };
         let then = move |workspace: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {

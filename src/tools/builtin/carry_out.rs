@@ -70,6 +70,7 @@ fn attempt(
         }
         (proposal, _) => proposal?,
     };
+    proposal.check_distinct()?;
     let steps = match approved {
         None => proposal.files.iter().map(Step::as_proposed).collect(),
         Some(approved) if approved.covers(&proposal) => match approved_steps(approved, &proposal) {
@@ -171,10 +172,6 @@ fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, 
         }
     }
     wanted.sort();
-    if let Some(pair) = wanted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let name = &steps[pair[0].1].change.name;
-        return Err(ModelError::new(format!("`{name}` is the same file as another one that would be changed.")));
-    }
     let (mut targets, mut others) = (Vec::new(), Vec::new());
     for (path, at, is_other) in wanted {
         let change = &steps[at].change;

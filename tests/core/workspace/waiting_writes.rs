@@ -272,6 +272,20 @@ fn a_change_of_a_file_that_has_changed_is_shown_again() {
     assert_eq!(writers.wait_for_end(), "done");
 }
 
+/// Nobody is asked about a change that cannot be made.
+#[test]
+fn a_proposal_that_names_a_file_twice_is_refused_at_once() {
+    let writers = Writers::new(Value::Null, 1);
+    let run = writers.chat.scripts.runs.borrow()["call_0"];
+    let wanted = |name: &str, content: &str| WantedWrite { name: name.into(), is_page: false, content: content.into() };
+    let files = vec![wanted("a.txt", "new\n"), wanted("./a.txt", "newer\n")];
+    writers.chat.workspace.propose_write(writers.chat.current(), &CallId("call_0".into()), run, files, LuaRef(1));
+    let problem = "`./a.txt` is the same file as another one that would be changed.";
+    assert_eq!(writers.wait_to_hear(1), Err(problem.to_owned()));
+    writers.finish("done");
+    assert_eq!(writers.wait_for_end(), "done");
+}
+
 /// Whoever approves without a look at the change approves it for the file as it was when it was proposed.
 #[test]
 fn an_unseen_approval_overwrites_no_newer_text() {
