@@ -145,7 +145,7 @@ fn a_message_is_known_by_its_text_wherever_it_is() {
     // Two messages that are alike cannot be told apart.
     let stored = fs::read_to_string(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl")).unwrap();
     assert!(!stored.contains("Hello"), "{stored}");
-    let other = stored.replace("\"output\":34", "\"output\":35");
+    let other = stored.replace("\"at\":\"20", "\"at\":\"19");
     fs::write(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl"), format!("{stored}{other}")).unwrap();
     second.input(":%s/Ho/Hi<CR>:write<CR>:edit!<CR>2G");
     second.wait_for("nothing", |nvim| nvim.text().contains("Hi") && reply_row(nvim) == " Assistant");
