@@ -17,30 +17,6 @@ local typing = {}
 
 local namespace = api.nvim_create_namespace("flemma.following")
 
---- A line of more bytes is not measured with every piece of text: that takes milliseconds.
-local LONG = 4000
-
---- The windows that the user has scrolled up since they were scrolled down.
----@type table<integer, true>
-local scrolled_up = {}
-
-api.nvim_create_autocmd({ "WinScrolled", "WinClosed" }, {
-  group = api.nvim_create_augroup("flemma.following", { clear = true }),
-  desc = "Flemma: leave windows alone in which the user scrolls up",
-  callback = function(args)
-    if args.event == "WinClosed" then
-      scrolled_up[tonumber(args.match) or 0] = nil
-      return
-    end
-    for win, moved in pairs(vim.v.event) do
-      local number = tonumber(win)
-      if number and moved.topline ~= 0 then
-        scrolled_up[number] = moved.topline < 0 and watchers[api.nvim_win_get_buf(number)] ~= nil or nil
-      end
-    end
-  end,
-})
-
 --- Any key means that the user is not just waiting: Insert mode is not restored in any buffer.
 local function watch_keys()
   local mouse_moves = vim.keycode("<MouseMove>")
@@ -288,24 +264,16 @@ function M.cursor(buf, line, reason)
   end
 end
 
---- Scrolls the windows that follow the conversation until the end of the text is visible, and what is drawn below it. Neovim does
---- not, when lines are only drawn.
+--- Rows were drawn above the end of the text. Neovim leaves a cursor below the edge of its window then, until it is moved.
 ---@param buf integer
----@param rows integer how many rows are drawn below the last line
-function M.show_end(buf, rows)
+function M.show_cursor(buf)
   local last = api.nvim_buf_line_count(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local height = api.nvim_win_get_height(win)
-    local is_at_end = api.nvim_win_get_cursor(win)[1] == last and not scrolled_up[win] and not is_selecting(win)
-    if is_at_end and height > rows + 2 and #api.nvim_buf_get_lines(buf, last - 1, last, false)[1] <= LONG then
+    if api.nvim_win_get_cursor(win)[1] == last then
       api.nvim_win_call(win, function()
-        for _ = 1, height do
-          local top = vim.fn.line("w0")
-          if vim.fn.winline() + rows <= height or top >= last then
-            break
-          end
-          -- Nothing happens to a line in a closed fold.
-          vim.fn.winrestview({ topline = math.max(top, vim.fn.foldclosedend(top)) + 1, skipcol = 0 })
+        if vim.fn.winline() > api.nvim_win_get_height(0) then
+          -- This makes Neovim look again.
+          vim.fn.winrestview(vim.fn.winsaveview())
         end
       end)
     end

@@ -152,7 +152,9 @@ local function draw(buf)
       virt_lines = #lines > 0 and lines or nil,
     })
   end
-  M.show_end(buf)
+  if #now.running > 0 then
+    require("flemma.following").show_cursor(buf)
+  end
 end
 
 --- Draws the next frame of every spinner that is due.
@@ -180,18 +182,8 @@ function M.keep_at_end(buf)
     tick()
   end
   local mark = ends[buf]
-  if mark and busy[buf] then
-    if mark.line ~= api.nvim_buf_line_count(buf) - 1 then
-      draw_at_end(buf, mark.id, mark.virt_lines)
-    end
-  end
-end
-
---- The windows that follow the conversation show its end, and the current activity below it.
----@param buf integer
-function M.show_end(buf)
-  if busy[buf] then
-    require("flemma.following").show_end(buf, ends[buf] and #ends[buf].virt_lines or 0)
+  if mark and busy[buf] and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
+    draw_at_end(buf, mark.id, mark.virt_lines)
   end
 end
 

@@ -114,9 +114,6 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     require("flemma.ui").keep_at_end(buf)
   end
   settle(ok)
-  if ok then
-    require("flemma.ui").show_end(buf)
-  end
   require("flemma.queue.view").reveal(buf)
   if not ok then
     error(problem, 0)

@@ -103,17 +103,15 @@ fn the_usage_float_does_not_cover_the_cursor() {
 #[test]
 fn the_usage_float_covers_text_only_where_there_is_no_room() {
     // The last line of the reply is the longest.
-    let (short, long) = ("short\n".repeat(40), "x".repeat(100));
+    let (short, long) = ("short\n".repeat(30), "x".repeat(100));
     let mut chat = Chat::start(&known(), [prose(&[&short, &long, "\n", &long])]);
     ask(&mut chat);
     // The upper corner is blank.
     let (text, row) = wait_for_float(&mut chat.nvim);
     assert!(text.starts_with(TOKENS) && row == 0, "{row}: {text}");
     assert!(chat.nvim.screen().iter().filter(|row| row.contains(&long)).count() == 2, "{:#?}", chat.nvim.screen());
-    // Both corners are full, and the cursor is in the lower one. A spinner would leave a blank row below it.
-    let options = format!("{KNOWN}, tools = {{ show_spinner = false }}");
-    let mut chat =
-        Chat::start(&Setup { options: &options, ..Setup::default() }, [prose(&[&format!("{long}\n").repeat(60)])]);
+    // Both corners are full, and the cursor is in the lower one.
+    let mut chat = Chat::start(&known(), [prose(&[&format!("{long}\n").repeat(60)])]);
     ask(&mut chat);
     assert_eq!(wait_for_float(&mut chat.nvim).1, 0);
     chat.nvim.request("nvim_win_set_cursor", &[json!(0), json!([30, 0])]);

@@ -294,31 +294,6 @@ local function with_folding(run)
   end
 end
 
---- The first line of the window stays where it is, so that no text above a change moves. What was above the window comes back if
---- it would show too little otherwise.
----@param view table
----@param former integer where the closed fold with this line began, or -1
-local function keep_top(view, former)
-  fn.winrestview(view)
-  local top = fn.foldclosed(view.topline)
-  if top == -1 or top == former then
-    return
-  end
-  -- The fold that has been closed began above the window: its end is at the end of the window.
-  local height = api.nvim_win_get_height(0)
-  local rows = api.nvim_win_text_height(0, { start_row = top - 1 }).all
-  while top > 1 and rows < height do
-    local above = fn.foldclosed(top - 1)
-    above = above == -1 and top - 1 or above
-    rows = rows + api.nvim_win_text_height(0, { start_row = above - 1, end_row = top - 2 }).all
-    if rows > height then
-      break
-    end
-    top = above
-  end
-  fn.winrestview({ topline = top, skipcol = 0 })
-end
-
 --- Runs something that may move the cursor and change what is closed. The line with the cursor stays where it is on the screen, or
 --- the text above it if the cursor is only there because the conversation goes on there.
 ---@param window flemma.FoldedWindow
@@ -327,13 +302,12 @@ local function keep_view(window, run)
   -- If the cursor has moved since the last redraw, the window scrolls now.
   fn.line("w0")
   local view, row = fn.winsaveview(), math.min(fn.winline(), api.nvim_win_get_height(0))
-  local former = fn.foldclosed(view.topline)
   local is_carried = require("flemma.following").carries(window.buf, api.nvim_get_current_win())
   local ok, problem = pcall(run, view.lnum)
-  if is_carried and ok then
-    return keep_top(view, former)
-  end
   fn.winrestview(view)
+  if is_carried and ok then
+    return
+  end
   local moved = fn.winline() - row
   local key = vim.keycode(moved > 0 and "<C-e>" or "<C-y>")
   for _ = 1, math.abs(moved) do
