@@ -26,6 +26,8 @@ pub(super) struct KnownMessages {
     notes: RefCell<HashMap<usize, HashMap<Digest, Known>>>,
     reached: Cell<Reached>,
     is_reading: Cell<bool>,
+    /// Whether it is to be read once more after that.
+    is_late: Cell<bool>,
 }
 
 enum Known {
@@ -35,7 +37,13 @@ enum Known {
 
 impl KnownMessages {
     pub(super) fn new(file: MessageNotes) -> Self {
-        Self { file, notes: RefCell::default(), reached: Cell::default(), is_reading: Cell::default() }
+        Self {
+            file,
+            notes: RefCell::default(),
+            reached: Cell::default(),
+            is_reading: Cell::default(),
+            is_late: Cell::default(),
+        }
     }
 
     /// Where they are kept.
@@ -43,9 +51,16 @@ impl KnownMessages {
         self.file.clone()
     }
 
-    /// Begins to read what is new in the file: from where. `None` if that is under way.
+    /// Begins to read what is new in the file: from where. `None` if that is under way; then it is done once more.
     pub(super) fn begin_to_read(&self) -> Option<Reached> {
-        (!self.is_reading.replace(true)).then(|| self.reached.get())
+        let is_reading = self.is_reading.replace(true);
+        self.is_late.set(is_reading);
+        (!is_reading).then(|| self.reached.get())
+    }
+
+    /// Whether it has to be read once more.
+    pub(super) fn is_late(&self) -> bool {
+        self.is_late.get()
     }
 
     /// Takes what was read, if it could be. Says whether there is anything new.

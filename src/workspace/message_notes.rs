@@ -19,6 +19,9 @@ impl Workspace {
                     workspace.host().redraw(conversation.buffer());
                 }
             }
+            if workspace.known_messages().is_late() {
+                workspace.read_known_messages();
+            }
         });
         if started.is_err() {
             known.take(None);

@@ -110,7 +110,7 @@ fn the_cursor_rests_on_a_call_that_something_else_answers() {
         let fence = chat.nvim.lines(0).iter().position(|line| line.contains("kind=client_exec")).unwrap() as u64 + 1;
         chat.nvim.wait_for("the cursor", |nvim| nvim.cursor() == (fence, 0));
         // Insert mode does not come back on the fence, but at the end of the turn.
-        assert_eq!(chat.nvim.mode(), "n");
+        chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
         chat.nvim.lua("require('flemma.tools').resolve(0, 'toolu_1', 'signed')", &[]);
         chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("fine\n\n@You:\n\n") && nvim.mode() == mode);
         assert!(chat.nvim.text().contains("\n```\nsigned\n```\n"), "{}", chat.nvim.text());
