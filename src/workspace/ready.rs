@@ -6,17 +6,23 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, SystemTime},
 };
+
+use jiff::Timestamp;
 
 use super::made::Made;
 use crate::{
     journal::{Before, Binding, BoundFile, CallKey, Take},
     model::ModelError,
-    tools::{Base, Content, Earlier, Proposal, Review, Revision, paths::real},
+    tools::{Base, Content, Earlier, FileChange, Proposal, Review, Revision, paths::real},
 };
 
 /// The most bytes of the files of a proposal that are kept in memory.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// How far the times of files may be behind.
+const TICK: Duration = Duration::from_millis(20);
 
 /// What identifies the present content of a file without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +33,13 @@ impl Stamp {
         let found = fs::metadata(path).ok()?;
         let modified = (found.mtime(), found.mtime_nsec());
         Some(Self(found.ino(), found.len(), modified, (found.ctime(), found.ctime_nsec())))
+    }
+
+    /// Whether the file was last changed before this time, by the clock of the system, which may be `TICK` behind.
+    fn is_older_than(&self, time: SystemTime) -> bool {
+        let (seconds, nanoseconds) = self.3;
+        let changed = Timestamp::new(seconds, i32::try_from(nanoseconds).unwrap_or_default());
+        changed.is_ok_and(|changed| SystemTime::from(changed) + TICK < time)
     }
 }
 
@@ -46,15 +59,22 @@ pub(super) struct Ready {
     /// What each file really has, where it is shown as calls above would leave it.
     on_disk: Vec<Before>,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
+    /// Whether a file may have changed between the look at its content and that at its stamp.
+    is_unsure: bool,
 }
 
 impl Ready {
     /// What is shown of a proposal that was made from what these calls above it would write, with what the user has made of it. It
-    /// takes as long as comparing the files.
-    pub(super) fn of(proposal: Proposal, made: Made, earlier: &Earlier, above: &[CallKey]) -> Self {
-        let review = Review::of(&proposal);
+    /// takes as long as comparing the files. `since` is when the files began to be read.
+    pub(super) fn of(proposal: Proposal, made: Made, earlier: &Earlier, above: &[CallKey], since: SystemTime) -> Self {
         let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
-        let stamps = proposal.files.iter().map(|file| stamp(&file.path)).collect();
+        let stamps: Vec<_> = proposal.files.iter().map(|file| stamp(&file.path)).collect();
+        let is_sure = |(file, (_, stamp)): (&FileChange, &(PathBuf, Option<Stamp>))| match stamp {
+            Some(stamp) => stamp.is_older_than(since),
+            None => file.old.is_none() || earlier.on_disk(&file.path).is_some(),
+        };
+        let is_unsure = !proposal.files.iter().zip(&stamps).all(is_sure);
+        let review = Review::of(&proposal);
         let on_disk = proposal.files.iter().map(|file| match earlier.on_disk(&file.path) {
             None => Before::Unknown,
             Some(None) => Before::Absent,
@@ -67,13 +87,15 @@ impl Ready {
         };
         let after = proposal.files.iter().map(|file| writer(&file.path)).collect();
         let base = earlier.base();
-        Self { review, proposal: proposal.without_bytes_above(MAX_BYTES), made, after, base, on_disk, stamps }
+        let proposal = proposal.without_bytes_above(MAX_BYTES);
+        Self { review, proposal, made, after, base, on_disk, stamps, is_unsure }
     }
 
     /// Whether a file may have changed since, or is open with one of these changes that are not saved. It looks at the disk.
     pub(super) fn is_doubtful(&self, unsaved: &[PathBuf]) -> bool {
         let mut stamps = self.stamps.iter();
-        stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
+        self.is_unsure
+            || stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
     }
 
     /// Whether it would be made from something else now, of what the calls above would write.

@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
@@ -198,11 +198,12 @@ impl Candidate {
             let proposal = Some(ready.proposal.clone());
             return Answer { found: Ok(Arc::clone(ready)), proposal, seen, is_known: true };
         }
+        let since = SystemTime::now();
         let proposed = self.propose(&seen);
         let proposal = proposed.as_ref().ok().cloned();
         let found = proposed.map(|proposal| {
             let made = Made::of(&proposal, self.decision.as_ref());
-            Arc::new(Ready::of(proposal, made, &seen, above))
+            Arc::new(Ready::of(proposal, made, &seen, above, since))
         });
         Answer { found, proposal, seen, is_known: false }
     }
