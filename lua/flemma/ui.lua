@@ -298,16 +298,4 @@ api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold
   end,
 })
 
-api.nvim_create_autocmd("BufUnload", {
-  group = group,
-  desc = "Flemma: changes of a file that were not saved are given up",
-  callback = function(args)
-    if vim.bo[args.buf].modified and require("flemma.previews").is_watching() then
-      vim.schedule(function()
-        native("check_proposals")
-      end)
-    end
-  end,
-})
-
 return M

@@ -99,10 +99,12 @@ impl Agent {
 
     /// What the user has written to approve a call does not count. They decide again.
     pub(super) fn refused(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
-        if self.is_working_on(id) {
-            return;
-        }
-        if let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) {
+        let says_approved = |call: &OpenCall| {
+            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+            call.id == *id && status == Some(Status::Approved)
+        };
+        // A block that waits stays as it is, and so does its deadline.
+        if let Some(call) = addressable(view).into_iter().find(says_approved).filter(|_| !self.is_working_on(id)) {
             effects.push(Effect::UndoStep);
             self.ask_again(&call, view, effects);
         }

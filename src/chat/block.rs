@@ -11,9 +11,11 @@ use std::{
     sync::Arc,
 };
 
+use sha2::{Digest as _, Sha256};
+
 use super::{StatusBlock, Text};
 use crate::{
-    model::{self, Attachment, CallId},
+    model::{self, Attachment, CallId, Digest, MessageKey},
     text::Fence,
 };
 
@@ -81,6 +83,8 @@ pub struct ParsedMessage {
     pub(super) checked: Checked,
     /// The indices of the tool blocks, computed on demand.
     pub(super) tools: OnceCell<Vec<usize>>,
+    /// What it is recognised by, computed on demand.
+    pub(super) key: OnceCell<MessageKey>,
 }
 
 /// The parts of a message that were checked and are correct, so that they are not checked again until it changes.
@@ -123,6 +127,25 @@ impl ParsedMessage {
             }
         }
         has_results
+    }
+
+    /// The number of its lines, up to the last one that is not blank.
+    #[must_use]
+    pub fn written_lines(&self, text: &dyn Text) -> usize {
+        self.range().rev().find(|line| !text.line(*line).trim().is_empty()).map_or(0, |last| last + 1 - self.start)
+    }
+
+    /// What it is recognised by. The first time since a change, this reads all of it.
+    #[must_use]
+    pub fn key(&self, text: &dyn Text) -> &MessageKey {
+        self.key.get_or_init(|| {
+            let (lines, mut hash) = (self.written_lines(text), Sha256::new());
+            text.read_bytes(self.start..self.start + lines, &mut |line| {
+                hash.update(line);
+                hash.update(b"\n");
+            });
+            MessageKey { lines, digest: Digest::finish(hash) }
+        })
     }
 
     /// The lines of the message.

@@ -353,6 +353,7 @@ impl Document {
                     built: None,
                     checked: Checked::default(),
                     tools: OnceCell::new(),
+                    key: OnceCell::new(),
                 })
             })
             .collect();

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::line_file::{self, Fault, Flush, Lock};
 use crate::{
-    model::Digest,
-    usage::{MessageKey, MessageNote, ReplyNote},
+    model::{Digest, MessageKey},
+    usage::{MessageNote, ReplyNote},
 };
 
 /// The size in bytes above which the older half of the file goes.

@@ -12,4 +12,4 @@ mod note;
 
 pub use estimate::Estimate;
 pub use ledger::{Ledger, Record, Totals};
-pub use note::{MessageKey, MessageNote, ReplyNote};
+pub use note::{MessageNote, ReplyNote};

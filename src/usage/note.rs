@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use super::Record;
-use crate::model::Digest;
 
 /// What is known of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,15 +24,6 @@ pub struct ReplyNote {
     pub output: u64,
     /// US dollars; `None` where the model has no known price.
     pub cost: Option<f64>,
-}
-
-/// Which message a note is about: one with this text, wherever it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MessageKey {
-    /// The number of its lines, from its marker to the last one that is not blank.
-    pub lines: usize,
-    /// The digest of these lines, each with a line break.
-    pub digest: Digest,
 }
 
 impl From<&Record> for ReplyNote {

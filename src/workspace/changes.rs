@@ -108,7 +108,7 @@ impl Workspace {
         session.account(&Effects { workspace: self, conversation }, false);
         session.abandon();
         self.host().lock(conversation.buffer(), false);
-        self.host().show(conversation.buffer(), false, true);
+        self.host().show(conversation.buffer(), false, false);
         self.put_outbox_down_later(conversation);
         // The text may have come from the file, which knows nothing of the end of a tool.
         self.post_for(conversation.id(), Self::recover);

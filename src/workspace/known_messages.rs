@@ -7,13 +7,11 @@ use std::{
     collections::HashMap,
 };
 
-use sha2::{Digest as _, Sha256};
-
 use crate::{
     chat::{ParsedMessage, Text},
-    model::Digest,
+    model::{Digest, MessageKey},
     runtime::{MessageNotes, Reached},
-    usage::{MessageKey, MessageNote},
+    usage::MessageNote,
 };
 
 /// Of a message with more lines nothing is kept: finding it would take too long.
@@ -89,9 +87,8 @@ impl KnownMessages {
             return None;
         }
         let notes = self.notes.borrow();
-        let lines = lines_of(message, text);
-        let alike = notes.get(&lines)?;
-        match alike.get(&digest_of(message, lines, text))? {
+        let alike = notes.get(&message.written_lines(text))?;
+        match alike.get(&message.key(text).digest)? {
             Known::One(note) => Some(note.clone()),
             Known::Several => None,
         }
@@ -100,24 +97,5 @@ impl KnownMessages {
 
 /// What a message with its final text is known by; `None` if nothing is kept of it.
 pub(super) fn key_of(message: &ParsedMessage, text: &dyn Text) -> Option<MessageKey> {
-    if message.lines > MOST_LINES || message.has_only_results(text) {
-        return None;
-    }
-    let lines = lines_of(message, text);
-    Some(MessageKey { lines, digest: digest_of(message, lines, text) })
-}
-
-/// The number of lines of a message up to the last one that is not blank.
-fn lines_of(message: &ParsedMessage, text: &dyn Text) -> usize {
-    let range = message.range();
-    range.clone().rev().find(|line| !text.line(*line).trim().is_empty()).map_or(0, |last| last + 1 - range.start)
-}
-
-fn digest_of(message: &ParsedMessage, lines: usize, text: &dyn Text) -> Digest {
-    let mut hash = Sha256::new();
-    text.read_bytes(message.start..message.start + lines, &mut |line| {
-        hash.update(line);
-        hash.update(b"\n");
-    });
-    Digest::finish(hash)
+    (message.lines <= MOST_LINES && !message.has_only_results(text)).then(|| message.key(text).clone())
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -175,7 +175,7 @@ fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
 
 /// The local time, with the day if that is not today: `14:02`, `24 Nov 14:02`, `24 Nov 2025`.
 fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
-    let local = |at: Timestamp| civil(at, offset);
+    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
     let (at, now) = (local(at), local(now));
     let format = match () {
         () if at.date() == now.date() => "%H:%M",
@@ -183,10 +183,4 @@ fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
         () => "%-d %b %Y",
     };
     at.strftime(format).to_string()
-}
-
-/// The local time and day.
-fn civil(at: Timestamp, offset: SignedDuration) -> DateTime {
-    let local = at.checked_add(offset).unwrap_or(at);
-    TimeZone::UTC.to_datetime(local)
 }

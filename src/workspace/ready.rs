@@ -176,3 +176,48 @@ fn after(key: &CallKey) -> String {
 
 /// What a call would write: the proposal, or why there is none.
 pub(super) type Found = Result<Arc<Ready>, ModelError>;
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Instant};
+
+    use super::*;
+
+    fn ready(path: &Path, old: &str, since: SystemTime) -> Ready {
+        let content = |text: &str| Some(Content::new(text.as_bytes().to_vec()));
+        let change = FileChange {
+            path: path.to_owned(),
+            name: "a.txt".to_owned(),
+            old: content(old),
+            new: content("new\n"),
+            moved_to: None,
+            bounds: crate::tools::Bounds::default(),
+            is_read_only: false,
+        };
+        let proposal = Proposal { files: vec![change], ..Proposal::default() };
+        let made = Made::of(&proposal, None);
+        Ready::of(proposal, made, &Earlier::default(), &[], since)
+    }
+
+    /// Its stamp is that of the other content, and would not change any more.
+    #[test]
+    fn a_file_that_changes_while_it_is_read_is_doubtful() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let since = SystemTime::now();
+        fs::write(&path, "theirs\n").unwrap();
+        assert!(ready(&path, "old\n", since).is_doubtful(&[]));
+        fs::remove_file(&path).unwrap();
+        assert!(ready(&path, "old\n", since).is_doubtful(&[]), "it was there");
+
+        fs::write(&path, "old\n").unwrap();
+        let deadline = Instant::now() + 3 * TICK;
+        while Instant::now() < deadline {
+            thread::sleep(TICK);
+        }
+        let ready = ready(&path, "old\n", SystemTime::now());
+        assert!(!ready.is_doubtful(&[]), "it has not changed since");
+        fs::write(&path, "theirs\n").unwrap();
+        assert!(ready.is_doubtful(&[]));
+    }
+}

@@ -43,10 +43,7 @@ function M.borrow(view, buf)
     -- A mapping of the buffer, which comes back later.
     before[lhs] = map.buffer == 1 and map or nil
     vim.keymap.set("n", lhs, function()
-      if view.is_closed then
-        -- Its window was closed a moment ago.
-        return
-      elseif method then
+      if method then
         view[method](view, argument)
       elseif lhs == "q" then
         view:quit()

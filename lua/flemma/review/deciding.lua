@@ -6,10 +6,6 @@ local calls = require("flemma.review.calls")
 --- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
 local PATIENCE = 2000
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
-
 ---@param level integer
 ---@param message string
 local function say(level, message)
@@ -115,7 +111,8 @@ function M.reject(review)
     -- It also counts while an approval is on its way.
     review.is_rejected = true
     local resolution = { approved = false, message = reason:find("%S") and reason or nil }
-    native("resolve_call", review.chat, review.call, resolution, "user", function(ok, problem)
+    local resolve = require("flemma.native").call
+    resolve("resolve_call", review.chat, review.call, resolution, "user", function(ok, problem)
       review.is_rejected = nil
       if ok then
         local view = review.view

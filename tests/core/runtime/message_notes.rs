@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use flemma::{
-    model::Digest,
+    model::{Digest, MessageKey},
     runtime::{MessageNotes, Reached, SHORTEN_ABOVE},
-    usage::{MessageKey, MessageNote, ReplyNote},
+    usage::{MessageNote, ReplyNote},
 };
 use jiff::Timestamp;
 

@@ -240,8 +240,13 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
     });
     // It is watched all the same.
     assert_eq!(chat.previews()[0].files.len(), 1, "{:?}", chat.previews());
-    chat.approve("status=pending");
-    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
+    let before = chat.text();
+    for key in [Harness::approve, Harness::execute] {
+        let told = chat.told().len();
+        key(&chat, "status=pending");
+        chat.drain_until("the refusal", |chat| chat.told()[told..].iter().any(|told| told.contains(AGAIN)));
+        assert_eq!(chat.text(), before, "the block stays, and its deadline");
+    }
     chat.put("a.txt", OLD);
     chat.workspace.check_proposals();
     chat.wait_for_diff(0, "+II");

@@ -149,6 +149,15 @@ fn a_message_is_known_by_its_text_wherever_it_is() {
     fs::write(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl"), format!("{stored}{other}")).unwrap();
     second.input(":%s/Ho/Hi<CR>:write<CR>:edit!<CR>2G");
     second.wait_for("nothing", |nvim| nvim.text().contains("Hi") && reply_row(nvim) == " Assistant");
+    // The day is said if it is not today.
+    fs::write(chat.nvim.folder("state").join("nvim/flemma/messages.jsonl"), other).unwrap();
+    fs::rename(chat.nvim.work().join("renamed.chat"), chat.nvim.work().join("notes.chat")).unwrap();
+    let mut third = again(&chat);
+    third.input("2G");
+    third.wait_for("the day", |nvim| {
+        let row = reply_row(nvim);
+        row.split(" · ").next().is_some_and(|left| left.contains(" 19")) && row.ends_with("34 out · $0.0006")
+    });
 }
 
 #[test]

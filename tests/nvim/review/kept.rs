@@ -1,6 +1,12 @@
 //! What the user has made of a change and has not decided about, after the review was closed.
 
-use super::{Chat, content, edit, lines, wait_for_message, waiting, write};
+use super::{
+    super::{
+        anthropic::Stream,
+        chat::{Setup, prose, reply},
+    },
+    Chat, content, edit, lines, wait_for_message, waiting, write,
+};
 
 fn changed() -> String {
     lines().replace("line 3\n", "LINE 3\n").replace("line 15\n", "LINE 15\n")
@@ -106,7 +112,16 @@ fn a_view_closes_when_what_it_shows_was_approved_elsewhere() {
 
 #[test]
 fn the_key_opens_no_other_call_than_that_under_the_cursor() {
-    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), &options("tab"));
-    chat.nvim.input(":call search('status=pending')<CR>:s/pending/approved/<CR>gK");
+    let [first, second] =
+        [edit("a.txt", "line 5", "LINE 5"), edit("a.txt", "line 9", "LINE 9")].map(|it| it.to_string());
+    let stream = Stream::new().tool_use("toolu_1", "edit", &[&first]).tool_use("toolu_2", "edit", &[&second]);
+    let options = options("tab");
+    let setup = Setup { files: &[("a.txt", &lines())], options: &options, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("both blocks", |nvim| nvim.text().matches("status=pending").count() == 2);
+    chat.wait_until_idle();
+    chat.nvim.input("gg:call search('status=pending')<CR>:s/pending/approved/<CR>gK");
     wait_for_message(&mut chat.nvim, "toolu_1 does not wait for approval");
+    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1);
 }

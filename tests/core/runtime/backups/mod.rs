@@ -1,5 +1,6 @@
 //! Changes of files by tools, and taking them back: with real files and real processes.
 
+mod edited;
 mod kills;
 mod notes;
 mod refusals;
