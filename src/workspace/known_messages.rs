@@ -4,7 +4,8 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
+    mem,
 };
 
 use crate::{
@@ -20,17 +21,54 @@ const MOST_LINES: usize = 5000;
 /// What is known of messages by their text.
 pub(super) struct KnownMessages {
     file: MessageNotes,
-    /// By the number of lines, so that most messages of which nothing is known need not be read.
-    notes: RefCell<HashMap<usize, HashMap<Digest, Known>>>,
+    notes: RefCell<Notes>,
     reached: Cell<Reached>,
     is_reading: Cell<bool>,
     /// Whether it is to be read once more after that.
     is_late: Cell<bool>,
 }
 
+/// Notes by the text of their messages: first by the number of lines, so that most messages of which nothing is known need not be read.
+#[derive(Default)]
+pub(super) struct Notes(HashMap<usize, HashMap<Digest, Known>>);
+
 enum Known {
     One(MessageNote),
     Several,
+}
+
+impl FromIterator<(MessageKey, MessageNote)> for Notes {
+    fn from_iter<I: IntoIterator<Item = (MessageKey, MessageNote)>>(all: I) -> Self {
+        let mut notes = Self::default();
+        all.into_iter().for_each(|(key, note)| notes.put(key, Known::One(note)));
+        notes
+    }
+}
+
+impl Notes {
+    fn put(&mut self, key: MessageKey, known: Known) {
+        match self.0.entry(key.lines).or_default().entry(key.digest) {
+            Entry::Vacant(place) => drop(place.insert(known)),
+            Entry::Occupied(mut place) => {
+                // What this process has added is read again with the rest of the file.
+                if !matches!((place.get(), &known), (Known::One(old), Known::One(new)) if old.at == new.at) {
+                    place.insert(Known::Several);
+                }
+            }
+        }
+    }
+
+    /// Takes others. The many of a whole file are not moved.
+    fn absorb(&mut self, mut others: Self) {
+        if others.0.len() > self.0.len() {
+            mem::swap(self, &mut others);
+        }
+        for (lines, alike) in others.0 {
+            for (digest, known) in alike {
+                self.put(MessageKey { lines, digest }, known);
+            }
+        }
+    }
 }
 
 impl KnownMessages {
@@ -62,23 +100,18 @@ impl KnownMessages {
     }
 
     /// Takes what was read, if it could be. Says whether there is anything new.
-    pub(super) fn take(&self, read: Option<(Vec<(MessageKey, MessageNote)>, Reached)>) -> bool {
+    pub(super) fn take(&self, read: Option<(Notes, Reached)>) -> bool {
         self.is_reading.set(false);
         let Some((notes, reached)) = read else { return false };
         self.reached.set(reached);
-        let is_news = !notes.is_empty();
-        notes.into_iter().for_each(|(key, note)| self.put(key, note));
+        let is_news = !notes.0.is_empty();
+        self.notes.borrow_mut().absorb(notes);
         is_news
     }
 
     /// Takes a note.
     pub(super) fn put(&self, key: MessageKey, note: MessageNote) {
-        let mut notes = self.notes.borrow_mut();
-        let known = notes.entry(key.lines).or_default().entry(key.digest).or_insert_with(|| Known::One(note.clone()));
-        // What this process has added is read again with the rest of the file.
-        if matches!(known, Known::One(other) if other.at != note.at) {
-            *known = Known::Several;
-        }
+        self.notes.borrow_mut().put(key, Known::One(note));
     }
 
     /// What is known of a message.
@@ -87,7 +120,7 @@ impl KnownMessages {
             return None;
         }
         let notes = self.notes.borrow();
-        let alike = notes.get(&message.written_lines(text))?;
+        let alike = notes.0.get(&message.written_lines(text))?;
         match alike.get(&message.key(text).digest)? {
             Known::One(note) => Some(note.clone()),
             Known::Several => None,

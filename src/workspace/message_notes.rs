@@ -1,6 +1,9 @@
 //! What is known of messages, on its way to the file and from it.
 
-use super::{Conversation, Workspace, known_messages::key_of};
+use super::{
+    Conversation, Workspace,
+    known_messages::{Notes, key_of},
+};
 use crate::{agent::Level, usage::MessageNote};
 
 impl Workspace {
@@ -9,7 +12,7 @@ impl Workspace {
         let known = self.known_messages();
         let Some(since) = known.begin_to_read() else { return };
         let file = known.file();
-        let read = move || file.read(since);
+        let read = move || file.read(since).map(|(notes, reached)| (notes.into_iter().collect::<Notes>(), reached));
         let started = self.background().run(read, |workspace: &Self, read| {
             if let Err(error) = &read {
                 workspace.log(Level::Warn, &format!("the notes about messages cannot be read: {error}"));
