@@ -232,10 +232,20 @@ local function follow_cursor(buf, is_entering)
   if api.nvim_win_get_buf(win) ~= buf then
     return
   end
+  local hiding, scrolling = require("flemma.looks.hiding"), require("flemma.looks.scrolling")
   local line = api.nvim_win_get_cursor(win)[1] - 1
+  local direction = not is_entering and scrolling.direction(win)
+  if direction then
+    local visible = hiding.visible(buf, line, direction)
+    if visible ~= line then
+      line = visible
+      vim.fn.winrestview({ lnum = line + 1 })
+    end
+  end
   local before = cursors[win]
   cursors[win] = line
-  require("flemma.looks.hiding").follow_cursor(win, buf, line, is_entering)
+  hiding.follow_cursor(win, buf, line, is_entering and "entered" or direction and "scrolled" or nil)
+  scrolling.settle(win)
   if before ~= line then
     if before then
       draw_again(win, buf, before)
@@ -329,6 +339,7 @@ api.nvim_create_autocmd("WinClosed", {
     local win = tonumber(args.match)
     if win then
       cursors[win], bare[win] = nil, nil
+      require("flemma.looks.scrolling").forget(win)
     end
   end,
 })

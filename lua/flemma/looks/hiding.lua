@@ -302,12 +302,29 @@ local function draw_again(buf, blocks)
   end
 end
 
+--- The next line in a direction that is not hidden.
+---@param buf integer
+---@param line integer from 0
+---@param step -1|1
+---@return integer line the same if all others are hidden
+function M.visible(buf, line, step)
+  local at = line
+  while api.nvim_buf_get_extmarks(buf, namespace, { at, 0 }, { at, -1 }, { limit = 1, overlap = true })[1] do
+    at = at + step
+    if at < 0 or at >= api.nvim_buf_line_count(buf) then
+      return line
+    end
+  end
+  return at
+end
+
 --- The cursor of the current window is in a line: the block that it is in is shown, and the one before is hidden again.
 ---@param win integer
 ---@param buf integer
 ---@param line integer from 0
----@param is_entering boolean whether the user has come to the window: then it scrolls only if a block above the cursor is hidden
-function M.follow_cursor(win, buf, line, is_entering)
+---@param cause "entered"|"scrolled"|nil the user has come to the window: then it scrolls only if a block above the cursor is
+---hidden; or the cursor had to move because the window was scrolled: then no block is shown
+function M.follow_cursor(win, buf, line, cause)
   local state = hiding[buf]
   if not state or vim.wo[win].conceallevel < 2 then
     return
@@ -318,7 +335,8 @@ function M.follow_cursor(win, buf, line, is_entering)
   if is_inside and not following.leads(buf, win) then
     return
   end
-  local found = not following.is_passing(buf, win) and (native("hidden", buf, line, line + 1) or {})[1] or nil
+  local is_led = cause == "scrolled" or following.is_passing(buf, win)
+  local found = not is_led and (native("hidden", buf, line, line + 1) or {})[1] or nil
   if found and not is_shown_by(found, line) then
     -- Nor does a block stay that a cursor has shown which the conversation has moved.
     found = nil
@@ -349,7 +367,7 @@ function M.follow_cursor(win, buf, line, is_entering)
       M.update(buf, first, last)
     end
   end
-  if following.carries(buf, win) or is_entering and not (first and last <= line and last >= vim.fn.line("w0")) then
+  if following.carries(buf, win) or cause == "entered" and not (first and last <= line and last >= vim.fn.line("w0")) then
     change()
   else
     keep_row(win, change)

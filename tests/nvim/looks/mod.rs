@@ -6,6 +6,7 @@ mod messages;
 mod redraws;
 mod schemes;
 mod screens;
+mod scrolling;
 mod states;
 mod streaming;
 
