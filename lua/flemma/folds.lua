@@ -99,7 +99,7 @@ local function window_of(win, buf)
   if not prepare(win) then
     return nil
   end
-  known[win] = { buf = buf, shown = {}, late = {}, next = 0, states = attached[buf].states }
+  known[win] = { buf = buf, shown = {}, closed = {}, late = {}, next = 0, states = attached[buf].states }
   return known[win]
 end
 
@@ -487,7 +487,13 @@ api.nvim_create_autocmd("WinNew", {
     for _, other in pairs(attached[buf] and vim.fn.win_findbuf(buf) or {}) do
       local window = known[other]
       if other ~= win and window and window.buf == buf and get(win, "foldmethod") == "manual" then
-        known[win] = { buf = buf, shown = vim.deepcopy(window.shown), late = {}, next = window.next }
+        known[win] = {
+          buf = buf,
+          shown = vim.deepcopy(window.shown),
+          closed = vim.deepcopy(window.closed),
+          late = {},
+          next = window.next,
+        }
         return
       end
     end

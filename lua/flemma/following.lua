@@ -7,6 +7,7 @@ local api = vim.api
 ---@field win integer the window in which the key was pressed
 ---@field line integer the line of its cursor when the key was pressed, or when we last moved it
 ---@field decides? boolean whether the cursor was moved to a pending call
+---@field has_room boolean whether the user has left empty rows below the end of the text
 
 ---@type table<integer, flemma.Watcher> by buffer
 local watchers = {}
@@ -49,7 +50,8 @@ end
 function M.watch(buf)
   local win = api.nvim_get_current_win()
   if require("flemma.buffer").is_attached(buf) and api.nvim_win_get_buf(win) == buf then
-    watchers[buf] = { win = win, line = api.nvim_win_get_cursor(win)[1] }
+    local has_room = require("flemma.filling").empty(win) > 0
+    watchers[buf] = { win = win, line = api.nvim_win_get_cursor(win)[1], has_room = has_room }
   end
 end
 
@@ -259,6 +261,25 @@ function M.cursor(buf, line, reason)
       end
     end
     if stays or reason == "pending" then
+      require("flemma.reveal").lead(win, buf)
+    end
+  end
+end
+
+--- Whether a window has no empty rows but those of the conversation: the user has left none when the key was pressed.
+---@param buf integer
+---@param win integer
+---@return boolean
+function M.fills(buf, win)
+  local watcher = watcher_in(buf, win)
+  return watcher ~= nil and not watcher.has_room
+end
+
+--- The conversation has come to rest: the windows that follow it show as much of it as they can.
+---@param buf integer
+function M.rest(buf)
+  for _, win in ipairs(followers(buf)) do
+    if M.fills(buf, win) then
       require("flemma.reveal").lead(win, buf)
     end
   end

@@ -180,6 +180,7 @@ function M.lock(buf, locked)
     settle_lock(buf, state)
     if not locked then
       require("flemma.folds").rest(buf)
+      require("flemma.following").rest(buf)
     end
   end
 end

@@ -15,7 +15,6 @@ local groups = {
   delete = "FlemmaDiffDelete",
   more = "FlemmaDiffNote",
   note = "FlemmaDiffNote",
-  question = "FlemmaToolSummary",
 }
 
 ---@class flemma.Preview
@@ -78,9 +77,10 @@ function M.draw(buf)
   for _, preview in ipairs(items) do
     vim.list_extend(files, preview.files)
     -- A question is to be read first of all.
-    local lines = { { { preview.text, preview.asks and groups.question or "FlemmaToolPreview" } } }
+    local own = preview.asks and "FlemmaToolSummary" or "FlemmaToolPreview"
+    local lines = { { { preview.text, own } } }
     for _, line in ipairs(preview.diff or {}) do
-      lines[#lines + 1] = { { line.text, groups[line.kind] or "FlemmaDiffContext" } }
+      lines[#lines + 1] = { { line.text, line.kind == "call" and own or groups[line.kind] or "FlemmaDiffContext" } }
     end
     api.nvim_buf_set_extmark(buf, M.namespace, preview.line, 0, { virt_lines = lines })
   end

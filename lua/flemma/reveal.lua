@@ -1,4 +1,5 @@
---- Keeps the preview of the call that a window was led to on the screen.
+--- Keeps the place that a conversation has led a window to on the screen, where it has come to rest: the preview of the call that
+--- waits, or the end of the text, and above it as much as there is room for.
 ---
 --- The preview is drawn below the first line of the call's status block. It may be drawn after the cursor has arrived, and
 --- folds and hidden lines that change around it may push it out of the window, so it is looked at before every wait for
@@ -27,14 +28,19 @@ end
 --- visible.
 ---@param win integer
 ---@param buf integer
----@return boolean led whether the cursor is still at a call that waits
+---@return boolean led whether the window still shows the conversation
 local function show(win, buf)
   if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
     return false
   end
+  local filling = require("flemma.filling")
+  local fills = require("flemma.following").fills(buf, win)
+  if fills then
+    filling.fill(win)
+  end
   local line = api.nvim_win_get_cursor(win)[1]
   if not require("flemma.native").call("waits_at", buf, line - 1) then
-    return false
+    return true
   end
   local below = math.min(line + 1, api.nvim_buf_line_count(buf))
   api.nvim_win_call(win, function()
@@ -47,6 +53,9 @@ local function show(win, buf)
       vim.fn.winrestview({ topline = math.max(top, vim.fn.foldclosedend(top)) + 1 })
     end
   end)
+  if fills then
+    filling.lead_in(win, below)
+  end
   return true
 end
 
@@ -61,7 +70,7 @@ local function show_all()
   end
 end
 
---- The cursor of a window was led to a call that waits.
+--- A window was led to a call that waits, or to the end of a turn.
 ---@param win integer
 ---@param buf integer
 function M.lead(win, buf)
@@ -69,7 +78,7 @@ function M.lead(win, buf)
   if watch then
     return
   end
-  watch = api.nvim_create_autocmd("SafeState", { desc = "Flemma: keep the preview of a call visible", callback = show_all })
+  watch = api.nvim_create_autocmd("SafeState", { desc = "Flemma: show where the conversation rests", callback = show_all })
   local mouse_moves = vim.keycode("<MouseMove>")
   vim.on_key(function(_, typed)
     if typed ~= "" and typed ~= mouse_moves then

@@ -43,6 +43,12 @@ pub trait NativeTool: Send + Sync {
     /// generic preview. `input` may be anything: it is shown before it is checked.
     fn preview(&self, input: &Value, width: usize) -> Option<String>;
 
+    /// The program that a call would run, which the user has to read to the end before it does; `None` for a tool that runs none.
+    /// `input` may be anything.
+    fn program(&self, _input: &Value) -> Option<String> {
+        None
+    }
+
     /// What a call is about, in a few words without the tool's name and the label; `None` for what the preview says. `input`
     /// may be anything.
     fn summary(&self, _input: &Value) -> Option<String> {

@@ -16,8 +16,11 @@ use crate::{
 
 /// Replaces a line break.
 const NEWLINE: &str = "⤶";
-/// The most rows of a question below a call, and the most of its options. The form has all of it.
+/// The most rows of a question, a program or arguments below a call, and the most options. The form has all of a question, and the
+/// input of the call has all of the rest.
 const MOST_ROWS: usize = 12;
+/// How many of them show the end where the middle is left out.
+const LAST_ROWS: usize = 3;
 /// Replaces text that does not fit.
 const ELLIPSIS: &str = "…";
 
@@ -40,12 +43,22 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
     line(name, &body, width)
 }
 
-/// What a call asks the user, in lines of at most `width` cells, the first with the name of the tool: the question, and each option
-/// on a line of its own. `None` if it asks nothing, or if [`call`] shows all of it in one line.
-pub fn question(definition: Option<&Definition>, name: &str, input: &ToolInput, width: usize) -> Option<Vec<String>> {
+/// What the user has to read before deciding about a call, in lines of at most `width` cells, the first with the name of the tool:
+/// a question and its options, the whole program that would run, or all arguments of a tool without a preview of its own. `None`
+/// if [`call`] shows all of it in one line.
+pub fn lines(definition: Option<&Definition>, name: &str, input: &ToolInput, width: usize) -> Option<Vec<String>> {
     let ToolInput::Json(input) = input else { return None };
-    definition.filter(|definition| matches!(definition.executor, Executor::Human))?;
-    let question = Question::of(input);
+    match definition.map(|definition| &definition.executor) {
+        Some(Executor::Human) => question(name, &Question::of(input), width),
+        Some(Executor::Server(Runner::Native(tool))) if tool.preview(input, width).is_some() => {
+            program(name, &tool.program(input)?, width)
+        }
+        _ => arguments(name, input, width),
+    }
+}
+
+/// A question, and each option on a line of its own.
+fn question(name: &str, question: &Question<'_>, width: usize) -> Option<Vec<String>> {
     if fits(&format!("{name}: {}", question.preview()?), width) {
         return None;
     }
@@ -57,6 +70,60 @@ pub fn question(definition: Option<&Definition>, name: &str, input: &ToolInput, 
         lines.push(clip(&format!("  {ELLIPSIS} {more} more"), width));
     }
     Some(lines)
+}
+
+/// A program, each of its lines on a line of its own.
+fn program(name: &str, program: &str, width: usize) -> Option<Vec<String>> {
+    let whole = format!("{name}: {program}");
+    (!fits(&whole, width)).then(|| rows(whole.lines(), width))
+}
+
+/// The name, and each argument on a line of its own.
+fn arguments(name: &str, input: &Value, width: usize) -> Option<Vec<String>> {
+    let Value::Object(object) = input else { return None };
+    let room = room(name, width);
+    if generic(input, room).width() <= room {
+        return None;
+    }
+    let mut arguments: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| !value.is_null()).collect();
+    arguments.sort_by_key(|(key, value)| (value.is_object() || value.is_array(), *key));
+    let most = width.saturating_mul(MOST_ROWS + 1);
+    let arguments = arguments.iter().map(|(key, value)| {
+        // Only as much text is written as may be shown.
+        let value = scalar(value, most).unwrap_or_else(|| prefix(&value.to_string(), most).to_owned());
+        format!("  {key}={value}")
+    });
+    let lines: Vec<String> = std::iter::once(format!("{name}:")).chain(arguments).collect();
+    Some(rows(lines.iter().map(String::as_str), width))
+}
+
+/// Lines in rows of at most `width` cells. If there are too many rows, those in the middle are left out, and a row says so: the user
+/// has to see how it ends.
+fn rows<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone, width: usize) -> Vec<String> {
+    let most = width.saturating_mul(MOST_ROWS + 1).max(1024);
+    let mut found = Vec::new();
+    for line in lines.clone() {
+        found.extend(wrap(&flatten(prefix(line, most)), width));
+        if found.len() > MOST_ROWS {
+            break;
+        }
+    }
+    if found.len() > MOST_ROWS {
+        found.truncate(MOST_ROWS - 1 - LAST_ROWS);
+        found.push(clip(&format!("{ELLIPSIS} cut here: the cursor on the call shows all of it"), width));
+        let mut end = Vec::new();
+        for line in lines.rev() {
+            let tail = &line[line.ceil_char_boundary(line.len().saturating_sub(most))..];
+            let mut rows = wrap(&flatten(tail), width);
+            rows.append(&mut end);
+            end = rows;
+            if end.len() >= LAST_ROWS {
+                break;
+            }
+        }
+        found.extend(end.split_off(end.len().saturating_sub(LAST_ROWS)));
+    }
+    found
 }
 
 /// The cells that remain for a preview's text after `name: `.

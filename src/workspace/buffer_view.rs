@@ -40,11 +40,11 @@ impl Preview {
         Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false, files: Vec::new() }
     }
 
-    /// A question in several lines.
-    fn asking(line: usize, lines: Vec<String>) -> Self {
+    /// What takes several lines.
+    fn whole(line: usize, lines: Vec<String>) -> Self {
         let mut lines = lines.into_iter();
         let mut preview = Self::of(line, lines.next().unwrap_or_default());
-        preview.diff = lines.map(|text| PreviewLine { kind: "question", text }).collect();
+        preview.diff = lines.map(|text| PreviewLine { kind: "call", text }).collect();
         preview
     }
 }
@@ -52,7 +52,7 @@ impl Preview {
 /// A line of what would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewLine {
-    /// What it is: `question`, or a word of [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
+    /// What it is: `call`, or a word of [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
     pub kind: &'static str,
     /// The line, with its sign.
     pub text: String,
@@ -116,9 +116,9 @@ impl Workspace {
             let definition = definition.as_deref();
             let own =
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
+            let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            let asked = preview::question(definition, &call.name, &call.input, width);
-            let mut preview = asked.map_or_else(|| Preview::of(line, text), |lines| Preview::asking(line, lines));
+            let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
             preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
             self.with_change(conversation, call, preview, width)
         });

@@ -162,14 +162,14 @@ fn a_preview_may_look_and_not_touch() {
 }
 
 #[test]
-fn the_end_of_a_long_command_is_on_the_screen() {
-    let command = format!("echo {}; rm -rf ~", "a".repeat(300));
+fn a_long_command_is_on_the_screen_to_its_end() {
+    let command = format!("echo {} && sneaky; echo {}; rm -rf ~", "a".repeat(300), "b".repeat(300));
     let input = json!({ "command": command, "timeout": null, "label": "harmless" });
     let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &input)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the preview", |nvim| {
-        previews(nvim).iter().any(|(_, text)| text.starts_with("bash: $ echo aaa") && text.ends_with("a; rm -rf ~"))
-    });
+    for words in ["bash: $ echo", "a && sneaky; echo", "b; rm -rf ~"] {
+        chat.nvim.wait_for_screen(words);
+    }
 }
 
 /// A command that ignores the polite signal, and so do a child in the background and one that has left the group. Each

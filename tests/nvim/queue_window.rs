@@ -1,9 +1,11 @@
 //! The input window as a buffer: who may write it, what reads it again, and which text a changed message has.
 
+use serde_json::json;
+
 use super::{
-    chat::{Chat, Setup, said},
+    chat::{Chat, Setup, call, said},
     http::Gate,
-    queue::{in_window, queued, wait_for_queued, wait_for_window, writing},
+    queue::{held, in_window, queued, wait_for_queued, wait_for_window, writing},
     support::Nvim,
 };
 
@@ -199,6 +201,47 @@ fn a_draft_is_there_when_the_conversation_is_opened_again() {
     chat.nvim.command("Flemma queue");
     wait_for_window(&mut chat.nvim);
     assert_eq!(chat.nvim.text(), "half a thought\n");
+}
+
+#[test]
+fn what_is_typed_without_a_pause_outlives_a_kill() {
+    let (mut chat, _gate) = drafting(&Setup::default(), "half a thought");
+    // No pause is long enough.
+    chat.nvim.command("set updatetime=100000");
+    chat.nvim.input("A and the rest");
+    let outbox = chat.nvim.folder("state").join("nvim/flemma/outbox");
+    let holds = |file: std::io::Result<std::fs::DirEntry>| {
+        file.is_ok_and(|file| {
+            std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains("thought and the rest"))
+        })
+    };
+    chat.nvim.wait_for("the disk", |_| std::fs::read_dir(&outbox).is_ok_and(|mut files| files.any(holds)));
+    assert_eq!(chat.nvim.lua("return vim.api.nvim_get_mode().mode", &[]), "i", "the user types on");
+}
+
+#[test]
+fn what_is_queued_is_shown_below_a_call_that_waits() {
+    let gate = Gate::new();
+    let calling = call("toolu_1", "bash", &json!({ "label": "list", "command": "ls", "timeout": null }));
+    let mut chat = Chat::start(&Setup::default(), [calling, held(&gate)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash: $ ls").is_some());
+    chat.nvim.command("Flemma queue later words");
+    chat.nvim.wait_for("the message", |nvim| nvim.row_with("later words").is_some());
+    let rows = |nvim: &mut Nvim| (nvim.row_with("bash: $ ls").unwrap(), nvim.row_with("later words").unwrap());
+    let (call, message) = rows(&mut chat.nvim);
+    assert!(call < message, "{:#?}", chat.nvim.screen());
+    // The closing fence of its block is shown while the cursor is there.
+    for keys in ["G", "gg", "G"] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_for("the message", |nvim| {
+            nvim.command("redraw");
+            let rows = nvim.screen();
+            let message = rows.iter().position(|row| row.contains("later words"));
+            let fence = rows.iter().rposition(|row| row.starts_with("```"));
+            message.is_some() && fence < message
+        });
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ local api, fn = vim.api, vim.fn
 ---@class flemma.FoldedWindow
 ---@field buf integer
 ---@field shown table<string, true> the folds that are open because the user has to see them
+---@field closed table<string, true> the folds that were closed without the user
 ---@field late table<integer, true> the marks of folds that are to be closed when that moves nothing on the screen
 ---@field next? integer the line, from 0, up to which the folds have been made; nil when all have been
 ---@field states? table<string, boolean> which folds were closed before the file was read again
@@ -243,21 +244,30 @@ local function closes(window, fold, was_closed, cursor, is_opening)
     return was_closed ~= false
   end
   window.shown[fold.key] = nil
-  if was_closed ~= nil and not (shown and not was_closed) then
+  if fold.begins == 0 and window.closed[fold.key] then
+    -- A message of results has been closed, and now the user's own words are in it.
+    window.closed[fold.key] = nil
+    return false
+  elseif was_closed ~= nil and not (shown and not was_closed) then
     -- The user's own decision.
     return was_closed
   elseif fold.begins == 0 then
     return false
-  elseif is_opening then
-    return cursor <= fold.first or cursor > fold.last
-  elseif may_close(fold, cursor) then
-    return true
-  elseif shown and (cursor < fold.first or cursor > fold.last or is_passing(window)) then
-    -- A call that waited or ran has its result: the lines below move by that, and least if it is folded.
-    return true
   end
-  postpone(window, fold)
-  return false
+  local is_inside = fold.first <= cursor and cursor <= fold.last
+  local is_closed ---@type boolean
+  if is_opening then
+    is_closed = not is_inside or cursor == fold.first
+  else
+    -- A call that waited or ran has its result: the lines below move by that, and least if it is folded.
+    is_closed = may_close(fold, cursor) or shown and (not is_inside or is_passing(window)) or false
+  end
+  if is_closed then
+    window.closed[fold.key] = true
+  elseif not is_opening then
+    postpone(window, fold)
+  end
+  return is_closed
 end
 
 --- Adds the commands that make the folds of a message.
@@ -306,6 +316,12 @@ local function keep_view(window, run)
   local ok, problem = pcall(run, view.lnum)
   fn.winrestview(view)
   if is_carried and ok then
+    -- Where most of the window would be empty, nothing that was read stays in its place anyway.
+    local win = api.nvim_get_current_win()
+    local filling = require("flemma.filling")
+    if filling.empty(win) > api.nvim_win_get_height(win) / 2 and require("flemma.following").fills(window.buf, win) then
+      filling.fill(win)
+    end
     return
   end
   local moved = fn.winline() - row
@@ -443,6 +459,7 @@ function M.catch_up(window, folds_at)
       local is_over = not found or found.begins ~= 1 or fn.foldclosed(found.first) ~= -1
       if not is_over and may_close(found, cursor) then
         ready[#ready + 1] = found.first
+        window.closed[found.key] = true
         is_over = true
       end
       if is_over then

@@ -138,6 +138,9 @@ local function mark(buf, state, first, last)
       end
     end
   end
+  if last == count then
+    require("flemma.queue.view").keep_at_end(buf)
+  end
 end
 
 --- Marks those of the lines `first..last` that windows show, and some around them.

@@ -11,6 +11,7 @@ local api = vim.api
 ---@field opened? string what `:edit!` brings back: what the queued message says, or the draft as it was opened
 ---@field taken? { id: integer, mark: integer }[] the messages that were taken back into the draft, and where each of them ends
 ---@field kept? string the text that outlives the conversation's buffer
+---@field is_due? boolean whether what is written is about to be kept
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -35,6 +36,24 @@ function M.keep(state)
     local text = M.of(state.draft)
     state.kept = native("keep_draft", state.buf, text, state.id) and text or nil
   end
+end
+
+--- For how many milliseconds at most what is written is not kept.
+local PATIENCE = 1000
+
+--- Keeps what is being written, soon. A user who does not stop typing loses no more than the last words.
+---@param state flemma.Draft
+function M.keep_soon(state)
+  if state.is_due then
+    return
+  end
+  state.is_due = true
+  vim.defer_fn(function()
+    state.is_due = nil
+    if api.nvim_buf_is_loaded(state.draft) and M.of(state.draft) ~= state.kept then
+      M.keep(state)
+    end
+  end, PATIENCE)
 end
 
 --- Replaces the text of the window without a step of undo: what was there before is not what the user would undo to.

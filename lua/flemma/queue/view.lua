@@ -1,4 +1,4 @@
---- What is queued, drawn below the last line of a conversation.
+--- What is queued, drawn below the last line of a conversation that is not hidden.
 local M = {}
 
 local api = vim.api
@@ -8,16 +8,29 @@ require("flemma.leaving")
 
 local namespace = api.nvim_create_namespace("flemma.queue")
 
---- The mark below the last line of each buffer in which something is queued.
+--- The mark below the end of each buffer in which something is queued.
 ---@type table<integer, { id: integer, line: integer, virt_lines: table }>
 local marks = {}
 
---- Puts the lines below the last line.
+--- The last line that is not hidden. Neovim draws nothing below a line that is.
+---@param buf integer
+---@return integer line from 0
+local function last_line(buf)
+  local last = api.nvim_buf_line_count(buf) - 1
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.wo[win].conceallevel > 1 then
+      return require("flemma.looks.hiding").visible(buf, last, -1)
+    end
+  end
+  return last
+end
+
+--- Puts the lines below the end.
 ---@param buf integer
 ---@param id? integer the mark, if it already exists
 ---@param virt_lines table
 local function place(buf, id, virt_lines)
-  local last = api.nvim_buf_line_count(buf) - 1
+  local last = last_line(buf)
   -- At the very end of the line, so that text that is appended to it moves the mark.
   local column = #api.nvim_buf_get_lines(buf, last, last + 1, false)[1]
   id = api.nvim_buf_set_extmark(buf, namespace, last, column, { id = id, virt_lines = virt_lines })
@@ -85,7 +98,7 @@ end
 ---@param buf integer
 ---@return boolean
 local function is_visible(buf)
-  local last = api.nvim_buf_line_count(buf)
+  local last = last_line(buf) + 1
   local length = #api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then
@@ -142,11 +155,11 @@ function M.draw(buf)
   M.reveal(buf)
 end
 
---- Text was written: keeps the lines below the last line.
+--- Text was written, or lines were hidden or shown: keeps the lines below the end.
 ---@param buf integer
 function M.keep_at_end(buf)
   local mark = marks[buf]
-  if mark and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
+  if mark and mark.line ~= last_line(buf) then
     place(buf, mark.id, mark.virt_lines)
   end
 end

@@ -2,7 +2,7 @@
 ---
 --- Its buffer is an ordinary one that is written to no file: `:write` queues the message, if the user asks for it
 --- (`flemma.queue.writes`). What was not queued stays in the buffer, which is hidden with the window, and is there when the
---- window is opened again. The library keeps it on the disk too, for the next session: it is told at every pause, and not with
+--- window is opened again. The library keeps it on the disk too, for the next session: it is told once a second, and not with
 --- every key. A change of a queued message is kept with that message, which does not go out until the change is queued.
 local M = {}
 
@@ -179,15 +179,16 @@ local function create(buf)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     group = group,
     buffer = draft,
-    desc = "Flemma: fit the input window to its text",
+    desc = "Flemma: fit the input window to its text, and keep that for the next session",
     callback = function()
       fit(state)
+      contents.keep_soon(state)
     end,
   })
-  api.nvim_create_autocmd({ "InsertLeave", "TextChanged", "CursorHoldI", "BufLeave" }, {
+  api.nvim_create_autocmd({ "InsertLeave", "TextChanged", "BufLeave" }, {
     group = group,
     buffer = draft,
-    desc = "Flemma: keep what is written for the next session",
+    desc = "Flemma: keep what was written for the next session",
     callback = function()
       contents.keep(state)
     end,

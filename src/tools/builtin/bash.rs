@@ -62,6 +62,10 @@ impl NativeTool for Bash {
         Some(if preview::fits(&whole, width) { whole } else { preview::without_middle(&format!("$ {command}"), width) })
     }
 
+    fn program(&self, input: &Value) -> Option<String> {
+        Some(format!("$ {}", input.get("command")?.as_str()?))
+    }
+
     fn summary(&self, input: &Value) -> Option<String> {
         input.get("command")?.as_str().map(str::to_owned)
     }

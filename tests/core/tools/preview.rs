@@ -96,7 +96,7 @@ fn a_question_that_does_not_fit_has_its_options_below_it() {
     let registry = Registry::with_builtins();
     let asked = |input: Value, width| {
         let definition = registry.get("ask_user").map(AsRef::as_ref);
-        preview::question(definition, "ask_user", &ToolInput::Json(input), width)
+        preview::lines(definition, "ask_user", &ToolInput::Json(input), width)
     };
     let input = json!({ "question": "Which of these two?", "options": ["the red one", "the green one"] });
     assert_eq!(asked(input.clone(), 80), None, "one line is enough");

@@ -296,7 +296,7 @@ fn calls_that_run_move_no_text_above_them() {
          local top = vim.fn.line('w0')
          vim.api.nvim_create_autocmd('WinScrolled', { callback = function()
            local now = vim.fn.line('w0')
-           if now < top then table.insert(_G.up, { top, now }) end
+           if now < top and require('flemma.lock').is_locked(vim.fn.bufnr('notes.chat')) then table.insert(_G.up, { top, now }) end
            top = now
          end })",
         &[],
@@ -317,4 +317,8 @@ fn calls_that_run_move_no_text_above_them() {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("All is well."));
     chat.wait_until_idle();
     assert_eq!(chat.nvim.lua("return #_G.up", &[]), 0, "{}", chat.nvim.lua("return _G.up", &[]));
+    // At the end, the window shows as much as it can.
+    chat.nvim.wait_for("a full window", |nvim| {
+        nvim.lua("vim.cmd('redraw') return vim.fn.line('w$') == vim.fn.line('$') and vim.fn.winline()", &[]) == 22
+    });
 }

@@ -1,6 +1,6 @@
 //! A review of a change that takes long to find out.
 
-use super::{super::chat::Chat, edit, lines, wait_for_message, waiting};
+use super::{super::chat::Chat, edit, lines, wait_for_message, wait_for_own_keys, waiting};
 
 /// A conversation in which the answer to the key is held back, until `Answer` is called.
 fn held_back() -> Chat {
@@ -44,6 +44,7 @@ fn a_late_answer_opens_the_review() {
 fn a_late_answer_takes_no_focus_from_the_user() {
     for keys in [":split<CR>", ":tabnew<CR>", "i"] {
         let mut chat = held_back();
+        wait_for_own_keys(&mut chat.nvim);
         chat.nvim.input(keys);
         let gone = "return vim.api.nvim_get_mode().mode == 'i' or #vim.api.nvim_list_wins() > 1";
         chat.nvim.wait_for(keys, |nvim| nvim.lua(gone, &[]) == true);

@@ -44,6 +44,11 @@ fn lines() -> String {
     (1..=20).map(|number| format!("line {number}\n")).collect()
 }
 
+/// A moment after a call has begun to wait, all keys are Neovim's own again.
+fn wait_for_own_keys(nvim: &mut Nvim) {
+    nvim.wait_for("the keys", |nvim| nvim.lua("return vim.fn.maparg('i', 'n') == ''", &[]) == true);
+}
+
 /// A conversation in which one call waits for approval.
 fn waiting(files: &[(&str, &str)], tool: &str, input: &Value, options: &str) -> Chat {
     let options = if options.is_empty() { ASK } else { options };

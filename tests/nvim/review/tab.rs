@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::json;
 
-use super::{Setup, call, content, edit, lines, open, prose, traces, wait_for_message, waiting};
+use super::{Setup, call, content, edit, lines, open, prose, traces, wait_for_message, wait_for_own_keys, waiting};
 
 fn one_edit() -> super::Chat {
     waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5\nmore"), "")
@@ -19,6 +19,7 @@ fn left(chat: &mut super::Chat) -> Vec<String> {
 #[test]
 fn the_key_shows_the_change_and_writing_accepts_it() {
     let mut chat = one_edit();
+    wait_for_own_keys(&mut chat.nvim);
     let before = traces(&mut chat.nvim);
     open(&mut chat);
     assert_eq!(left(&mut chat)[4], "line 5");

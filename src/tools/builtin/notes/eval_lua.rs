@@ -94,6 +94,10 @@ impl NativeTool for EvalLua {
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         Some(preview::labelled(input.get("code")?.as_str()?.to_owned(), input))
     }
+
+    fn program(&self, input: &Value) -> Option<String> {
+        input.get("code")?.as_str().map(str::to_owned)
+    }
 }
 
 /// Waits until one more program may run.

@@ -1,0 +1,102 @@
+--- Fills windows in which text above is scrolled away although there are empty rows below the end of the text: folds have closed,
+--- hidden lines have gone, or the window has grown.
+local M = {}
+
+local api = vim.api
+
+---@param win integer the current window
+---@param first integer from 1
+---@param last? integer the last line of the text by default
+---@return integer
+local function rows(win, first, last)
+  return api.nvim_win_text_height(win, { start_row = first - 1, end_row = last and last - 1 }).all
+end
+
+--- The rows of a window in which text can be seen.
+---@param win integer
+---@return integer
+local function height(win)
+  local covered, host = require("flemma.queue.window").covers(api.nvim_win_get_buf(win))
+  return api.nvim_win_get_height(win) - (host == win and covered or 0)
+end
+
+--- The empty rows below the end of the text, if there is text above the window.
+---@param win integer the current window
+---@return integer
+local function empty(win)
+  local top = vim.fn.line("w0")
+  if top == 1 or vim.fn.line("w$") < vim.fn.line("$") then
+    return 0
+  end
+  local info = vim.fn.getwininfo(win)[1]
+  local skipped = math.floor(vim.fn.winsaveview().skipcol / math.max(1, info.width - info.textoff))
+  return math.max(0, height(win) - (rows(win, top) - skipped))
+end
+
+--- The number of empty rows that could show text from above.
+---@param win integer
+---@return integer
+function M.empty(win)
+  return api.nvim_win_call(win, function()
+    return empty(win)
+  end)
+end
+
+--- Scrolls back by at most so many rows, and by whole lines.
+---@param win integer the current window
+---@param left integer
+local function scroll_back(win, left)
+  local top = vim.fn.line("w0")
+  local before = top
+  while left > 0 and top > 1 do
+    local above = vim.fn.foldclosed(top - 1)
+    above = above == -1 and top - 1 or above
+    left = left - rows(win, above, top - 1)
+    if left < 0 then
+      break
+    end
+    top = above
+  end
+  if top ~= before then
+    vim.fn.winrestview({ topline = top, topfill = 0, skipcol = 0 })
+  end
+end
+
+--- Scrolls back until a window has no empty row, or begins with the first line.
+---@param win integer
+function M.fill(win)
+  api.nvim_win_call(win, function()
+    scroll_back(win, empty(win))
+  end)
+end
+
+--- Scrolls back where the cursor is at the top of a window, so that there is something above it to read.
+---@param win integer
+---@param last integer the line, from 1, that is to stay visible
+function M.lead_in(win, last)
+  api.nvim_win_call(win, function()
+    local top, line = vim.fn.line("w0"), vim.fn.line(".")
+    if top >= line or vim.fn.winline() - 1 < height(win) / 3 then
+      local above = line > top and rows(win, top, line - 1) or 0
+      local wanted = math.floor(height(win) / 3) - above
+      scroll_back(win, math.min(wanted, height(win) - rows(win, top, last)))
+    end
+  end)
+end
+
+api.nvim_create_autocmd("WinResized", {
+  group = api.nvim_create_augroup("flemma.filling", { clear = true }),
+  desc = "Flemma: fill the window of a conversation that is at its end",
+  callback = function()
+    for _, win in ipairs(vim.v.event.windows) do
+      local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+      if buf and require("flemma.buffer").is_attached(buf) then
+        if api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf) then
+          M.fill(win)
+        end
+      end
+    end
+  end,
+})
+
+return M
