@@ -1,7 +1,8 @@
 --- A line at the bottom of the screen, where messages are expected.
 ---
 --- It is echoed if the echo would remain visible: in Normal mode, on a command line that has room for it. Otherwise Neovim
---- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row.
+--- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row. In Normal
+--- mode, what does not fit in one row takes the rows below the cursor as well, until the next key.
 local M = {}
 
 local api = vim.api
@@ -53,6 +54,25 @@ local function fit(line, room)
   return vim.fn.strcharpart(line.text, 0, low) .. hint
 end
 
+--- The most rows of a message.
+local MOST = 5
+
+--- The rows of a message that does not fit in one, in those below the cursor.
+---@param line flemma.LastLine
+---@return string[]
+local function rows(line)
+  local columns = vim.o.columns
+  local hint = line.more == 0 and "" or (" … and %d more in :messages"):format(line.more)
+  local found = require("flemma.notify").wrap(line.text .. hint, columns)
+  local room = math.min(MOST, math.max(1, vim.o.lines - vim.fn.screenrow()))
+  if #found > room then
+    local rest = vim.iter(found):skip(room - 1):map(vim.trim):join(" ")
+    found = vim.list_slice(found, 1, room - 1)
+    found[room] = fit({ text = (room > 1 and "  " or "") .. rest, more = line.more }, columns)
+  end
+  return found
+end
+
 local function close()
   vim.on_key(nil, namespace)
   pcall(api.nvim_del_augroup_by_name, "flemma.lastline")
@@ -64,13 +84,16 @@ local function close()
 end
 
 ---@param line flemma.LastLine
+---@return boolean is_whole
 local function echo(line)
   local room = vim.v.echospace
   if vim.o.ruler and api.nvim_win_get_config(0).relative ~= "" then
     -- A float has no status line for it.
     room = math.min(room, vim.o.columns - 19)
   end
-  api.nvim_echo({ { fit(line, room), line.highlight } }, false, {})
+  local text = fit(line, room)
+  api.nvim_echo({ { text, line.highlight } }, false, {})
+  return text == line.text
 end
 
 --- Shows the line over the last row. In a mode whose name is shown, it remains until that mode ends, and is echoed then. In
@@ -78,16 +101,18 @@ end
 ---@param line flemma.LastLine
 local function cover(line)
   close()
+  local stays = names_itself(api.nvim_get_mode().mode)
+  local lines = stays and { fit(line, vim.o.columns) } or rows(line)
   local buf = require("flemma.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
-  api.nvim_buf_set_lines(buf, 0, -1, false, { fit(line, vim.o.columns) })
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   -- Only a float above Neovim's own messages (200) may cover the command line.
   local opened, win = pcall(api.nvim_open_win, buf, false, {
     relative = "editor",
-    row = vim.o.lines - 1,
+    row = vim.o.lines - #lines,
     col = 0,
     width = vim.o.columns,
-    height = 1,
+    height = #lines,
     focusable = false,
     style = "minimal",
     border = "none",
@@ -103,7 +128,6 @@ local function cover(line)
   vim.wo[win].wrap = false
   vim.wo[win].winhighlight = "NormalFloat:" .. (line.highlight or "MsgArea")
   local group = api.nvim_create_augroup("flemma.lastline", { clear = true })
-  local stays = names_itself(api.nvim_get_mode().mode)
   if stays then
     api.nvim_create_autocmd("ModeChanged", {
       group = group,
@@ -146,7 +170,9 @@ function M.show(line)
     cover(line)
   else
     close()
-    echo(line)
+    if not echo(line) then
+      cover(line)
+    end
   end
 end
 

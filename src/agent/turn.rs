@@ -188,6 +188,9 @@ impl Agent {
         if !view.tools_ready() {
             self.load(Deferred::Advance);
         } else if !view.open_calls().is_empty() {
+            if sends_words {
+                say_what_waits(view, effects);
+            }
             self.begin_round(view, effects);
         } else if let Some(departure) = Self::leaving_with(view) {
             self.post(departure, effects);
@@ -345,6 +348,30 @@ impl Agent {
 /// Whether a call waits for somebody.
 fn is_pending(call: &OpenCall) -> bool {
     call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
+}
+
+/// A key that takes the next step changes nothing where all calls wait for the user: says what does.
+fn say_what_waits(view: &dyn View, effects: &mut Vec<Effect>) {
+    let calls = view.open_calls();
+    let has_answer =
+        |call: &OpenCall| call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+    let waits = |call: &OpenCall| waits_for_user(call) && !has_answer(call);
+    // What is written below them has a message of its own.
+    if view.settings().is_unattended || view.tail() == Tail::Unanswered || !calls.iter().all(waits) {
+        return;
+    }
+    let asks = |call: &OpenCall| {
+        call.placeholder.as_ref().is_some_and(|at| at.block.awaiting().kind == AwaitKind::Elicitation)
+    };
+    let (words, advice) = match &calls[..] {
+        [call] if asks(call) => (format!("`{}` waits for your answer.", call.name), "Alt-Enter opens the form."),
+        [call] => (format!("`{}` waits for you.", call.name), "Alt-Enter runs it, `:Flemma tool:reject` rejects it."),
+        calls => (
+            format!("{} calls wait for you.", calls.len()),
+            "Alt-Enter runs the one under the cursor, `:Flemma tool:reject` rejects it.",
+        ),
+    };
+    effects.push(Effect::Advise(Level::Info, words, advice));
 }
 
 /// Whether a call waits for the user.

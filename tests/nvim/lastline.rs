@@ -13,8 +13,11 @@ fn last_row(nvim: &Nvim) -> String {
     nvim.screen().last().cloned().unwrap_or_default()
 }
 
+/// Waits for a message that begins like this, in the last row or in the last ones.
 fn wait_for_last_row(nvim: &mut Nvim, start: &str) {
-    nvim.wait_for(&format!("`{start}` in the last row"), |nvim| last_row(nvim).starts_with(start));
+    nvim.wait_for(&format!("`{start}` in the last row"), |nvim| {
+        nvim.screen().iter().rev().take(5).any(|row| row.starts_with(start))
+    });
     assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false);
 }
 
@@ -113,6 +116,39 @@ fn no_message_makes_neovim_wait_for_enter() {
     assert_eq!(last_row(&nvim), ":echo 'mine'");
     nvim.input("<C-c>");
     wait_for_last_row(&mut nvim, "Flemma: patient");
+}
+
+#[test]
+fn a_long_message_takes_the_rows_below_the_cursor_until_the_next_key() {
+    let mut nvim = Nvim::start(&Options {
+        files: &[("notes.txt", &"text\n".repeat(30))],
+        arguments: &["notes.txt"],
+        screen: Some((40, 20)),
+        ..Options::default()
+    });
+    let message = "a message that says a lot about something, and in the end what to do about it";
+    let say = |nvim: &mut Nvim| {
+        nvim.lua("require('flemma.notify').say(vim.log.levels.WARN, ...)", &[json!(message)]);
+        nvim.wait_for_screen("Flemma: a message that");
+    };
+    say(&mut nvim);
+    let rows = nvim.screen();
+    assert_eq!(
+        rows[17..],
+        ["Flemma: a message that says a lot about", "  something, and in the end what to do", "  about it"]
+    );
+    nvim.input("j");
+    nvim.wait_for_screen("notes.txt");
+    assert!(last_row(&nvim).starts_with("Flemma: a mess"), "its beginning stays: {:?}", last_row(&nvim));
+    assert!(last_row(&nvim).contains("… :messages"));
+    // The line of the cursor stays visible.
+    nvim.input("18Gzb");
+    nvim.wait_for("the cursor", |nvim| nvim.lua("return vim.fn.screenrow()", &[]) == 18);
+    say(&mut nvim);
+    let rows = nvim.screen();
+    assert_eq!(rows[17], "text");
+    assert_eq!(rows[18], "Flemma: a message that says a lot about");
+    assert!(rows[19].ends_with("… :messages"), "{rows:#?}");
 }
 
 #[test]

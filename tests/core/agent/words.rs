@@ -54,10 +54,21 @@ fn a_key_that_cannot_send_words_says_why() {
     assert_eq!((chat.requests(), chat.statuses()), (1, vec!["a pending".to_owned()]));
     let why = "info: Your text was not sent, because a call above it waits for you. Approve or reject it first.";
     assert_eq!(chat.told(), [why]);
-    // Without words, the cursor shows what waits.
     chat.replace("half a sen", "");
     chat.go();
-    assert_eq!(chat.told(), [""; 0]);
+    assert_eq!(chat.told(), ["info: `bash` waits for you. Alt-Enter runs it, `:Flemma tool:reject` rejects it."]);
+}
+
+#[test]
+fn a_key_that_changes_nothing_says_what_waits() {
+    let chat = Harness::new("@You:\nFix it");
+    chat.go();
+    chat.calls([("a", "bash"), ("b", "bash")]);
+    assert_eq!(chat.told(), [""; 0], "the calls have just begun to wait");
+    chat.go();
+    let words =
+        "info: 2 calls wait for you. Alt-Enter runs the one under the cursor, `:Flemma tool:reject` rejects it.";
+    assert_eq!(chat.told(), [words]);
 }
 
 #[test]
