@@ -50,7 +50,8 @@ end
 ---@param path? string
 ---@return integer? buf
 ---@return integer|string win_or_problem
-local function subject_of(path)
+---@param kind string the word of the reference
+local function subject_of(path, kind)
   if path then
     local buf, win = origin.of_file(path)
     if not buf then
@@ -60,7 +61,7 @@ local function subject_of(path)
   end
   local buf, win = origin.buffer()
   if not buf then
-    return nil, "there is no file that you came from. Open one, or name one: `@buffer:./path`"
+    return nil, ("there is no file that you came from; open one, or name one: `@%s:./path`"):format(kind)
   end
   return buf, win or 0
 end
@@ -104,7 +105,7 @@ end
 local looks = {}
 
 function looks.buffer(path, done)
-  local buf, win = subject_of(path)
+  local buf, win = subject_of(path, "buffer")
   if not buf then
     return done(failure(win))
   end
@@ -119,7 +120,7 @@ function looks.buffer(path, done)
 end
 
 function looks.symbol(path, done)
-  local buf, win = subject_of(path)
+  local buf, win = subject_of(path, "symbol")
   if not buf then
     return done(failure(win))
   end
@@ -151,7 +152,7 @@ function looks.diagnostics(path, done)
       return not places.is_chat(buf)
     end, bufs)
   else
-    local buf, problem = subject_of(path)
+    local buf, problem = subject_of(path, "diagnostics")
     if not buf then
       return done(failure(problem))
     end

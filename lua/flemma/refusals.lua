@@ -22,8 +22,12 @@ local reasons = {
         and "locked while it works: `i` queues a message, Ctrl-C stops it"
       or "locked while it works: `:Flemma queue` queues a message"
   end,
-  E37 = function()
-    return "it is still at work: `:w` saves it, Ctrl-C or a `!` stops it"
+  E37 = function(buf)
+    if buf == api.nvim_get_current_buf() then
+      return "it is still at work: `:w` saves it, Ctrl-C or a `!` stops it"
+    end
+    local name = vim.fs.basename(api.nvim_buf_get_name(buf))
+    return ("%s is still at work: `:wall` saves it, a `!` stops it"):format(name ~= "" and name or "a conversation")
   end,
 }
 reasons.E89, reasons.E162 = reasons.E37, reasons.E37

@@ -67,8 +67,8 @@ function M.open()
   if not ok or not folder then
     return notify.say(vim.log.levels.ERROR, ("the tour cannot be opened: %s"):format(ok and problem or folder))
   end
-  vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(folder, "tour.chat")))
-  vim.cmd.tcd(vim.fn.fnameescape(folder))
+  vim.cmd.tabedit({ args = { vim.fn.fnameescape(vim.fs.joinpath(folder, "tour.chat")) }, mods = { silent = true } })
+  vim.cmd.tcd({ args = { vim.fn.fnameescape(folder) }, mods = { silent = true } })
   vim.cmd("normal! G")
 end
 

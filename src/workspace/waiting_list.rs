@@ -19,8 +19,9 @@ use super::{
 };
 use crate::{
     chat::{AwaitKind, Awaiting, Document},
-    model::{CallId, UserError},
+    model::{CallId, ToolInput, UserError},
     text::one_line,
+    tools::{Summary, preview},
 };
 
 /// For how long files are read.
@@ -28,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest question in a list, in characters.
 const LONGEST: usize = 200;
+
+/// The most cells of what a call is about, and of its label.
+const SUBJECT: usize = 60;
 
 /// The calls that wait, for a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +96,7 @@ impl Workspace {
     fn waiting_list(&self, found: Found) -> WaitingList {
         let mut calls = self.waiting_here();
         let files = found.calls.into_iter().map(|(file, call)| WaitingCall {
-            text: self.sentence(&call.tool, &call.state),
+            text: self.sentence(&call.tool, &call.input, &call.state),
             place: WaitingPlace::File(file),
             line: call.line,
             id: call.id,
@@ -108,7 +112,8 @@ impl Workspace {
             let place = WaitingPlace::Buffer(conversation.buffer());
             for call in self.pending_calls(Some(conversation.buffer())) {
                 let awaiting = Awaiting { expires: call.expires, question: call.question, ..Awaiting::default() };
-                let text = self.words(&call.tool, call.kind, &awaiting);
+                let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
+                let text = self.words(&call.tool, &input, call.kind, &awaiting);
                 calls.push(WaitingCall { place: place.clone(), line: call.line, id: call.id, text });
             }
             if conversation.is_busy() {
@@ -119,7 +124,7 @@ impl Workspace {
             calls.extend(open.filter(|call| call.placeholder.is_none() && !call.aborted).map(|call| WaitingCall {
                 place: place.clone(),
                 line: call.line,
-                text: self.sentence(&call.name, &StateOnDisk::Known(CallState::Undecided)),
+                text: self.sentence(&call.name, &call.input, &StateOnDisk::Known(CallState::Undecided)),
                 id: call.id,
             }));
         }
@@ -127,23 +132,32 @@ impl Workspace {
     }
 
     /// What a call waits for, on one line. The words of a file are cut to size.
-    fn sentence(&self, tool: &str, state: &StateOnDisk) -> String {
+    fn sentence(&self, tool: &str, input: &ToolInput, state: &StateOnDisk) -> String {
         match state {
             StateOnDisk::Known(CallState::Interrupted { since, .. }) => {
                 let since = self.host().local_time(*since);
-                format!("{}: it was started {since}, and may have had an effect. Run it again?", shown(tool))
+                let call = self.subject(tool, input);
+                format!("{call}: it was started {since}, and may have had an effect. Run it again?")
             }
             StateOnDisk::Known(CallState::Undecided) => {
-                format!("{}: Ctrl-] lets your policies decide", shown(tool))
+                format!("{}: Ctrl-] lets your policies decide", self.subject(tool, input))
             }
             state => {
                 let awaiting = state.awaiting().cloned().unwrap_or_default();
-                self.words(tool, state.kind().unwrap_or_default(), &awaiting)
+                self.words(tool, input, state.kind().unwrap_or_default(), &awaiting)
             }
         }
     }
 
-    fn words(&self, tool: &str, kind: AwaitKind, awaiting: &Awaiting) -> String {
+    /// The tool, and what the call is about: as on its card.
+    fn subject(&self, tool: &str, input: &ToolInput) -> String {
+        let definition = self.toolbox().get(tool);
+        let summary = Summary::of(definition.as_deref(), tool, input);
+        let label = if summary.label.is_empty() { String::new() } else { format!("  {}", summary.label) };
+        format!("{}{}", summary.line(SUBJECT), preview::clip(&label, SUBJECT))
+    }
+
+    fn words(&self, tool: &str, input: &ToolInput, kind: AwaitKind, awaiting: &Awaiting) -> String {
         let what = match kind {
             AwaitKind::Approval => "waits for your approval",
             AwaitKind::Elicitation => "waits for your answer",
@@ -154,7 +168,9 @@ impl Workspace {
             format!(", {word} {}", self.host().local_time(at))
         });
         let question = awaiting.question.as_ref().map(|question| format!(": {}", shown(question)));
-        format!("{}: {what}{}{}", shown(tool), deadline.unwrap_or_default(), question.unwrap_or_default())
+        // The question says what the call is about.
+        let call = if question.is_some() { shown(tool) } else { self.subject(tool, input) };
+        format!("{call}: {what}{}{}", deadline.unwrap_or_default(), question.unwrap_or_default())
     }
 }
 

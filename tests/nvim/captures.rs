@@ -33,6 +33,16 @@ fn send(chat: &mut Chat, words: &str) {
 }
 
 #[test]
+fn a_reference_without_a_file_names_the_way_to_give_one() {
+    let mut chat = Chat::start(&Setup { text: Some("@You:\n\n"), ..Setup::default() }, []);
+    for kind in ["buffer", "symbol", "diagnostics"] {
+        chat.nvim.input(&format!("GccSee @{kind}<Esc><C-]>"));
+        let words = format!("open one, or name one: `@{kind}:./path`");
+        chat.nvim.wait_for(kind, |nvim| said(nvim).contains(&words));
+    }
+}
+
+#[test]
 fn the_file_in_the_other_window_is_meant() {
     let mut chat = beside(1);
     chat.nvim.command("wincmd p");

@@ -42,7 +42,7 @@ fn what_waits_is_listed_and_a_jump_lands_on_the_call() {
     assert_eq!(found.as_array().unwrap().len(), 2, "{found}");
     assert_eq!(found[0][0], "notes.chat");
     assert!(found[0][2].as_str().unwrap().starts_with("port: waits for your answer, until 20"), "{found}");
-    assert_eq!(found[1], json!(["other.chat", 14, "bash: waits for your approval"]));
+    assert_eq!(found[1], json!(["other.chat", 14, "bash ls: waits for your approval"]));
     assert_eq!(title(&mut chat), "Flemma: calls that wait");
     // Enter on each entry.
     for (number, start) in [(1, "```flemma:tool status=pending kind=elicitation"), (2, "```flemma:tool status=pending")]

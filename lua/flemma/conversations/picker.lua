@@ -13,6 +13,7 @@ local M = {}
 
 ---@class flemma.ConversationItem: flemma.ConversationRow
 ---@field date string when the file was written, in a few words
+---@field given? string the title that the user gave it, as the name of its file has it
 ---@field text string everything that the user may type to find it, on one line
 
 local function native(...)
@@ -25,6 +26,19 @@ local function say(level, message)
   require("flemma.notify").say(level, message)
 end
 
+--- How the name of a file begins.
+local DATE = "^%d%d%d%d%-%d%d%-%d%d%-"
+
+--- The title in the name of a file that has a date; nil if it has the time instead.
+---@param name string
+---@return string?
+local function given_title(name)
+  local title, count = name:gsub(DATE, "")
+  if count == 1 and not title:find("^%d%d%d%d$") and not title:find("^%d%d%d%d%-%d+$") then
+    return (title:gsub("-", " "))
+  end
+end
+
 local marks = { waiting = "waiting", working = "working", idle = "" }
 
 ---@param row flemma.ConversationRow
@@ -35,11 +49,12 @@ local function item_of(row)
   if marks[row.state] ~= "" then
     table.insert(parts, 2, ("[%s]"):format(marks[row.state]))
   end
-  local is_named = not row.name:find("^%d%d%d%d%-%d%d%-%d%d%-%d%d%d%d")
-  if is_named and row.name ~= row.title then
-    parts[#parts + 1] = row.name
+  local given = given_title(row.name)
+  local name = given or not row.name:find(DATE) and row.name or row.title
+  if name ~= row.title then
+    parts[#parts + 1] = name
   end
-  return vim.tbl_extend("error", row, { date = date, text = table.concat(parts, "  ") })
+  return vim.tbl_extend("error", row, { date = date, given = given, text = table.concat(parts, "  ") })
 end
 
 ---@type table<string, flemma.ConversationItem[]> what was listed last, by project
@@ -119,18 +134,25 @@ local function pick(items)
   end
 end
 
+--- A name without what a file name leaves out of a title.
+---@param text string
+---@return string
+local function plain(text)
+  return vim.trim((vim.fn.tolower(text):gsub("[%s%p]+", " ")))
+end
+
 --- Whether what was typed names a conversation: 1 for its whole title, name or path, 2 for a part of one.
 ---@param item flemma.ConversationItem
 ---@param words string
 ---@return 1|2|nil
 local function fit(item, words)
-  local lower = words:lower()
-  for _, own in ipairs({ item.title:lower(), item.name:lower(), item.path:lower(), vim.fs.basename(item.path):lower() }) do
-    if own == lower then
+  local wanted = plain(words)
+  for _, own in ipairs({ item.title, item.name, item.path, vim.fs.basename(item.path), item.given }) do
+    if plain(own) == wanted then
       return 1
     end
   end
-  local found = item.title:lower():find(lower, 1, true) or item.name:lower():find(lower, 1, true)
+  local found = plain(item.title):find(wanted, 1, true) or plain(item.name):find(wanted, 1, true)
   return found and 2 or nil
 end
 
@@ -236,9 +258,11 @@ function M.complete(words, lead)
   local typed = (before .. lead):lower()
   local found, seen = {}, {}
   for _, item in ipairs(listed[root or ""] or {}) do
-    if vim.startswith(item.title:lower(), typed) and not seen[item.title] then
-      seen[item.title] = true
-      found[#found + 1] = item.title:sub(#before + 1)
+    for _, title in ipairs({ item.title, item.given }) do
+      if vim.startswith(title:lower(), typed) and not seen[title] then
+        seen[title] = true
+        found[#found + 1] = title:sub(#before + 1)
+      end
     end
   end
   return found

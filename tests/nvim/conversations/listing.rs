@@ -65,7 +65,7 @@ fn conversations_are_offered_by_title_date_and_model() {
     assert_eq!(offered.len(), 4, "{offered:?}");
     assert!(offered[0].ends_with("  [waiting]  Run it  claude-test  waiting"), "{offered:?}");
     assert!(offered[1].ends_with("  Fix the parser  claude-test"), "{offered:?}");
-    assert!(offered[2].ends_with("  Write them  gpt-x  2026-01-01-release-notes"), "{offered:?}");
+    assert!(offered[2].ends_with("  Write them  gpt-x  release notes"), "{offered:?}");
     assert!(offered[3].ends_with("  empty  claude-test"), "{offered:?}");
     let date = |text: &str| text.chars().take(16).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
     assert!(offered.iter().all(|text| date(text) == "0000-00-00 00:00"), "{offered:?}");
@@ -143,6 +143,19 @@ fn a_name_opens_a_conversation_and_completion_has_the_titles() {
     ] {
         nvim.input(&format!(":Flemma open {}<CR>", words.replace('<', "<lt>")));
         nvim.wait_for(words, |nvim| current(nvim) == name);
+    }
+    // What the user has called it.
+    nvim.command("Flemma new Parser Bug (again)");
+    nvim.wait_for("the conversation", |nvim| current(nvim).ends_with("-parser-bug-again.chat"));
+    nvim.input("ihello<Esc>:silent write<CR>");
+    let named = current(nvim);
+    nvim.wait_for("the title", |nvim| complete(nvim, "Flemma open par") == ["parser bug again"]);
+    nvim.wait_for("the rest of it", |nvim| complete(nvim, "Flemma open parser b") == ["bug again"]);
+    for words in ["Parser Bug (again)", "parser bug again", "parser-bug"] {
+        nvim.input(":Flemma open earl<CR>");
+        nvim.wait_for("another one", |nvim| current(nvim) == "earlier.chat");
+        nvim.input(&format!(":Flemma open {words}<CR>"));
+        nvim.wait_for(words, |nvim| current(nvim) == named);
     }
     let offered = picks(nvim, "Flemma open fix");
     assert_eq!(offered.len(), 2, "{offered:?}");
