@@ -12,6 +12,10 @@ local api = vim.api
 ---@type table<integer, flemma.Watcher> by buffer
 local watchers = {}
 
+--- Where the cursor of each window was left at the end of the text that arrives.
+---@type table<integer, { line: integer, column: integer }>
+local ends = {}
+
 --- Where the user was in Insert mode when a buffer was locked; nil after that.
 ---@type table<integer, { win: integer, line: integer, column: integer }>
 local typing = {}
@@ -51,6 +55,7 @@ function M.watch(buf)
   local win = api.nvim_get_current_win()
   if require("flemma.buffer").is_attached(buf) and api.nvim_win_get_buf(win) == buf then
     local has_room = require("flemma.filling").empty(win) > 0
+    ends[win] = nil
     watchers[buf] = { win = win, line = api.nvim_win_get_cursor(win)[1], has_room = has_room }
   end
 end
@@ -64,13 +69,21 @@ local function watcher_in(buf, win)
   return watcher and watcher.win == win and watcher or nil
 end
 
+--- Whether the user has gone back in the last line, which may be a paragraph of many rows: by scrolling, or with the cursor.
+---@param win integer
+---@return boolean
+local function has_gone_back(win)
+  local left, cursor = ends[win], api.nvim_win_get_cursor(win)
+  return left ~= nil and left.line == cursor[1] and cursor[2] < left.column
+end
+
 --- Whether the cursor of a window is where the conversation has moved it, or where it was when the key was pressed.
 ---@param buf integer
 ---@param win integer
 ---@return boolean
 function M.leads(buf, win)
   local watcher = watcher_in(buf, win)
-  return watcher ~= nil and watcher.line == api.nvim_win_get_cursor(win)[1]
+  return watcher ~= nil and watcher.line == api.nvim_win_get_cursor(win)[1] and not has_gone_back(win)
 end
 
 --- Whether the cursor of a window is only where it is because the conversation goes on there, and not to decide about a call.
@@ -92,6 +105,7 @@ end
 
 --- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
+  ends[win] = nil
   if win == api.nvim_get_current_win() then
     -- Leaves scrolling to the next redraw. `nvim_win_set_cursor()` measures the lines at once, which takes milliseconds for
     -- a long line.
@@ -120,7 +134,7 @@ local function followers(buf)
   return vim.tbl_filter(function(win)
     local line = api.nvim_win_get_cursor(win)[1]
     local watcher = watcher_in(buf, win)
-    return (line == last or (watcher ~= nil and watcher.line == line)) and not is_selecting(win)
+    return (line == last or (watcher ~= nil and watcher.line == line)) and not has_gone_back(win) and not is_selecting(win)
   end, vim.fn.win_findbuf(buf))
 end
 
@@ -130,7 +144,11 @@ end
 function M.before_write(buf)
   local count = api.nvim_buf_line_count(buf)
   local at_end = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == count and not is_selecting(win)
+    if api.nvim_win_get_cursor(win)[1] ~= count then
+      ends[win] = nil
+      return false
+    end
+    return not has_gone_back(win) and not is_selecting(win)
   end, vim.fn.win_findbuf(buf))
   local watcher = watchers[buf]
   local function line_of_watcher()
@@ -149,6 +167,7 @@ function M.before_write(buf)
     count = api.nvim_buf_line_count(buf)
     for _, win in ipairs(at_end) do
       move(buf, win, count, #api.nvim_buf_get_lines(buf, count - 1, count, false)[1])
+      ends[win] = { line = count, column = api.nvim_win_get_cursor(win)[2] }
     end
   end
 end
@@ -312,5 +331,12 @@ function M.follow(buf)
     move(buf, win, api.nvim_buf_line_count(buf), 0)
   end
 end
+
+api.nvim_create_autocmd("WinClosed", {
+  group = api.nvim_create_augroup("flemma.following", { clear = true }),
+  callback = function(args)
+    ends[tonumber(args.match)] = nil
+  end,
+})
 
 return M

@@ -36,6 +36,41 @@ fn the_window_that_sent_follows_the_reply_from_any_line() {
 }
 
 #[test]
+fn a_user_who_scrolls_back_in_a_tall_paragraph_is_left_alone() {
+    for keys in ["<C-y>", "<C-y><C-y><C-y><C-y>", "<C-u>", "gk", "<ScrollWheelUp>"] {
+        let gates = [Gate::new(), Gate::new()];
+        let words = |from: usize| (from..from + 400).map(|number| format!("w{number} ")).collect::<String>();
+        let stream = Stream::new().text(&[&words(0), &words(400), &words(800)]).end("end_turn");
+        let reply = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+            let reply = reply.chunk(event.as_str());
+            match n {
+                2 => reply.hold(&gates[0]),
+                3 => reply.hold(&gates[1]),
+                _ => reply,
+            }
+        });
+        let mut chat = Chat::start(&Setup::default(), [reply]);
+        chat.nvim.request("nvim_ui_try_resize", &[json!(80), json!(12)]);
+        chat.nvim.input("<C-]>");
+        chat.nvim.wait_for_screen("w399");
+        let view = "vim.cmd('redraw') local view = vim.fn.winsaveview() return { view.topline, view.skipcol }";
+        let (end, column) = (chat.nvim.lua(view, &[]), chat.nvim.cursor().1);
+        chat.nvim.input(keys);
+        chat.nvim.wait_for(keys, |nvim| nvim.cursor().1 < column);
+        let before = chat.nvim.lua(view, &[]);
+        gates[0].open();
+        chat.nvim.wait_for("more words", |nvim| nvim.text().contains("w799"));
+        assert_eq!(chat.nvim.lua(view, &[]), before, "{keys}, from {end}");
+        // At the end of the text, the window follows again.
+        chat.nvim.input("$");
+        chat.nvim.wait_for_screen("w799");
+        gates[1].open();
+        chat.nvim.wait_for_screen("w1199");
+        chat.wait_until_idle();
+    }
+}
+
+#[test]
 fn a_user_who_goes_up_to_read_is_left_alone() {
     let gate = Gate::new();
     let mut chat = Chat::start(&Setup::default(), [slow(&gate)]);

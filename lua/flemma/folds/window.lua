@@ -204,15 +204,20 @@ end
 
 --- Whether the window may close a fold by itself: the line with the cursor must not move on the screen, nor what a user who
 --- does not follow the conversation is reading.
+---@param window flemma.FoldedWindow
 ---@param fold flemma.Fold
 ---@param cursor integer
 ---@return boolean
-local function may_close(fold, cursor)
+local function may_close(window, fold, cursor)
   if fold.first <= cursor and cursor <= fold.last then
     return false
   end
   local is_visible = fold.last >= fn.line("w0") and fold.first <= fn.line("w$")
-  return not is_visible or (cursor > fold.last and cursor == fn.line("$"))
+  if not is_visible then
+    return true
+  end
+  local leads = require("flemma.following").leads(window.buf, api.nvim_get_current_win())
+  return cursor > fold.last and (leads or cursor == fn.line("$"))
 end
 
 --- Closes a fold when the time has come.
@@ -260,7 +265,7 @@ local function closes(window, fold, was_closed, cursor, is_opening)
     is_closed = not is_inside or cursor == fold.first
   else
     -- A call that waited or ran has its result: the lines below move by that, and least if it is folded.
-    is_closed = may_close(fold, cursor) or shown and (not is_inside or is_passing(window)) or false
+    is_closed = may_close(window, fold, cursor) or shown and (not is_inside or is_passing(window)) or false
   end
   if is_closed then
     window.closed[fold.key] = true
@@ -457,7 +462,7 @@ function M.catch_up(window, folds_at)
         found = found or (fold.first == at[1] + 1 and fold)
       end
       local is_over = not found or found.begins ~= 1 or fn.foldclosed(found.first) ~= -1
-      if not is_over and may_close(found, cursor) then
+      if not is_over and may_close(window, found, cursor) then
         ready[#ready + 1] = found.first
         window.closed[found.key] = true
         is_over = true

@@ -224,6 +224,31 @@ fn thinking_is_open_while_it_arrives_and_closed_afterwards() {
 }
 
 #[test]
+fn thinking_before_a_call_is_closed_and_leaves_no_empty_rows() {
+    let lines: Vec<String> = (1..=60).map(|number| format!("thought {number}\n")).collect();
+    let thoughts: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let input = json!({"label": null, "command": "echo done", "timeout": null}).to_string();
+    let stream = Stream::new().thinking(&thoughts, "sig").tool_use("toolu_1", "bash", &[&input]).end("tool_use");
+    let gate = Gate::new();
+    let last = stream.events().len() - 8;
+    let held = stream.events().iter().enumerate().fold(Reply::stream(), |reply, (n, event)| {
+        let reply = reply.chunk(event.as_str());
+        if n == last { reply.hold(&gate) } else { reply }
+    });
+    let mut chat = Chat::start(&Setup::default(), [held]);
+    chat.nvim.request("nvim_ui_try_resize", &[json!(80), json!(24)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("thought 60");
+    assert!(chat.nvim.row_with("Hello").is_none(), "the window is full");
+    gate.open();
+    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash: $ echo done").is_some());
+    chat.wait_until_idle();
+    chat.nvim.wait_for("closed thinking", |nvim| closed(nvim).len() == 1);
+    chat.nvim.wait_for("the question", |nvim| nvim.row_with("Hello").is_some());
+    assert!(chat.nvim.row_with("bash: $ echo done").is_some(), "{:#?}", chat.nvim.screen());
+}
+
+#[test]
 fn folds_survive_undo_and_reading_the_file_again() {
     let mut chat = Chat::start(&Setup { text: Some(super::TURN), ..Setup::default() }, []);
     let mut expected = super::opening::CLOSED.to_vec();
