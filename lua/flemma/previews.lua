@@ -15,6 +15,7 @@ local groups = {
   delete = "FlemmaDiffDelete",
   more = "FlemmaDiffNote",
   note = "FlemmaDiffNote",
+  warning = "FlemmaWaiting",
 }
 
 ---@class flemma.Preview

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Conversation, Workspace, made::NotMade, ports::CallContext};
 use crate::{
     agent::{Activity, Level},
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     journal::CallKey,
     model::{CallId, ToolInput},
     provider::ProviderName,
@@ -52,7 +52,7 @@ impl Preview {
 /// A line of what would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewLine {
-    /// What it is: `call`, or a word of [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
+    /// What it is: `call`, `warning`, or a word of [`DiffKind::as_str`](crate::tools::DiffKind::as_str).
     pub kind: &'static str,
     /// The line, with its sign.
     pub text: String,
@@ -119,6 +119,9 @@ impl Workspace {
             let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
             let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
+            if let Some(question) = placed_question(call) {
+                preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
+            }
             preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
             self.with_change(conversation, call, preview, width)
         });
@@ -329,4 +332,10 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
             Some(format!("writing the input of {tool} ({size})"))
         }
     }
+}
+
+/// What the block of a call asks before the call may run, such as whether it is to run again.
+fn placed_question(call: &OpenCall) -> Option<String> {
+    let awaiting = call.awaiting()?;
+    awaiting.question.filter(|_| awaiting.kind == AwaitKind::Approval)
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     chat::{Card, CardPart, Document, Fate, Status, Text},
-    journal::{CallKey, Role, Taken},
+    journal::{CallKey, Life, Role, Taken},
     model::ToolInput,
     tools::{LineCounts, Summary, builtin::PartTaken, preview},
 };
@@ -173,7 +173,12 @@ impl Workspace {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk("waits", "FlemmaWaiting"),
+            Fate::Status(Status::Pending) => {
+                // It was started before, and nobody knows whether it has ended.
+                let life = facts.map(|facts| conversation.records().life(&facts.key));
+                let is_interrupted = matches!(life, Some(Life::Open { started: Some(_), .. }));
+                chunk(if is_interrupted { "interrupted" } else { "waits" }, "FlemmaWaiting")
+            }
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
             Fate::Status(Status::Running) if conversation.session().is_working_on(&card.id) => {
                 chunk("running", "FlemmaRunning")

@@ -261,6 +261,13 @@ fn an_interrupted_call_asks_as_the_help_says() {
     let mut second = again(&chat, [prose(&["fine"])]);
     second.nvim.wait_for("the question", |nvim| nvim.text().contains("Run it again?"));
     assert_eq!(pending(&mut second.nvim), ["bash approval"]);
+    // The card says so too, and the question is on the screen while the cursor is elsewhere.
+    second.nvim.input("gg");
+    second.nvim.wait_for("the card and the question", |nvim| {
+        let rows = nvim.screen();
+        rows.iter().any(|row| row.starts_with(" > bash") && row.ends_with("interrupted"))
+            && rows.iter().any(|row| row.starts_with("It was interrupted") && row.ends_with("Run it again?"))
+    });
     second.go_to("Run it again?");
     second.nvim.command("Flemma tool:reject");
     second.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
