@@ -178,6 +178,7 @@ function M.lock(buf, locked)
     end
     state.is_busy = locked
     settle_lock(buf, state)
+    require("flemma.queue.window").refresh(buf)
     if not locked then
       require("flemma.folds").rest(buf)
       require("flemma.following").rest(buf)

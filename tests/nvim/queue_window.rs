@@ -204,6 +204,24 @@ fn a_draft_is_there_when_the_conversation_is_opened_again() {
 }
 
 #[test]
+fn the_title_of_the_input_window_says_what_it_does_now() {
+    let (mut chat, gate) = drafting(&Setup::default(), "half a thought");
+    chat.nvim.wait_for_screen("Queue a message ─ Enter or :w queues it, :q keeps it");
+    for command in ["bwipeout! notes.chat", "bdelete notes.chat", "bunload! 1"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(&format!(":{command}<CR>"));
+        chat.nvim.wait_for(command, |nvim| said(nvim).contains("the conversation is below this window: `:q` first"));
+        assert!(in_window(&mut chat.nvim), "{command}");
+    }
+    gate.open();
+    chat.nvim.wait_for_screen("Write a message ─ Enter or :w sends it, :q keeps it");
+    chat.nvim.input("<CR>");
+    chat.wait_for_text(
+        "@You:\nHello\n\n@Assistant:\nfirst words\n\n@You:\nhalf a thought\n\n@Assistant:\nfine\n\n@You:\n\n",
+    );
+}
+
+#[test]
 fn what_is_typed_without_a_pause_outlives_a_kill() {
     let (mut chat, _gate) = drafting(&Setup::default(), "half a thought");
     // No pause is long enough.

@@ -24,9 +24,28 @@ for _, name in ipairs({ "edit", "ex", "visual", "view", "buffer" }) do
   SWITCHES[name] = "named"
 end
 
+--- The commands that would take the conversation away from below the window. Neovim does nothing then, and says nothing.
+local CLOSES = { bdelete = true, bwipeout = true, bunload = true }
+
 --- Says why. It replaces what Neovim has said.
-local function refuse()
-  require("flemma.notify").say(vim.log.levels.WARN, REASON)
+---@param reason? string
+local function refuse(reason)
+  require("flemma.notify").say(vim.log.levels.WARN, reason or REASON)
+end
+
+--- Whether a command would unload the conversation that the window is for.
+---@param line string
+---@param draft integer the window's own buffer
+---@return boolean
+local function takes_away(line, draft)
+  local ok, parsed = pcall(api.nvim_parse_cmd, line, {})
+  if not ok or not CLOSES[parsed.cmd] then
+    return false
+  end
+  local conversation = require("flemma.queue.window").conversation_of(draft)
+  local target = parsed.args[1] or (parsed.range and parsed.range[1])
+  local buf = tonumber(target) or target and vim.fn.bufnr(target)
+  return conversation ~= nil and buf == conversation
 end
 
 --- Whether a command would show another buffer in the current window.
@@ -105,7 +124,9 @@ end
 local function map(draft)
   for _, key in ipairs({ "<C-^>", "gf", "gF" }) do
     if vim.fn.maparg(key, "n") == "" then
-      vim.keymap.set("n", key, refuse, { buffer = draft, desc = "Flemma: stay in the input window" })
+      vim.keymap.set("n", key, function()
+        refuse()
+      end, { buffer = draft, desc = "Flemma: stay in the input window" })
     end
   end
 end
@@ -140,9 +161,14 @@ function M.keep(win, draft, prepare)
   end)
   on("CmdlineLeave", "give up a command that leads away from the input window", function(args)
     local is_ours = args.match == ":" and api.nvim_get_current_win() == win and api.nvim_win_get_buf(win) == draft
-    if is_ours and not vim.v.event.abort and leads_away(vim.fn.getcmdline(), draft) then
+    if not is_ours or vim.v.event.abort then
+      return
+    elseif leads_away(vim.fn.getcmdline(), draft) then
       vim.cmd("let v:event.abort = v:true")
       refuse()
+    elseif takes_away(vim.fn.getcmdline(), draft) then
+      vim.cmd("let v:event.abort = v:true")
+      refuse("the conversation is below this window: `:q` first")
     end
   end)
   on("VimResized", "keep the input window as fits the width of the screen", function()

@@ -28,6 +28,26 @@ local function host_window(buf)
   return vim.fn.win_findbuf(buf)[1]
 end
 
+--- Whether what is written waits: something runs, or a call waits for the user.
+---@param buf integer the conversation
+---@return boolean
+local function waits(buf)
+  return require("flemma.lock").is_locked(buf) or #(native("open_calls", buf) or {}) > 0
+end
+
+--- The title of the window, and what its keys do.
+---@param state flemma.Draft
+---@return string title
+---@return string keys
+local function titles(state)
+  if state.id then
+    return " Change the queued message ", " Enter or :w queues it, :q keeps it "
+  elseif waits(state.buf) then
+    return " Queue a message ", " Enter or :w queues it, :q keeps it "
+  end
+  return " Write a message ", " Enter or :w sends it, :q keeps it "
+end
+
 --- Where the window is, and how large.
 ---@param state flemma.Draft
 ---@param host integer the conversation's window
@@ -39,9 +59,8 @@ local function layout(state, host)
     needed = needed + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / math.max(width, 1)))
   end
   local height = math.max(1, math.min(math.max(needed, 3), math.floor(room / 2) - 1))
-  local title = state.id and " Change the queued message " or " Queue a message "
+  local title, keys = titles(state)
   local rule = require("flemma.looks").signs() == "ascii" and "-" or "─"
-  local keys = " Enter or :w queues it, :q keeps it "
   if #title + #keys + 4 <= width then
     title = title .. rule .. keys
   elseif #title > width then
@@ -74,6 +93,17 @@ local function fit(state)
     config.style = nil
     api.nvim_win_set_config(win, config)
     require("flemma.queue.view").reveal(state.buf)
+  end
+end
+
+--- The conversation has begun to work, or has come to rest: the title says what the window is for now.
+---@param buf integer
+function M.refresh(buf)
+  local state = drafts[buf]
+  if state and state.win then
+    vim.schedule(function()
+      fit(state)
+    end)
   end
 end
 
