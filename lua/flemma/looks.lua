@@ -140,6 +140,21 @@ local function draw(canvas, width, look, shows_text)
   end
 end
 
+--- Neovim shows the line of the cursor also where it is hidden. The user has not come there, and need not read it.
+---@param canvas flemma.Canvas
+---@param line integer from 0
+local function cover(canvas, line)
+  local text = api.nvim_buf_get_lines(canvas.buf, line, line + 1, false)[1] or ""
+  api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, line, 0, {
+    virt_text = { { (" "):rep(api.nvim_strwidth(text)), "Normal" } },
+    virt_text_pos = "overlay",
+    hl_mode = "combine",
+    ephemeral = true,
+    strict = false,
+    priority = PRIORITY + 2,
+  })
+end
+
 --- What the looks of a window's lines depend on, apart from the text.
 ---@class flemma.LookStyle
 ---@field width integer the cells of a line
@@ -147,6 +162,7 @@ end
 ---@field signs string
 ---@field offset integer in seconds
 ---@field cursor? integer the line, from 0, whose text is visible
+---@field led? integer the line to which the conversation has brought the cursor, and which is hidden otherwise
 ---@field first? integer the block whose text is visible
 ---@field last? integer
 
@@ -155,13 +171,17 @@ end
 ---@return flemma.LookStyle
 local function style_of(win, buf)
   local info = vim.fn.getwininfo(win)[1]
-  local first, last = require("flemma.looks.hiding").block_in(win, buf)
+  local hiding = require("flemma.looks.hiding")
+  local first, last = hiding.block_in(win, buf)
+  local line = api.nvim_win_get_cursor(win)[1] - 1
+  local is_led = require("flemma.following").is_passing(buf, win) and hiding.visible(buf, line, -1) ~= line
   return {
     width = math.max(1, info.width - info.textoff),
     wraps = vim.wo[win].wrap,
     signs = M.signs(),
     offset = offset(),
-    cursor = is_bare(win) and api.nvim_win_get_cursor(win)[1] - 1 or nil,
+    cursor = is_bare(win) and line or nil,
+    led = is_led and line or nil,
     first = first,
     last = last,
   }
@@ -203,6 +223,9 @@ function M.draw(canvas)
       draw(canvas, style.width, look, shows_text)
       covered[look.line] = (not shows_text or look.background ~= nil) and (look.whole or look.background ~= nil) or nil
     end
+  end
+  if style.led and style.led >= canvas.first and style.led < canvas.last then
+    cover(canvas, style.led)
   end
   return covered
 end

@@ -71,16 +71,17 @@ impl Workspace {
                 let for_cut = cut.as_ref().map_or(0, |cut| cut.width() + 1);
                 let room = style.width.saturating_sub(6 + for_cut);
                 look.left.push(chunk(preview::clip(&reference, room), "FlemmaReference"));
+                let about = without_path(&about, &reference);
                 if let Some(cut) = cut {
                     // This is said before anything else.
                     look.right.push(chunk(format!("{cut} "), "FlemmaAborted"));
                     let beside = style.width.saturating_sub(cells(&look.left) + cells(&look.right) + 4);
                     if beside > 0 {
-                        look.left.push(chunk(format!("  {}", preview::clip(&about, beside)), "FlemmaFold"));
+                        look.left.push(chunk(format!("  {}", preview::clip(about, beside)), "FlemmaFold"));
                     }
                 } else {
                     look.right.push(line_count(count));
-                    add_words(&mut look, &about, "FlemmaFold", style);
+                    add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
             Folded::Call | Folded::Result => {
@@ -136,4 +137,13 @@ const fn severity(fate: Fate) -> u8 {
         Fate::Status(Status::Pending) => 4,
         Fate::Status(_) => 3,
     }
+}
+
+/// What a reference meant, without the path if the reference says it already.
+fn without_path<'a>(about: &'a str, reference: &str) -> &'a str {
+    let path = reference.trim_start_matches('@').split('#').next().unwrap_or_default();
+    let path = path.split_once(':').map_or(path, |(_, path)| path);
+    let paths = [path, path.trim_start_matches("./")];
+    let rest = paths.iter().filter(|path| !path.is_empty()).find_map(|path| about.strip_prefix(path));
+    rest.and_then(|rest| rest.strip_prefix([',', ':'])).map_or(about, str::trim_start)
 }
