@@ -94,14 +94,6 @@ local function fit(text, width)
   end
 end
 
---- Whether the cursor of a window is where the text arrives.
----@param win integer
----@param buf integer
----@return boolean
-local function follows(win, buf)
-  return api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf) or require("flemma.following").leads(buf, win)
-end
-
 --- The row of a window in which a note covers no text; for a user who reads further up, at least the one with the least text.
 ---@param win integer
 ---@param buf integer
@@ -111,7 +103,7 @@ end
 local function row_for(win, buf, width)
   local covered, host = require("flemma.queue.window").covers(buf)
   local last = vim.fn.getwininfo(win)[1].height - 1 - (host == win and covered or 0)
-  local is_following = follows(win, buf)
+  local is_following = require("flemma.following").follows(buf, win)
   local note = notes[win]
   if note and not note.is_hidden and note.row <= last then
     -- Nothing has moved since. What is below it cannot be read from the screen.
@@ -197,7 +189,7 @@ local function look_at(win, buf)
     and api.nvim_win_get_height(win) >= 3
     and now - busy[buf] >= PERIOD
     -- Where text arrives, no cell stays blank.
-    and (now - (written[buf] or 0) >= PERIOD or not follows(win, buf))
+    and (now - (written[buf] or 0) >= PERIOD or not require("flemma.following").follows(buf, win))
     and not shows_activity(win, buf)
   if words and is_wanted then
     local row, is_blank = row_for(win, buf, api.nvim_strwidth(words))
@@ -257,7 +249,7 @@ function M.note_written(buf)
   end
   written[buf] = vim.uv.now()
   for win, note in pairs(notes) do
-    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf and follows(win, buf) then
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf and require("flemma.following").follows(buf, win) then
       hide(note)
     end
   end

@@ -103,6 +103,15 @@ function M.is_passing(buf, win)
   return M.carries(buf, win) and require("flemma.lock").is_locked(buf)
 end
 
+--- Whether a window follows the conversation: its cursor is on the last line, or where the conversation has moved it.
+---@param buf integer
+---@param win integer
+---@return boolean
+function M.follows(buf, win)
+  local is_last = api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf) and not has_gone_back(win)
+  return is_last or M.leads(buf, win)
+end
+
 --- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
   ends[win] = nil

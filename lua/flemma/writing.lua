@@ -98,6 +98,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
+  require("flemma.staying").before_change(buf)
   local settle = require("flemma.following").before_write(buf)
   local ok, problem
   writing[buf] = true

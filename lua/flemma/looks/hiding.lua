@@ -233,14 +233,10 @@ function M.shift(buf, old_last, delta)
   end
 end
 
---- Runs `change`, which shows or hides lines, and scrolls so that the cursor stays in its row of the window. With 'smoothscroll',
---- the window may begin in the middle of a line.
+--- Scrolls so that the cursor is in another row. With 'smoothscroll', the window may begin in the middle of a line.
 ---@param win integer the current window
----@param change fun()
-local function keep_row(win, change)
-  local row = vim.fn.winline()
-  change()
-  local missing = row - vim.fn.winline()
+---@param missing integer by how many rows the cursor is too high
+function M.move_cursor_down(win, missing)
   if missing == 0 then
     return
   end
@@ -265,6 +261,15 @@ local function keep_row(win, change)
     top = top + 1
   end
   vim.fn.winrestview({ topline = top, skipcol = is_partial and above * width or 0 })
+end
+
+--- Runs `change`, which shows or hides lines. The cursor stays in its row of the window.
+---@param win integer the current window
+---@param change fun()
+local function keep_row(win, change)
+  local row = vim.fn.winline()
+  change()
+  M.move_cursor_down(win, row - vim.fn.winline())
 end
 
 --- The rows of a window that some lines take, from 1 and inclusive.
