@@ -2,7 +2,7 @@
 ---
 --- It is echoed if the echo would remain visible: in Normal mode, on a command line that has room for it. Otherwise Neovim
 --- would write `-- INSERT --` over it, or show a hit-enter prompt. In that case the line is a float over the last row. In Normal
---- mode, what does not fit in one row takes the rows below the cursor as well, until the next key.
+--- mode, what does not fit in one row takes the rows between it and the cursor as well, until the next key.
 local M = {}
 
 local api = vim.api
@@ -54,25 +54,6 @@ local function fit(line, room)
   return vim.fn.strcharpart(line.text, 0, low) .. hint
 end
 
---- The most rows of a message.
-local MOST = 5
-
---- The rows of a message that does not fit in one, in those below the cursor.
----@param line flemma.LastLine
----@return string[]
-local function rows(line)
-  local columns = vim.o.columns
-  local hint = line.more == 0 and "" or (" … and %d more in :messages"):format(line.more)
-  local found = require("flemma.notify").wrap(line.text .. hint, columns)
-  local room = math.min(MOST, math.max(1, vim.o.lines - vim.fn.screenrow()))
-  if #found > room then
-    local rest = vim.iter(found):skip(room - 1):map(vim.trim):join(" ")
-    found = vim.list_slice(found, 1, room - 1)
-    found[room] = fit({ text = (room > 1 and "  " or "") .. rest, more = line.more }, columns)
-  end
-  return found
-end
-
 local function close()
   vim.on_key(nil, namespace)
   pcall(api.nvim_del_augroup_by_name, "flemma.lastline")
@@ -83,17 +64,130 @@ local function close()
   end
 end
 
----@param line flemma.LastLine
----@return boolean is_whole
-local function echo(line)
-  local room = vim.v.echospace
+--- The cells of a message on the command line.
+local function echo_room()
   if vim.o.ruler and api.nvim_win_get_config(0).relative ~= "" then
     -- A float has no status line for it.
-    room = math.min(room, vim.o.columns - 19)
+    return math.min(vim.v.echospace, vim.o.columns - 19)
   end
-  local text = fit(line, room)
-  api.nvim_echo({ { text, line.highlight } }, false, {})
-  return text == line.text
+  return vim.v.echospace
+end
+
+---@param line flemma.LastLine
+local function echo(line)
+  api.nvim_echo({ { fit(line, echo_room()), line.highlight } }, false, {})
+end
+
+--- Opens a float as wide as the screen.
+---@param lines string[]
+---@param row integer from 0
+---@param zindex integer
+---@param highlight? string
+---@return integer? win nil if there cannot be one now: the command-line window does not allow other windows
+local function open(lines, row, zindex, highlight)
+  local buf = require("flemma.scratch").create()
+  vim.bo[buf].bufhidden = "wipe"
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  local opened, win = pcall(api.nvim_open_win, buf, false, {
+    relative = "editor",
+    row = row,
+    col = 0,
+    width = vim.o.columns,
+    height = #lines,
+    focusable = false,
+    style = "minimal",
+    border = "none",
+    zindex = zindex,
+    noautocmd = true,
+  })
+  if not opened then
+    api.nvim_buf_delete(buf, { force = true })
+    return nil
+  end
+  vim.wo[win].wrap = false
+  vim.wo[win].winhighlight = "NormalFloat:" .. (highlight or "MsgArea")
+  return win
+end
+
+--- Shows the message again if the size of the screen changes while it is in a float.
+---@param line flemma.LastLine
+---@param win integer
+---@return integer group
+local function follow_size(line, win)
+  local group = api.nvim_create_augroup("flemma.lastline", { clear = true })
+  api.nvim_create_autocmd("VimResized", {
+    group = group,
+    desc = "Flemma: keep a message on the last row",
+    callback = vim.schedule_wrap(function()
+      if float == win then
+        M.show(line)
+      end
+    end),
+  })
+  return group
+end
+
+--- The most rows of a message.
+local MOST = 5
+
+--- The rows of a message that does not fit in one, the last of them for the command line. The line of the cursor is not covered.
+---@param line flemma.LastLine
+---@return string[]
+local function rows(line)
+  local width = echo_room()
+  local hint = line.more == 0 and "" or (" … and %d more in :messages"):format(line.more)
+  local found = require("flemma.notify").wrap(line.text .. hint, width)
+  local cursor = vim.fn.screenpos(0, vim.fn.line("."), vim.fn.col(".")).row
+  local room = math.min(MOST, math.max(1, vim.o.lines - vim.o.cmdheight + 1 - cursor))
+  if #found > room then
+    local rest = vim.iter(found):skip(room - 1):map(vim.trim):join(" ")
+    found = vim.list_slice(found, 1, room - 1)
+    found[room] = fit({ text = (room > 1 and "  " or "") .. rest, more = line.more }, width)
+  end
+  return found
+end
+
+--- What the command line shows.
+---@return string
+local function shown()
+  local row, cells = vim.o.lines - vim.o.cmdheight + 1, {}
+  for column = 1, vim.o.columns do
+    cells[column] = vim.fn.screenstring(row, column)
+  end
+  return vim.trim(table.concat(cells))
+end
+
+--- Shows a message that does not fit on the command line in the rows above it as well, until the next key. Questions that Neovim
+--- asks cover these rows.
+---@param line flemma.LastLine
+local function spread(line)
+  local lines = rows(line)
+  local last = table.remove(lines)
+  if #lines == 0 then
+    return
+  end
+  local win = open(lines, vim.o.lines - vim.o.cmdheight - #lines, 150, line.highlight)
+  if not win then
+    return
+  end
+  float = win
+  api.nvim_echo({ { last, line.highlight } }, false, {})
+  follow_size(line, win)
+  vim.on_key(function(_, typed)
+    if typed == "" then
+      return
+    end
+    vim.schedule(function()
+      if float ~= win then
+        return
+      end
+      close()
+      -- What the key has brought there stays.
+      if api.nvim_get_mode().mode == "n" and vim.startswith(shown(), vim.trim(last)) then
+        echo(line)
+      end
+    end)
+  end, namespace)
 end
 
 --- Shows the line over the last row. In a mode whose name is shown, it remains until that mode ends, and is echoed then. In
@@ -101,34 +195,14 @@ end
 ---@param line flemma.LastLine
 local function cover(line)
   close()
-  local stays = names_itself(api.nvim_get_mode().mode)
-  local lines = stays and { fit(line, vim.o.columns) } or rows(line)
-  local buf = require("flemma.scratch").create()
-  vim.bo[buf].bufhidden = "wipe"
-  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   -- Only a float above Neovim's own messages (200) may cover the command line.
-  local opened, win = pcall(api.nvim_open_win, buf, false, {
-    relative = "editor",
-    row = vim.o.lines - #lines,
-    col = 0,
-    width = vim.o.columns,
-    height = #lines,
-    focusable = false,
-    style = "minimal",
-    border = "none",
-    zindex = 201,
-    noautocmd = true,
-  })
-  if not opened then
-    -- For example, the command-line window does not allow other windows. The message is in `:messages`.
-    api.nvim_buf_delete(buf, { force = true })
+  local win = open({ fit(line, vim.o.columns) }, vim.o.lines - 1, 201, line.highlight)
+  if not win then
     return
   end
   float = win
-  vim.wo[win].wrap = false
-  vim.wo[win].winhighlight = "NormalFloat:" .. (line.highlight or "MsgArea")
-  local group = api.nvim_create_augroup("flemma.lastline", { clear = true })
-  if stays then
+  local group = follow_size(line, win)
+  if names_itself(api.nvim_get_mode().mode) then
     api.nvim_create_autocmd("ModeChanged", {
       group = group,
       desc = "Flemma: echo a message that was shown over the name of the mode",
@@ -151,15 +225,6 @@ local function cover(line)
       end
     end, namespace)
   end
-  api.nvim_create_autocmd("VimResized", {
-    group = group,
-    desc = "Flemma: keep a message on the last row",
-    callback = vim.schedule_wrap(function()
-      if float == win then
-        M.show(line)
-      end
-    end),
-  })
 end
 
 --- Shows a line. It never causes a hit-enter prompt.
@@ -170,8 +235,9 @@ function M.show(line)
     cover(line)
   else
     close()
-    if not echo(line) then
-      cover(line)
+    echo(line)
+    if line.more > 0 or vim.fn.strdisplaywidth(line.text) > echo_room() then
+      spread(line)
     end
   end
 end

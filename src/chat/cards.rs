@@ -55,6 +55,8 @@ pub struct Card {
     pub name: String,
     /// What became of the call.
     pub fate: Fate,
+    /// What its status block asks.
+    pub question: Option<String>,
     /// The line of the fence around the output, if this is a result that has one.
     pub fence: Option<usize>,
     site: Option<Site>,
@@ -125,9 +127,10 @@ impl Document {
         let lines = message.lines_of(block);
         match &block.kind {
             BlockKind::ToolUse(tool) => {
-                let fate = if tool.hosted { hosted_fate(message, &tool.id) } else { self.fate(&tool.id, turn) };
+                let (fate, question) =
+                    if tool.hosted { (hosted_fate(message, &tool.id), None) } else { self.fate(&tool.id, turn) };
                 let (id, name) = (tool.id.clone(), tool.name.clone());
-                Some(Card { lines, part: CardPart::Use, id, name, fate, fence: None, site: Some(site) })
+                Some(Card { lines, part: CardPart::Use, id, name, fate, question, fence: None, site: Some(site) })
             }
             BlockKind::ToolResult(tool) => {
                 let call = if tool.hosted {
@@ -150,16 +153,18 @@ impl Document {
                 };
                 let fate = fate_of(&tool.body, tool.is_error);
                 let part = CardPart::Result { output, status };
-                Some(Card { lines, part, id: tool.id.clone(), name, fate, fence, site })
+                let question = question_of(&tool.body);
+                Some(Card { lines, part, id: tool.id.clone(), name, fate, question, fence, site })
             }
             _ => None,
         }
     }
 
-    fn fate(&self, id: &CallId, turn: &Turn) -> Fate {
-        let mut fate = Fate::Open;
+    /// What became of a call, and what its status block asks.
+    fn fate(&self, id: &CallId, turn: &Turn) -> (Fate, Option<String>) {
+        let mut fate = (Fate::Open, None);
         for (_, result) in self.results_in(turn).filter(|(_, result)| result.id == *id) {
-            fate = fate_of(&result.body, result.is_error);
+            fate = (fate_of(&result.body, result.is_error), question_of(&result.body));
             if result.body.is_answer() {
                 break;
             }
@@ -174,6 +179,13 @@ fn fate_of(body: &ResultBody, is_error: bool) -> Fate {
         ResultBody::Missing => Fate::Open,
         _ if is_error => Fate::Failed,
         _ => Fate::Done,
+    }
+}
+
+fn question_of(body: &ResultBody) -> Option<String> {
+    match body {
+        ResultBody::Placeholder(_, status) => status.awaiting().question,
+        _ => None,
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace, made::NotMade, ports::CallContext};
+use super::{Conversation, Workspace, made::NotMade, ports::CallContext, suspension::INTERRUPTED};
 use crate::{
     agent::{Activity, Level},
-    chat::{AwaitKind, OpenCall, Status},
+    chat::{OpenCall, Status},
     journal::CallKey,
     model::{CallId, ToolInput},
     provider::ProviderName,
@@ -334,8 +334,7 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
     }
 }
 
-/// What the block of a call asks before the call may run, such as whether it is to run again.
+/// Whether a call that was interrupted is to run again, if its block asks that.
 fn placed_question(call: &OpenCall) -> Option<String> {
-    let awaiting = call.awaiting()?;
-    awaiting.question.filter(|_| awaiting.kind == AwaitKind::Approval)
+    call.awaiting()?.question.filter(|question| question == INTERRUPTED)
 }

@@ -9,10 +9,11 @@ use super::{
     Conversation, Workspace,
     known_calls::CallFacts,
     look::{Chunk, Look, LookStyle, Signs, chunk, lines},
+    suspension::INTERRUPTED,
 };
 use crate::{
     chat::{Card, CardPart, Document, Fate, Status, Text},
-    journal::{CallKey, Life, Role, Taken},
+    journal::{CallKey, Role, Taken},
     model::ToolInput,
     tools::{LineCounts, Summary, builtin::PartTaken, preview},
 };
@@ -174,9 +175,7 @@ impl Workspace {
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
             Fate::Status(Status::Pending) => {
-                // It was started before, and nobody knows whether it has ended.
-                let life = facts.map(|facts| conversation.records().life(&facts.key));
-                let is_interrupted = matches!(life, Some(Life::Open { started: Some(_), .. }));
+                let is_interrupted = card.question.as_deref() == Some(INTERRUPTED);
                 chunk(if is_interrupted { "interrupted" } else { "waits" }, "FlemmaWaiting")
             }
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),

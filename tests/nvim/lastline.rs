@@ -129,17 +129,16 @@ fn a_long_message_takes_the_rows_below_the_cursor_until_the_next_key() {
     let message = "a message that says a lot about something, and in the end what to do about it";
     let say = |nvim: &mut Nvim| {
         nvim.lua("require('flemma.notify').say(vim.log.levels.WARN, ...)", &[json!(message)]);
-        nvim.wait_for_screen("Flemma: a message that");
+        nvim.wait_for_screen("Flemma: a message");
     };
     say(&mut nvim);
     let rows = nvim.screen();
-    assert_eq!(
-        rows[17..],
-        ["Flemma: a message that says a lot about", "  something, and in the end what to do", "  about it"]
-    );
+    let first = rows.iter().position(|row| row.starts_with("Flemma:")).unwrap();
+    let shown: Vec<&str> = rows[first..].iter().map(|row| row.trim()).collect();
+    assert_eq!(shown.join(" "), format!("Flemma: {message}"));
     nvim.input("j");
+    nvim.wait_for("its beginning", |nvim| last_row(nvim).starts_with("Flemma:"));
     nvim.wait_for_screen("notes.txt");
-    assert!(last_row(&nvim).starts_with("Flemma: a mess"), "its beginning stays: {:?}", last_row(&nvim));
     assert!(last_row(&nvim).contains("… :messages"));
     // The line of the cursor stays visible.
     nvim.input("18Gzb");
@@ -147,8 +146,20 @@ fn a_long_message_takes_the_rows_below_the_cursor_until_the_next_key() {
     say(&mut nvim);
     let rows = nvim.screen();
     assert_eq!(rows[17], "text");
-    assert_eq!(rows[18], "Flemma: a message that says a lot about");
+    assert!(rows[18].starts_with("Flemma: a message"), "{rows:#?}");
     assert!(rows[19].ends_with("… :messages"), "{rows:#?}");
+    // A question of Neovim's is not covered, and what a key brings to the command line stays there.
+    nvim.input("gg");
+    say(&mut nvim);
+    nvim.input(":call confirm(\"one\\ntwo\", \"&Yes\\n&No\")<CR>");
+    nvim.wait_for("the question", |nvim| {
+        ["one", "two"].iter().all(|words| nvim.screen().iter().any(|row| row == words))
+    });
+    nvim.input("y");
+    say(&mut nvim);
+    nvim.input(":echo 'mine'<CR>");
+    nvim.wait_for("the float to go", |nvim| nvim.lua("return #vim.api.nvim_list_wins()", &[]) == 1);
+    assert!(last_row(&nvim).starts_with("mine"), "{:?}", nvim.screen());
 }
 
 #[test]
