@@ -39,8 +39,9 @@ impl Harness {
     fn kept(&self) -> Vec<String> {
         let Ok(folder) = fs::read_dir(self.state("outbox")) else { return Vec::new() };
         let files = folder.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some());
-        let texts = files.flat_map(|path| {
-            let stored: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        // A file that is being written replaces the one that was listed.
+        let texts = files.filter_map(|path| fs::read(path).ok()).flat_map(|text| {
+            let stored: Value = serde_json::from_slice(&text).unwrap();
             let messages = stored["messages"].as_array().unwrap().clone();
             messages.into_iter().map(|message| message["text"].as_str().unwrap().to_owned())
         });
