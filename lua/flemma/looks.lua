@@ -320,6 +320,12 @@ function M.attach(buf)
       follow_cursor(buf, vim.endswith(args.event, "Enter"))
     end,
   })
+  -- A file that is read again leaves the cursor where it was.
+  vim.schedule(function()
+    if api.nvim_get_current_buf() == buf and require("flemma.buffer").is_attached(buf) then
+      follow_cursor(buf, false)
+    end
+  end)
   api.nvim_create_autocmd("ModeChanged", {
     group = group,
     desc = "Flemma: show the text of the cursor's line as 'concealcursor' says",

@@ -294,6 +294,24 @@ fn a_long_change_is_marked_in_slices() {
 }
 
 #[test]
+fn a_file_that_is_read_again_shows_the_block_of_the_cursor() {
+    let mut nvim = open(TEXT, "", 80);
+    nvim.wait_for_screen("a.py does not exist.");
+    for keys in ["/greet.lua<CR>", "kk"] {
+        nvim.input(keys);
+        nvim.wait_for("the block", |nvim| rows(nvim).iter().any(|row| row.starts_with("{\"label\":\"the greeting\"")));
+        let before = rows(&mut nvim);
+        nvim.command("edit!");
+        let block = |rows: Vec<String>| {
+            rows.into_iter().skip_while(|row| !row.starts_with("**Tool Use:**")).take(5).collect::<Vec<_>>()
+        };
+        let before = block(before);
+        assert_eq!(before.len(), 5);
+        nvim.wait_for("the same block", |nvim| block(rows(nvim)) == before);
+    }
+}
+
+#[test]
 fn a_file_that_is_read_again_is_hidden_again() {
     let mut nvim = open(TEXT, "", 80);
     nvim.command("edit!");
