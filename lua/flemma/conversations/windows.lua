@@ -12,7 +12,7 @@ local sizes = require("flemma.conversations.sizes")
 ---@field replaces fun(buf: integer): boolean whether a window with this buffer is to show the conversation instead
 
 --- The smallest window beside others in which text can be read.
-local MIN_WIDTH = 28
+local MIN_WIDTH = 40
 
 ---@param size? number up to 1, a part of `whole`
 ---@param default number
