@@ -58,6 +58,15 @@ impl Document {
         found
     }
 
+    /// The first lines of what was captured, of which a line is in `range`, and the reference of each.
+    #[must_use]
+    pub fn captures_in(&self, range: Range<usize>, text: &dyn Text) -> Vec<(usize, String)> {
+        let blocks = self.blocks_in(range);
+        let fences = blocks.filter(|(_, block)| matches!(block.kind, BlockKind::CodeFence(code) if code.captured));
+        let lines = fences.map(|(message, block)| message.lines_of(block).start);
+        lines.filter_map(|line| Some((line, self.captured_at(line, text)?.0))).collect()
+    }
+
     /// The reference that a line, the first of a block, says was captured, and how much of it is there if something was left out.
     #[must_use]
     pub fn captured_at(&self, line: usize, text: &dyn Text) -> Option<(String, Option<String>)> {

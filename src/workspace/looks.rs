@@ -52,23 +52,35 @@ impl Workspace {
                     looks.push(status_fence(*line, status, &state, text, style));
                 }
             }
+            let captures = document.captures_in(range.clone(), text);
+            looks.extend(captures.into_iter().filter(|(line, _)| range.contains(line)).map(|(line, reference)| Look {
+                line,
+                left: vec![chunk(format!(" {}", preview::clip(&reference, style.width)), "FlemmaReference")],
+                whole: true,
+                ..Look::default()
+            }));
             looks.sort_by_key(|look| look.line);
             if style.signs == Signs::Ascii { looks.into_iter().map(Look::into_ascii).collect() } else { looks }
         })
     }
 
-    /// For each result on the screen that shows a file, the line of its fence and the path.
+    /// For each result and each captured reference on the screen that shows a file, the line of its fence and a path that says what
+    /// language it is.
     #[must_use]
     pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
         conversation.page().with_parsed(|document, text| {
             let end = document.line_count();
-            let cards = document.cards(range.start.min(end)..range.end.min(end));
+            let range = range.start.min(end)..range.end.min(end);
+            let cards = document.cards(range.clone());
             let results = cards.into_iter().filter(|card| card.part != CardPart::Use && card.fate == Fate::Done);
             let shown = results.filter_map(|card| {
                 let facts = self.call_facts(conversation, document, &card, text)?;
                 Some((card.fence?, facts.shows.clone()?))
             });
-            shown.collect()
+            // The other captured texts have line numbers.
+            let captures = document.captures_in(range, text).into_iter();
+            let diffs = captures.filter(|(_, reference)| reference.starts_with("@diff"));
+            shown.chain(diffs.map(|(line, _)| (line, "captured.diff".to_owned()))).collect()
         })
     }
 

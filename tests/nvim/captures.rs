@@ -43,6 +43,30 @@ fn a_reference_without_a_file_names_the_way_to_give_one() {
 }
 
 #[test]
+fn what_was_captured_has_a_line_of_its_own_and_a_diff_its_colours() {
+    let mut chat = beside(1);
+    let folder = chat.nvim.work();
+    for arguments in [&["init", "-q"][..], &["add", "b.txt"]] {
+        assert!(Command::new("git").args(arguments).current_dir(&folder).status().unwrap().success());
+    }
+    fs::write(folder.join("b.txt"), "alpha\nBETA\n").unwrap();
+    send(&mut chat, "See @diff:./b.txt and @buffer");
+    chat.nvim.command("only");
+    chat.nvim.input("zRG");
+    chat.nvim.wait_for("the lines", |nvim| {
+        nvim.command("redraw");
+        let rows = nvim.screen();
+        [" @diff:./b.txt", " @buffer"].iter().all(|line| rows.iter().any(|row| row == line))
+            && !rows.iter().any(|row| row.contains("flemma:captured"))
+    });
+    let added = chat.nvim.row_with("+BETA").expect("the diff");
+    let inspect = "vim.api.nvim__inspect_cell(1, 0, 0) vim.cmd('redraw!')
+        return vim.api.nvim__inspect_cell(1, ..., 1)[2] or {}";
+    let plain = chat.nvim.row_with("@buffer and").or(chat.nvim.row_with("See @diff")).expect("the message");
+    chat.nvim.wait_for("the colours", |nvim| nvim.lua(inspect, &[added.into()]) != nvim.lua(inspect, &[plain.into()]));
+}
+
+#[test]
 fn the_file_in_the_other_window_is_meant() {
     let mut chat = beside(1);
     chat.nvim.command("wincmd p");
