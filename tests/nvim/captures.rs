@@ -43,7 +43,7 @@ fn a_reference_without_a_file_names_the_way_to_give_one() {
 }
 
 #[test]
-fn what_was_captured_has_a_line_of_its_own_and_a_diff_its_colours() {
+fn what_was_captured_has_a_line_and_a_diff_its_colours() {
     let mut chat = beside(1);
     let folder = chat.nvim.work();
     for arguments in [&["init", "-q"][..], &["add", "b.txt"]] {

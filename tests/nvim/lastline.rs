@@ -119,7 +119,7 @@ fn no_message_makes_neovim_wait_for_enter() {
 }
 
 #[test]
-fn a_long_message_takes_the_rows_below_the_cursor_until_the_next_key() {
+fn a_long_message_takes_the_rows_below_the_cursor() {
     let mut nvim = Nvim::start(&Options {
         files: &[("notes.txt", &"text\n".repeat(30))],
         arguments: &["notes.txt"],
