@@ -133,8 +133,8 @@ local function fitting(items, base)
   return found[1] and found or vim.fn.matchfuzzy(items, base, { key = "word" })
 end
 
---- The most cells of what stands behind an item in the popup menu.
-local MOST_DETAIL = 20
+--- The most cells of what stands behind an item in the popup menu, and on a wide screen.
+local MOST_DETAIL, WIDE_DETAIL = 20, 48
 
 --- The fewest cells beside the menu in which the documentation can be read. Where there are fewer, Neovim puts it over the line that
 --- is being typed.
@@ -144,7 +144,8 @@ local LEAST_INFO = 24
 ---@param text string
 ---@return string
 local function detail_of(text)
-  return api.nvim_strwidth(text) <= MOST_DETAIL and text or vim.fn.strcharpart(text, 0, MOST_DETAIL - 1) .. "…"
+  local most = vim.o.columns > 110 and WIDE_DETAIL or MOST_DETAIL
+  return api.nvim_strwidth(text) <= most and text or vim.fn.strcharpart(text, 0, most - 1) .. "…"
 end
 
 --- The items as Neovim's popup menu takes them (`:help complete-items`).

@@ -12,6 +12,14 @@ local function rows(win, first, last)
   return api.nvim_win_text_height(win, { start_row = first - 1, end_row = last and last - 1 }).all
 end
 
+--- The cells of a row of a window.
+---@param win integer
+---@return integer
+local function text_width(win)
+  local info = vim.fn.getwininfo(win)[1]
+  return math.max(1, info.width - info.textoff)
+end
+
 --- The rows of a window in which text can be seen.
 ---@param win integer
 ---@return integer
@@ -28,8 +36,7 @@ local function empty(win)
   if top == 1 or vim.fn.line("w$") < vim.fn.line("$") then
     return 0
   end
-  local info = vim.fn.getwininfo(win)[1]
-  local skipped = math.floor(vim.fn.winsaveview().skipcol / math.max(1, info.width - info.textoff))
+  local skipped = math.floor(vim.fn.winsaveview().skipcol / text_width(win))
   return math.max(0, height(win) - (rows(win, top) - skipped))
 end
 
@@ -42,24 +49,44 @@ function M.empty(win)
   end)
 end
 
---- Scrolls back by at most so many rows, and by whole lines.
+--- Scrolls back by at most so many rows. Without 'smoothscroll', a window begins with a whole line.
 ---@param win integer the current window
 ---@param left integer
 local function scroll_back(win, left)
-  local top = vim.fn.line("w0")
+  local view = vim.fn.winsaveview()
+  local top, skipped = vim.fn.line("w0"), 0
   local before = top
+  local width = text_width(win)
+  if left > 0 and view.skipcol > 0 then
+    -- The rows of the first line that are above the window come first.
+    skipped = math.max(0, math.floor(view.skipcol / width) - left)
+    left = left - math.floor(view.skipcol / width) + skipped
+  end
   while left > 0 and top > 1 do
     local above = vim.fn.foldclosed(top - 1)
-    above = above == -1 and top - 1 or above
-    left = left - rows(win, above, top - 1)
-    if left < 0 then
+    local is_folded = above ~= -1
+    above = is_folded and above or top - 1
+    local height_above = rows(win, above, top - 1)
+    if height_above > left then
+      if vim.wo.smoothscroll and vim.wo.wrap and not is_folded then
+        top, skipped = above, height_above - left
+      end
       break
     end
-    top = above
+    left, top = left - height_above, above
   end
-  if top ~= before then
-    vim.fn.winrestview({ topline = top, topfill = 0, skipcol = 0 })
+  if top ~= before or view.skipcol ~= skipped * width then
+    vim.fn.winrestview({ topline = top, topfill = 0, skipcol = skipped * width })
   end
+end
+
+--- Whether a window shows its lines up to one of them, with what is drawn between them.
+---@param win integer the current window
+---@param last integer from 1
+---@return boolean
+function M.shows(win, last)
+  local skipped = math.floor(vim.fn.winsaveview().skipcol / text_width(win))
+  return rows(win, vim.fn.line("w0"), last) - skipped <= height(win)
 end
 
 --- Scrolls back until a window has no empty row, or begins with the first line.
@@ -76,11 +103,10 @@ end
 function M.lead_in(win, last)
   api.nvim_win_call(win, function()
     local top, line = vim.fn.line("w0"), vim.fn.line(".")
-    if top >= line or vim.fn.winline() - 1 < height(win) / 3 then
-      local above = line > top and rows(win, top, line - 1) or 0
-      local wanted = math.floor(height(win) / 3) - above
-      scroll_back(win, math.min(wanted, height(win) - rows(win, top, last)))
-    end
+    local skipped = math.floor(vim.fn.winsaveview().skipcol / text_width(win))
+    local above = (line > top and rows(win, top, line - 1) or 0) - skipped
+    local wanted = math.max(math.floor(height(win) / 3) - above, empty(win))
+    scroll_back(win, math.min(wanted, height(win) - rows(win, top, last) + skipped))
   end)
 end
 

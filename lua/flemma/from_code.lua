@@ -51,6 +51,9 @@ local function later(chat, text, sends)
   window.open(chat, "edit")
 end
 
+--- For how many milliseconds at most Neovim waits until it is known who holds a conversation that was just opened.
+local PATIENCE = 400
+
 --- Puts the question into the conversation, and sends it or lets the user go on typing.
 ---@param buf integer
 ---@param question flemma.Question
@@ -62,6 +65,10 @@ local function put(buf, question, file)
   if not chat then
     return
   end
+  -- What is typed next belongs to the question, so that this is not done later.
+  vim.wait(PATIENCE, function()
+    return require("flemma.native").call("is_holder_known", chat) == true
+  end, 2)
   local shown = vim.startswith(name, "/") and vim.fn.fnamemodify(name, ":~:.") or ""
   local span = question.first == question.last and ("line %d"):format(question.first)
     or ("lines %d to %d"):format(question.first, question.last)
@@ -77,6 +84,9 @@ local function put(buf, question, file)
   if type(line) == "string" then
     return later(chat, line, question.sends)
   elseif type(line) ~= "number" then
+    if column and require("flemma.lock").is_observer(chat) then
+      column = require("flemma.notify").with_advice(column, "`:Flemma new` begins another conversation.")
+    end
     if column then
       say(vim.log.levels.ERROR, column)
     end

@@ -130,15 +130,14 @@ end
 --- The most rows of a message.
 local MOST = 5
 
---- The rows of a message that does not fit in one, the last of them for the command line. The line of the cursor is not covered.
+--- The rows of a message that does not fit in one.
 ---@param line flemma.LastLine
 ---@return string[]
-local function rows(line)
-  local width = echo_room()
+---@param width integer
+---@param room integer
+local function rows(line, width, room)
   local hint = line.more == 0 and "" or (" … and %d more in :messages"):format(line.more)
   local found = require("flemma.notify").wrap(line.text .. hint, width)
-  local cursor = vim.fn.screenpos(0, vim.fn.line("."), vim.fn.col(".")).row
-  local room = math.min(MOST, math.max(1, vim.o.lines - vim.o.cmdheight + 1 - cursor))
   if #found > room then
     local rest = vim.iter(found):skip(room - 1):map(vim.trim):join(" ")
     found = vim.list_slice(found, 1, room - 1)
@@ -160,18 +159,26 @@ end
 --- Shows a message that does not fit on the command line in the rows above it as well, until the next key. Questions that Neovim
 --- asks cover these rows.
 ---@param line flemma.LastLine
-local function spread(line)
-  local lines = rows(line)
-  local last = table.remove(lines)
-  if #lines == 0 then
-    return
+---@param is_narrow boolean whether the command line has no room for a row of it
+---@return boolean done
+local function spread(line, is_narrow)
+  -- The line of the cursor is not covered.
+  local cursor = vim.fn.screenpos(0, vim.fn.line("."), vim.fn.col(".")).row
+  local room = vim.o.lines - vim.o.cmdheight - cursor
+  local width = is_narrow and vim.o.columns or echo_room()
+  if room < 1 or line.more == 0 and vim.fn.strdisplaywidth(line.text) <= width then
+    return false
   end
+  local lines = rows(line, width, math.min(MOST, is_narrow and room or room + 1))
+  local last = not is_narrow and table.remove(lines) or ""
   local win = open(lines, vim.o.lines - vim.o.cmdheight - #lines, 150, line.highlight)
   if not win then
-    return
+    return false
   end
   float = win
-  api.nvim_echo({ { last, line.highlight } }, false, {})
+  if not is_narrow or vim.o.cmdheight > 0 then
+    api.nvim_echo({ { last, line.highlight } }, false, {})
+  end
   follow_size(line, win)
   vim.on_key(function(_, typed)
     if typed == "" then
@@ -183,11 +190,12 @@ local function spread(line)
       end
       close()
       -- What the key has brought there stays.
-      if api.nvim_get_mode().mode == "n" and vim.startswith(shown(), vim.trim(last)) then
+      if last ~= "" and api.nvim_get_mode().mode == "n" and vim.startswith(shown(), vim.trim(last)) then
         echo(line)
       end
     end)
   end, namespace)
+  return true
 end
 
 --- Shows the line over the last row. In a mode whose name is shown, it remains until that mode ends, and is echoed then. In
@@ -231,13 +239,15 @@ end
 ---@param line flemma.LastLine
 function M.show(line)
   latest = line
-  if names_itself(api.nvim_get_mode().mode) or vim.o.cmdheight == 0 or vim.v.echospace < ENOUGH then
+  local is_narrow = vim.o.cmdheight == 0 or vim.v.echospace < ENOUGH
+  close()
+  if names_itself(api.nvim_get_mode().mode) then
     cover(line)
-  else
-    close()
-    echo(line)
-    if line.more > 0 or vim.fn.strdisplaywidth(line.text) > echo_room() then
-      spread(line)
+  elseif not spread(line, is_narrow) then
+    if is_narrow then
+      cover(line)
+    else
+      echo(line)
     end
   end
 end

@@ -218,7 +218,7 @@ function M.draw(canvas)
       covered[look.line] = true
     else
       local is_in_block = style.first and look.line >= style.first and look.line < style.last
-      local is_block = is_in_block and look.whole and not look.background
+      local is_block = is_in_block and not look.background
       local shows_text = look.line == style.cursor or (style.cursor and is_block) or false
       draw(canvas, style.width, look, shows_text)
       covered[look.line] = (not shows_text or look.background ~= nil) and (look.whole or look.background ~= nil) or nil

@@ -35,18 +35,18 @@ local function show(win, buf)
   end
   local filling = require("flemma.filling")
   local fills = require("flemma.following").fills(buf, win)
-  if fills then
-    filling.fill(win)
-  end
   local line = api.nvim_win_get_cursor(win)[1]
   if not require("flemma.native").call("waits_at", buf, line - 1) then
+    if fills then
+      filling.fill(win)
+    end
     return true
   end
   local below = math.min(line + 1, api.nvim_buf_line_count(buf))
   api.nvim_win_call(win, function()
     for _ = 1, api.nvim_win_get_height(win) do
       local top = vim.fn.line("w0")
-      if vim.fn.line("w$") >= below or top >= line then
+      if vim.fn.line("w$") >= below or top >= line or filling.shows(win, below) then
         break
       end
       -- Nothing happens to a line in a closed fold.

@@ -75,7 +75,7 @@ fn question(name: &str, question: &Question<'_>, width: usize) -> Option<Vec<Str
 /// A program, each of its lines on a line of its own.
 fn program(name: &str, program: &str, width: usize) -> Option<Vec<String>> {
     let whole = format!("{name}: {program}");
-    (!fits(&whole, width)).then(|| rows(whole.lines(), width))
+    (!fits(&whole, width)).then(|| rows(whole.trim_end_matches('\n').split('\n'), width))
 }
 
 /// The name, and each argument on a line of its own.
@@ -110,7 +110,7 @@ fn rows<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone, width: usiz
     }
     if found.len() > MOST_ROWS {
         found.truncate(MOST_ROWS - 1 - LAST_ROWS);
-        found.push(clip(&format!("{ELLIPSIS} cut here: the cursor on the call shows all of it"), width));
+        found.push(clip(&format!("{ELLIPSIS} cut: the call has all of it"), width));
         let mut end = Vec::new();
         for line in lines.rev() {
             let tail = &line[line.ceil_char_boundary(line.len().saturating_sub(most))..];
@@ -270,13 +270,16 @@ fn flatten(text: &str) -> String {
     while let Some(character) = characters.next() {
         match character {
             '\r' if characters.peek() == Some(&'\n') => {}
-            '\n' | '\u{2028}' | '\u{2029}' => flat.push_str(NEWLINE),
+            '\n' => flat.push_str(NEWLINE),
             '\t' => flat.push(' '),
             '\0'..='\u{1f}' => flat.extend(char::from_u32(0x2400 + u32::from(character))),
             '\u{7f}' => flat.push('␡'),
             '\u{80}'..='\u{9f}' => flat.push('\u{fffd}'),
-            // Right-to-left overrides could show a different command from the one that runs.
+            // Right-to-left overrides could show a different command from the one that runs. The others take no cells, or look like
+            // a line break that is none.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => flat.push('\u{fffd}'),
+            '\u{ad}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' => flat.push('\u{fffd}'),
+            '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => flat.push('\u{fffd}'),
             other => flat.push(other),
         }
     }

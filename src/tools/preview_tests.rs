@@ -55,10 +55,7 @@ fn a_program_that_does_not_fit_is_shown_to_its_end() {
 fn a_program_that_is_cut_says_so_and_shows_its_end() {
     let shown = program("bash", &format!("{}rm -rf ~", "$ echo\n".repeat(30)), 60).unwrap();
     assert_eq!(shown.len(), MOST_ROWS);
-    assert_eq!(
-        shown[MOST_ROWS - 4..],
-        ["… cut here: the cursor on the call shows all of it", "$ echo", "$ echo", "rm -rf ~"]
-    );
+    assert_eq!(shown[MOST_ROWS - 4..], ["… cut: the call has all of it", "$ echo", "$ echo", "rm -rf ~"]);
     let exact = program("bash", &"$ echo\n".repeat(MOST_ROWS), 60).unwrap();
     assert!(exact.iter().all(|row| row.ends_with("$ echo")), "{exact:?}");
     let long = program("bash", &format!("$ echo {}; rm -rf ~", "a".repeat(1_000_000)), 60).unwrap();
@@ -91,7 +88,7 @@ proptest! {
             prop_assert!(row.width() <= width, "{row:?} is {} cells wide", row.width());
         }
         let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
-        let whole: String = format!("bash: {body}").lines().map(|line| letters(&flatten(line))).collect();
+        let whole: String = format!("bash: {body}").split('\n').map(|line| letters(&flatten(line))).collect();
         let is_cut = shown.iter().any(|row| row.starts_with("… "));
         prop_assert!(is_cut || letters(&shown.join("")) == whole, "{body:?} is shown as {shown:?}");
     }

@@ -16,7 +16,7 @@ fn last_row(nvim: &Nvim) -> String {
 /// Waits for a message that begins like this, in the last row or in the last ones.
 fn wait_for_last_row(nvim: &mut Nvim, start: &str) {
     nvim.wait_for(&format!("`{start}` in the last row"), |nvim| {
-        nvim.screen().iter().rev().take(5).any(|row| row.starts_with(start))
+        nvim.screen().iter().rev().take(6).any(|row| row.starts_with(start))
     });
     assert_eq!(nvim.request("nvim_get_mode", &[])["blocking"], false);
 }

@@ -35,7 +35,8 @@ end
 function M.direction(win)
   local before, after = known[win], now()
   local line, top = after.line, after.top
-  if not before then
+  if not before or 2 * vim.wo[win].scrolloff >= api.nvim_win_get_height(win) - 1 then
+    -- With such a 'scrolloff' the cursor stays in the middle, whether it is moved or the window is scrolled.
     return nil
   elseif top > before.top or top == before.top and after.skipped > before.skipped then
     -- The line before the cursor may take more rows than there are to the edge.

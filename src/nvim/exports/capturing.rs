@@ -27,6 +27,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.looked(buffer, number, views.collect());
         Ok(())
     })?;
+    // is_holder_known(buffer) -> whether it is known which editor holds the conversation of a buffer
+    exports.add("is_holder_known", |_, binding, buffer: i32| Ok(binding.workspace.holder(buffer).is_some()))?;
+
     // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or the text for a message
     // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`,
     // `first` and `last` of lines of a file, or `name`, `language` and `lines` of text

@@ -37,6 +37,24 @@ fn wait_for(chat: &mut Chat, text: &str) {
 }
 
 #[test]
+fn nothing_is_asked_in_a_conversation_that_is_held_elsewhere() {
+    let mut first = start([]);
+    first.nvim.command("Flemma new");
+    first.nvim.input("ihello<Esc>:silent write<CR>");
+    wait_for(&mut first, "@You:\nhello");
+    let code = first.nvim.work().join("code/src/my main.txt");
+    let mut second = Chat::another(&first, &code, ("", ""), []);
+    for _ in 0..2 {
+        second.nvim.command("messages clear");
+        second.nvim.command("wincmd t");
+        second.nvim.input(":2Flemma ask why?<CR>");
+        second.nvim.wait_for("the refusal", |nvim| said(nvim).contains("`:Flemma new` begins another conversation."));
+        assert_eq!(second.nvim.lua("return vim.bo.filetype == 'chat' and vim.bo.modified", &[]), false);
+        wait_for(&mut second, "@You:\nhello");
+    }
+}
+
+#[test]
 fn a_selection_becomes_a_reference_below_the_marker() {
     let mut chat = start([prose(&["ok"])]);
     chat.nvim.input("2GVj:Flemma ask<CR>");

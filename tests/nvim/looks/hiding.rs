@@ -294,6 +294,21 @@ fn a_long_change_is_marked_in_slices() {
 }
 
 #[test]
+fn the_whole_block_of_a_call_that_waits_shows_its_text() {
+    let mut nvim = open(TEXT, "", 80);
+    for keys in ["/status=pending<CR>j", "?Tool Result:.. .toolu_3<CR>"] {
+        nvim.input(keys);
+        nvim.wait_for(keys, |nvim| {
+            let rows = rows(nvim);
+            let at = rows.iter().position(|row| row == "```flemma:tool status=pending");
+            at.is_some_and(|at| rows[at - 2].starts_with("**Tool Result:** `toolu_3`"))
+        });
+        nvim.input("gg");
+        nvim.wait_for("the card", |nvim| !rows(nvim).iter().any(|row| row.starts_with("```")));
+    }
+}
+
+#[test]
 fn a_file_that_is_read_again_shows_the_block_of_the_cursor() {
     let mut nvim = open(TEXT, "", 80);
     nvim.wait_for_screen("a.py does not exist.");
