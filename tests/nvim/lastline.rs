@@ -132,10 +132,11 @@ fn a_long_message_takes_the_rows_below_the_cursor() {
         nvim.wait_for_screen("Flemma: a message");
     };
     say(&mut nvim);
-    let rows = nvim.screen();
-    let first = rows.iter().position(|row| row.starts_with("Flemma:")).unwrap();
-    let shown: Vec<&str> = rows[first..].iter().map(|row| row.trim()).collect();
-    assert_eq!(shown.join(" "), format!("Flemma: {message}"));
+    nvim.wait_for("all of it", |nvim| {
+        let rows = nvim.screen();
+        let shown = rows.iter().skip_while(|row| !row.starts_with("Flemma:")).map(|row| row.trim());
+        shown.collect::<Vec<_>>().join(" ") == format!("Flemma: {message}")
+    });
     nvim.input("j");
     nvim.wait_for("its beginning", |nvim| last_row(nvim).starts_with("Flemma:"));
     nvim.wait_for_screen("notes.txt");
@@ -144,10 +145,10 @@ fn a_long_message_takes_the_rows_below_the_cursor() {
     nvim.input("18Gzb");
     nvim.wait_for("the cursor", |nvim| nvim.lua("return vim.fn.screenrow()", &[]) == 18);
     say(&mut nvim);
-    let rows = nvim.screen();
-    assert_eq!(rows[17], "text");
-    assert!(rows[18].starts_with("Flemma: a message"), "{rows:#?}");
-    assert!(rows[19].ends_with("… :messages"), "{rows:#?}");
+    nvim.wait_for("two rows of it", |nvim| {
+        let rows = nvim.screen();
+        rows[17] == "text" && rows[18].starts_with("Flemma: a message") && rows[19].ends_with("… :messages")
+    });
     // A question of Neovim's is not covered, and what a key brings to the command line stays there.
     nvim.input("gg");
     say(&mut nvim);
