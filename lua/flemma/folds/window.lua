@@ -23,8 +23,8 @@ local api, fn = vim.api, vim.fn
 --- What is known about a window.
 ---@class flemma.FoldedWindow
 ---@field buf integer
----@field shown table<string, true> the folds that are open because the user has to see them
----@field closed table<string, true> the folds that were closed without the user
+---@field shown table<string, string> the folds that are open because the user has to see them, and how their text begins
+---@field closed table<string, string> the folds that were closed without the user, and how their text begins
 ---@field late table<integer, true> the marks of folds that are to be closed when that moves nothing on the screen
 ---@field next? integer the line, from 0, up to which the folds have been made; nil when all have been
 ---@field states? table<string, boolean> which folds were closed before the file was read again
@@ -233,6 +233,14 @@ local function is_passing(window)
   return require("flemma.following").is_passing(window.buf, api.nvim_get_current_win())
 end
 
+--- How the text of a fold begins, which names its call. A fold has the key of another one if calls above it were deleted.
+---@param window flemma.FoldedWindow
+---@param fold flemma.Fold
+---@return string
+local function head_of(window, fold)
+  return table.concat(api.nvim_buf_get_lines(window.buf, fold.first - 1, fold.first + 1, false), "\n")
+end
+
 --- Whether a fold is to be closed now.
 ---@param window flemma.FoldedWindow
 ---@param fold flemma.Fold
@@ -241,15 +249,16 @@ end
 ---@param is_opening boolean whether the conversation is being opened
 ---@return boolean
 local function closes(window, fold, was_closed, cursor, is_opening)
-  local shown = window.shown[fold.key]
+  local head = head_of(window, fold)
+  local shown = window.shown[fold.key] == head
   if fold.begins == 2 then
-    window.shown[fold.key] = true
-    return was_closed == true and (shown == true or is_opening)
+    window.shown[fold.key] = head
+    return was_closed == true and (shown or is_opening)
   elseif fold.begins == 3 then
     return was_closed ~= false
   end
   window.shown[fold.key] = nil
-  if fold.begins == 0 and window.closed[fold.key] then
+  if fold.begins == 0 and window.closed[fold.key] == head then
     -- A message of results has been closed, and now the user's own words are in it.
     window.closed[fold.key] = nil
     return false
@@ -268,7 +277,7 @@ local function closes(window, fold, was_closed, cursor, is_opening)
     is_closed = may_close(window, fold, cursor) or shown and (not is_inside or is_passing(window)) or false
   end
   if is_closed then
-    window.closed[fold.key] = true
+    window.closed[fold.key] = head
   elseif not is_opening then
     postpone(window, fold)
   end
@@ -387,7 +396,7 @@ end
 ---@param each fun(fold: flemma.Fold)
 local function each_turned(window, group, each)
   for _, fold in ipairs(group.outer and { group.outer, unpack(group.inner) } or group.inner) do
-    if (fold.begins == 2) ~= (window.shown[fold.key] == true) then
+    if (fold.begins == 2) ~= (window.shown[fold.key] ~= nil and window.shown[fold.key] == head_of(window, fold)) then
       each(fold)
     end
   end
@@ -464,7 +473,7 @@ function M.catch_up(window, folds_at)
       local is_over = not found or found.begins ~= 1 or fn.foldclosed(found.first) ~= -1
       if not is_over and may_close(window, found, cursor) then
         ready[#ready + 1] = found.first
-        window.closed[found.key] = true
+        window.closed[found.key] = head_of(window, found)
         is_over = true
       end
       if is_over then

@@ -20,6 +20,27 @@ fn start(text: &str) -> Chat {
 }
 
 #[test]
+fn deleting_a_call_closes_no_other_one_that_was_opened() {
+    let call = |n: usize| format!("**Tool Use:** `bash` (`t{n}`)\n\n```json\n{{\"command\":\"make {n}\"}}\n```\n\n");
+    let result = |n: usize, how: &str| format!("**Tool Result:** `t{n}`{how}\n\n```\nline {n}\n```\n\n");
+    let calls: String = (1..=3).map(call).collect();
+    let results: String = [(1, ""), (2, " (error)"), (3, "")].map(|(n, how)| result(n, how)).concat();
+    let text = format!("@You:\nMake all.\n\n@Assistant:\n{calls}@You:\n{results}@Assistant:\nDone.\n\n@You:\n");
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    chat.nvim.wait_for("closed cards", |nvim| !closed(nvim).is_empty());
+    chat.nvim.input("zR");
+    chat.nvim.wait_for("open cards", |nvim| closed(nvim).is_empty());
+    chat.go_to("Tool Use:** `bash` (`t1`)");
+    chat.nvim.input("daT");
+    chat.nvim.wait_for("the deletion", |nvim| !nvim.text().contains("Use:** `bash` (`t1`)"));
+    // The folds are made again after the change.
+    chat.nvim.input("gg");
+    chat.nvim.wait_for("the cursor", |nvim| nvim.cursor().0 == 1);
+    chat.nvim.lua("vim.wait(50)", &[]);
+    assert_eq!(closed(&mut chat.nvim), [""; 0]);
+}
+
+#[test]
 fn options_do_not_leak_into_other_files() {
     let mut chat = start(TURN);
     let plain = json!(["manual", "foldtext()", 0, ""]);
