@@ -361,7 +361,9 @@ function M.attach(buf)
       end
     end,
   })
-  require("flemma.conversations").follow(buf, api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }))
+  local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false })
+  require("flemma.conversations").follow(buf, group)
+  require("flemma.spoiled").follow(buf, group)
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   release_with_filetype(buf)

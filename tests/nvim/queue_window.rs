@@ -238,6 +238,28 @@ fn what_is_typed_without_a_pause_outlives_a_kill() {
 }
 
 #[test]
+fn typing_before_a_status_block_is_said_to_break_it() {
+    let calling = call("toolu_1", "bash", &json!({ "label": "list", "command": "ls", "timeout": null }));
+    let mut chat = Chat::start(&Setup::default(), [calling]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash: $ ls").is_some());
+    // For a moment, the key writes a message.
+    chat.nvim.input("i");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input("<Esc>:q<CR>");
+    chat.nvim.wait_for("the keys", |nvim| nvim.lua("return vim.fn.maparg('i', 'n') == ''", &[]) == true);
+    let words = "this breaks the block of the call";
+    // The word of the status is the user's to change.
+    chat.nvim.input("/pending<CR>cwrejected<Esc>");
+    chat.nvim.wait_for("the status", |nvim| nvim.text().contains("flemma:tool status=rejected"));
+    assert!(!said(&mut chat.nvim).contains(words), "{}", said(&mut chat.nvim));
+    chat.nvim.input("u0iplease hurry");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains(words));
+    chat.nvim.input("<Esc>u");
+    chat.nvim.wait_for("the block", |nvim| nvim.text().contains("\n```flemma:tool status=pending\n"));
+}
+
+#[test]
 fn what_is_queued_is_shown_below_a_call_that_waits() {
     let gate = Gate::new();
     let calling = call("toolu_1", "bash", &json!({ "label": "list", "command": "ls", "timeout": null }));
