@@ -184,11 +184,12 @@ local function spread(line, is_narrow)
     if typed == "" then
       return
     end
+    -- At once: if the key leads to a question, closing a window would wipe its words off the screen.
+    close()
     vim.schedule(function()
-      if float ~= win then
+      if float then
         return
       end
-      close()
       -- What the key has brought there stays.
       if last ~= "" and api.nvim_get_mode().mode == "n" and vim.startswith(shown(), vim.trim(last)) then
         echo(line)
