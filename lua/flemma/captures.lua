@@ -48,9 +48,9 @@ end
 
 --- The buffer that a reference is about.
 ---@param path? string
+---@param kind string the word of the reference
 ---@return integer? buf
 ---@return integer|string win_or_problem
----@param kind string the word of the reference
 local function subject_of(path, kind)
   if path then
     local buf, win = origin.of_file(path)
