@@ -58,8 +58,6 @@ struct Entry {
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
     earlier_survey: u64,
-    /// Which of the changes it is that the call wants to make, one after the other.
-    change: u64,
 }
 
 /// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
@@ -79,6 +77,9 @@ pub(super) struct Proposals {
     surveys: Cell<u64>,
     /// What files had when changes of them were first shown that the user has approved since, in another form.
     first: RefCell<BTreeMap<CallKey, BTreeMap<PathBuf, Content>>>,
+    /// How many changes the calls of tools that run have wanted to make, one after the other. A call keeps its number while it runs
+    /// and nothing else is known of it, so that a review of one change is never taken for a review of the next.
+    changes: RefCell<BTreeMap<CallKey, u64>>,
 }
 
 /// What a survey has found out about a call.
@@ -110,16 +111,15 @@ impl Proposals {
 
     /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
     pub(super) fn begin_anew(&self, key: &CallKey) {
-        let mut entries = self.entries.borrow_mut();
-        let change = entries.get(key).map_or(0, |entry| entry.change + 1);
-        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, change, ..Entry::default() };
-        entries.insert(key.clone(), entry);
+        *self.changes.borrow_mut().entry(key.clone()).or_default() += 1;
+        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, ..Entry::default() };
+        self.entries.borrow_mut().insert(key.clone(), entry);
         self.first.borrow_mut().remove(key);
     }
 
     /// Which of the changes it is that the call wants to make, one after the other.
     pub(super) fn change(&self, key: &CallKey) -> u64 {
-        self.entries.borrow().get(key).map_or(0, |entry| entry.change)
+        self.changes.borrow().get(key).copied().unwrap_or(0)
     }
 
     /// What is known of a call.

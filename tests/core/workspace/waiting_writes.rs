@@ -139,6 +139,21 @@ fn an_approved_change_is_written_and_the_tool_goes_on() {
     assert_eq!((writers.starts.get(), writers.stops.get()), (1, 0));
 }
 
+/// A review knows by this number that what it shows was decided.
+#[test]
+fn the_changes_of_one_call_have_numbers_of_their_own() {
+    let writers = Writers::new(Value::Null, 1);
+    writers.propose_and_wait("one\n2\n", 1);
+    let chat = &writers.chat;
+    let first = chat.review("call_0").unwrap().change;
+    chat.approve("status=pending");
+    assert_eq!(writers.wait_to_hear(1), written());
+    // Other calls are looked at while this one runs.
+    chat.workspace.check_proposals();
+    writers.propose_and_wait("one\n3\n", 2);
+    assert_ne!(chat.review("call_0").unwrap().change, first);
+}
+
 /// Whenever the user cancels, the file is as the result says, and the tool does not go on.
 #[test]
 fn a_cancelled_change_says_what_became_of_the_file() {
