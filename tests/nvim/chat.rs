@@ -92,14 +92,7 @@ impl Chat {
 
     /// Waits until the buffer has exactly this text.
     pub fn wait_for_text(&mut self, text: &str) {
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while self.nvim.text() != text {
-            if std::time::Instant::now() > deadline {
-                let is = self.nvim.text();
-                self.nvim.fail(&format!("the buffer is\n{is}\n---- and should be\n{text}\n----"));
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        self.nvim.wait_for_value("the text", &text.to_owned(), Nvim::text);
     }
 
     /// Puts the cursor on the first line that contains `text`, in one step: a result may arrive at any time, and move it.

@@ -286,6 +286,29 @@ impl Nvim {
         }
     }
 
+    /// Waits until `look` finds exactly `expected`.
+    ///
+    /// # Panics
+    /// As [`Nvim::wait_for`], with what was found last.
+    pub fn wait_for_value<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        what: &str,
+        expected: &T,
+        mut look: impl FnMut(&mut Self) -> T,
+    ) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let found = look(self);
+            if found == *expected {
+                return;
+            }
+            if Instant::now() > deadline {
+                self.fail(&format!("waited in vain for {what}\n---- found\n{found:#?}\n---- expected\n{expected:#?}"));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
     /// Presses Ctrl-C until `condition` holds. Neovim may take a Ctrl-C for an interrupt of what it is just doing, and then
     /// does not apply its mapping. While something is running, Flemma stops it all the same, so that a test of that presses
     /// the key once; while nothing is, the user presses it again.

@@ -145,14 +145,6 @@ pub fn closed(nvim: &mut Nvim) -> Vec<String> {
 
 /// Waits until these rows are closed folds.
 pub fn wait_for_closed(nvim: &mut Nvim, expected: &[&str]) {
-    let mut found = Vec::new();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while std::time::Instant::now() < deadline {
-        found = closed(nvim);
-        if found == expected {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    nvim.fail(&format!("closed are {found:#?}\nand should be {expected:#?}"));
+    let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+    nvim.wait_for_value("the closed folds", &expected, closed);
 }

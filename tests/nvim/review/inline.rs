@@ -98,17 +98,7 @@ fn every_way_to_leave_the_file_leaves_nothing_behind() {
         } else {
             chat.nvim.input(keys);
         }
-        let mut now = Value::Null;
-        for _ in 0..400 {
-            now = traces(&mut chat.nvim);
-            if now == before {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        if now != before {
-            chat.nvim.fail(&format!("after {keys}\n{before}\n{now}"));
-        }
+        chat.nvim.wait_for_value(keys, &before, traces);
     }
     assert_eq!(content(&chat, "a.txt"), lines());
 }
