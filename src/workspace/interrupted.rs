@@ -1,15 +1,21 @@
 //! What calls that were interrupted have done to files, as far as that is recorded. It is found out away from the main thread when a
-//! conversation is opened, and again when the user has taken changes back. The user is told once, and the model with the rejection.
+//! conversation is opened, and again when the user takes changes back. The user is told once, and the model with the rejection.
 //! The model is told the same of a call whose latest change is not written: it may have written others before.
 
 use std::path::Path;
 
-use super::{Conversation, Workspace, interrupted_calls::Left, standing::Standing, taking_back::name};
+use super::{
+    Conversation, Workspace,
+    interrupted_calls::{Effects, Left},
+    standing::Standing,
+    taking_back::name,
+};
 use crate::{
     agent::UNKNOWN_EFFECT,
     changes::{FileState, History},
     chat::OpenCall,
     journal::CallKey,
+    runtime::backups::{Backups, LogKey},
     tools::{Executor, Runner},
 };
 
@@ -24,39 +30,25 @@ impl Workspace {
             return;
         }
         let key = |call: &OpenCall| CallKey::of(&call.id, &call.name, &call.input);
-        let known = conversation.interrupted().keys();
         let is_new = |call: &&OpenCall| {
             self.standing(conversation, call) == Standing::Interrupted
                 && self.is_recorded(call)
-                && !known.contains(&key(call))
+                && !conversation.interrupted().contains(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
-        for key in &found {
-            conversation.interrupted().put(key.clone(), None);
-        }
+        conversation.interrupted().put_all(found.iter().map(|key| (key.clone(), None)).collect());
         if !found.is_empty() {
-            self.find_effects(conversation, found, true);
+            self.tell_effects(conversation, found);
         }
     }
 
-    /// The user has taken changes back, or made them again.
-    pub(super) fn look_at_interrupted_again(&self, conversation: &Conversation) {
-        let known = conversation.interrupted().keys();
-        if !known.is_empty() {
-            self.find_effects(conversation, known, false);
-        }
-    }
-
-    fn find_effects(&self, conversation: &Conversation, calls: Vec<CallKey>, is_told: bool) {
+    fn tell_effects(&self, conversation: &Conversation, calls: Vec<CallKey>) {
         let (backups, log) = (self.backups().clone(), self.log_key(conversation));
-        let work = move || {
-            let history = backups.history(&log).ok().map(|(history, _)| history);
-            calls.into_iter().map(|key| (history.as_ref().map(|history| left(history, &key)), key)).collect::<Vec<_>>()
-        };
-        let then = move |workspace: &Self, conversation: &Conversation, found: Vec<(Option<Left>, CallKey)>| {
+        let work = move || effects(&backups, &log, calls);
+        let then = move |workspace: &Self, conversation: &Conversation, found: Effects| {
             let folder = workspace.place(conversation).folder();
-            for (left, key) in found {
-                if let Some(left) = left.as_ref().filter(|left| is_told && !left.is_empty()) {
+            for (key, left) in &found {
+                if let Some(left) = left.as_ref().filter(|left| !left.is_empty()) {
                     workspace.warn(&format!(
                         "{} ({}) had changed {} when it was interrupted. Its block shows what running it again would do, \
                          and `:Flemma undo {}` takes back what was done",
@@ -66,8 +58,8 @@ impl Workspace {
                         key.id,
                     ));
                 }
-                conversation.interrupted().put(key, left);
             }
+            conversation.interrupted().put_all(found);
         };
         // Without this, nothing is said of files.
         let _ = self.run_for(conversation.id(), work, then);
@@ -110,6 +102,12 @@ impl Workspace {
         let executor = definition.as_deref().map(|definition| &definition.executor);
         matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
     }
+}
+
+/// What these calls have left in files, as far as the log says it. It blocks on the disk.
+pub(super) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
+    let history = backups.history(log).ok().map(|(history, _)| history);
+    calls.into_iter().map(|key| (key.clone(), history.as_ref().map(|history| left(history, &key)))).collect()
 }
 
 /// What stands of what a call has done.

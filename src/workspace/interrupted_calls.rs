@@ -7,14 +7,17 @@ use crate::journal::CallKey;
 /// What a call has left in files: each path, and whether there is a file now.
 pub(super) type Left = Vec<(PathBuf, bool)>;
 
-/// The calls of a conversation that were interrupted, and what they have left in files; `None` while that is not known.
+/// Calls, each with what it has left in files; `None` while that is not known.
+pub(super) type Effects = BTreeMap<CallKey, Option<Left>>;
+
+/// The calls of a conversation that were interrupted.
 #[derive(Default)]
-pub(super) struct InterruptedCalls(RefCell<BTreeMap<CallKey, Option<Left>>>);
+pub(super) struct InterruptedCalls(RefCell<Effects>);
 
 impl InterruptedCalls {
-    /// All calls that were put here.
-    pub(super) fn keys(&self) -> Vec<CallKey> {
-        self.0.borrow().keys().cloned().collect()
+    /// Whether a call was put here.
+    pub(super) fn contains(&self, key: &CallKey) -> bool {
+        self.0.borrow().contains_key(key)
     }
 
     /// What is known of a call.
@@ -22,8 +25,15 @@ impl InterruptedCalls {
         self.0.borrow().get(key).cloned().flatten()
     }
 
-    /// This is known of a call.
-    pub(super) fn put(&self, key: CallKey, left: Option<Left>) {
-        self.0.borrow_mut().insert(key, left);
+    /// This is known of calls.
+    pub(super) fn put_all(&self, effects: Effects) {
+        self.0.borrow_mut().extend(effects);
+    }
+
+    /// Files are about to change: nothing is known of the calls until somebody has looked again. Gives the calls.
+    pub(super) fn doubt(&self) -> Vec<CallKey> {
+        let mut effects = self.0.borrow_mut();
+        effects.values_mut().for_each(|left| *left = None);
+        effects.keys().cloned().collect()
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, protected_files::protected};
+use super::{Conversation, Workspace, interrupted, protected_files::protected};
 use crate::{
     agent::Level,
     changes::Wanted,
@@ -190,12 +190,18 @@ impl Workspace {
             fence: self.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups().clone(), self.log_key(&conversation), (*proposal).clone());
-        let id = conversation.id();
+        let (id, calls) = (conversation.id(), conversation.interrupted().doubt());
         self.run_or_tell(
-            move || backups.apply(&log, &proposal, &permit),
-            move |workspace, restored| {
-                workspace.with_conversation(id, Self::look_at_interrupted_again);
-                then(workspace, restored);
+            move || {
+                let restored = backups.apply(&log, &proposal, &permit);
+                (restored, interrupted::effects(&backups, &log, calls))
+            },
+            move |workspace, done| {
+                let done = done.map(|(restored, effects)| {
+                    workspace.with_conversation(id, |_, conversation| conversation.interrupted().put_all(effects));
+                    restored
+                });
+                then(workspace, done);
             },
         );
     }

@@ -89,6 +89,7 @@ fn take_back(chat: &mut Chat, command: &str) {
         nvim.lua("return vim.bo.buftype", &[]) == "nofile" && nvim.text().contains("vault/Page 000.md")
     });
     chat.nvim.input("y");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("took back"));
 }
 
 fn wait_for_vault(chat: &mut Chat, root: &Path, expected: &Vault) {
