@@ -197,35 +197,76 @@ async fn a_host_that_does_not_exist_is_named() {
     assert_says(&result.unwrap_err(), ErrorKind::Connection, &["no-such-host.invalid", "cannot be resolved"]);
 }
 
-/// Proxies are read from the environment of the process, so this test runs itself once more in a process of its own.
-#[tokio::test]
-async fn a_proxy_that_does_not_connect_is_named() {
-    const NAME: &str = "anthropic_http::a_proxy_that_does_not_connect_is_named";
-    if std::env::var_os("FLEMMA_TEST_BEHIND_PROXY").is_some() {
-        let (_, result) = play("https://api.example.com", Timeouts::default()).await;
-        let error = result.unwrap_err();
-        assert_says(&error, ErrorKind::Connection, &["the proxy does not connect to api.example.com", "HTTPS_PROXY"]);
-        return;
-    }
+/// A proxy for HTTP and SOCKS 5. A SOCKS client that asks for `api.example.com` is connected to `server`, and nobody else is.
+fn proxy(server: String) -> String {
+    use std::io::{Read, Write, copy};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
-        use std::io::{Read, Write};
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 512]);
-            let _ = stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+            let (mut stream, mut asked) = (stream.unwrap(), [0; 512]);
+            let _ = stream.read(&mut asked);
+            if asked[0] != 5 {
+                let _ = stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+                continue;
+            }
+            stream.write_all(&[5, 0]).unwrap();
+            let _ = stream.read(&mut asked);
+            let is_known = asked[..20].starts_with(b"\x05\x01\x00\x03\x0fapi.example.com");
+            stream.write_all(&[5, if is_known { 0 } else { 2 }, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+            if is_known {
+                let server = std::net::TcpStream::connect(&server).unwrap();
+                let (mut asks, mut answers) = (stream.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || copy(&mut asks, &mut &server));
+                std::thread::spawn(move || copy(&mut answers, &mut stream));
+            }
         }
     });
-    let behind = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", NAME, "--nocapture"])
-        .env("FLEMMA_TEST_BEHIND_PROXY", "1")
-        .envs([("HTTPS_PROXY", &proxy), ("https_proxy", &proxy)])
-        .envs([("NO_PROXY", ""), ("no_proxy", "")])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&behind.stdout);
-    assert!(behind.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&behind.stderr));
+    address
+}
+
+/// Proxies are read from the environment of the process, so this test runs itself once more in processes of its own.
+#[tokio::test]
+async fn a_proxy_is_used_or_named() {
+    const NAME: &str = "anthropic_http::a_proxy_is_used_or_named";
+    const THROUGH: &str = "through the proxy";
+    if let (Ok(url), Ok(words)) = (std::env::var("FLEMMA_TEST_URL"), std::env::var("FLEMMA_TEST_WORDS")) {
+        let (events, result) = play(&url, Timeouts::default()).await;
+        match result {
+            Ok(()) => assert_eq!((text_of(&events).as_str(), words.as_str()), (THROUGH, THROUGH)),
+            Err(error) => {
+                assert_says(&error, ErrorKind::Connection, &words.split('|').collect::<Vec<_>>());
+                assert!(!error.message.contains("secret"), "{error}");
+            }
+        }
+        return;
+    }
+    let reply = || {
+        let stream = Stream::new().text(&[THROUGH]).end("end_turn");
+        Reply::stream().chunk(stream.events().concat())
+    };
+    let server = Server::start([reply(), reply()]);
+    let address = proxy(server.host());
+    let refused = "the proxy does not connect to example.com|HTTPS_PROXY";
+    let table = [
+        ("HTTPS_PROXY", "http", "https://example.com", refused),
+        ("HTTPS_PROXY", "socks5h", "https://example.com", refused),
+        ("ALL_PROXY", "socks5h", "http://api.example.com", THROUGH),
+        ("http_proxy", "socks5h", "http://api.example.com", THROUGH),
+        ("all_proxy", "socks", "http://api.example.com", "all_proxy|`socks://`|socks5h://localhost:1080"),
+    ];
+    for (variable, kind, url, words) in table {
+        let mut process = std::process::Command::new(std::env::current_exe().unwrap());
+        for name in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] {
+            process.env_remove(name).env_remove(name.to_ascii_lowercase());
+        }
+        let auth = if kind == "socks" { "user:secret@" } else { "" };
+        process.env(variable, format!("{kind}://{auth}{address}")).args(["--exact", NAME, "--nocapture"]);
+        let behind = process.env("FLEMMA_TEST_URL", url).env("FLEMMA_TEST_WORDS", words).output().unwrap();
+        let said = String::from_utf8_lossy(&behind.stdout) + String::from_utf8_lossy(&behind.stderr);
+        assert!(behind.status.success() && said.contains("1 passed"), "{variable} {kind}: {said}");
+    }
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@
 
 use std::{env, error::Error, io, time::Duration};
 
-use hyper_util::client::legacy::connect::{HttpConnector, proxy::Tunnel};
+use hyper_util::client::{
+    legacy::connect::{HttpConnector, proxy::Tunnel},
+    proxy::matcher::Matcher,
+};
 use reqwest::Url;
 use tower_service::Service;
 
@@ -15,8 +18,12 @@ use crate::{
     text::one_line,
 };
 
-/// The variables that name a proxy, as reqwest reads them.
-const PROXY_VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables that name a proxy for `https` and for `http`, in the order in which reqwest reads them.
+const TLS_PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+const PLAIN_PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// The kinds of proxies that reqwest knows. It ignores any other, and connects directly.
+const PROXY_KINDS: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
 
 /// How often a request is sent to a server of the user's own that does not answer in time.
 const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
@@ -110,11 +117,8 @@ impl HttpPeer {
                 (ErrorKind::Connection, format!("{name} closed the connection without an answer"))
             }
             Cause::Tunnel(why) => {
-                let place = self.proxy().unwrap_or("the system's settings");
-                (
-                    ErrorKind::Connection,
-                    format!("the proxy does not connect to {name} ({why}); check the proxy in {place}"),
-                )
+                let place = self.proxy().map_or("the system's settings", |(variable, _)| variable);
+                (ErrorKind::Connection, self.unconnected(&why.to_string(), place))
             }
             Cause::Io(io::ErrorKind::ConnectionRefused) => (
                 ErrorKind::Connection,
@@ -130,9 +134,44 @@ impl HttpPeer {
                 ErrorKind::Connection,
                 format!("{name} closed the connection during the TLS handshake; check `base_url`"),
             ),
-            _ => (ErrorKind::Connection, format!("no connection to {name}: {}", innermost(error))),
+            _ => (
+                ErrorKind::Connection,
+                match self.proxy() {
+                    Some((variable, value)) if value.starts_with("socks") => {
+                        self.unconnected(&innermost(error), variable)
+                    }
+                    _ => format!("no connection to {name}: {}", innermost(error)),
+                },
+            ),
         };
         ProviderError::new(kind, message)
+    }
+
+    fn unconnected(&self, why: &str, place: &str) -> String {
+        format!("the proxy does not connect to {} ({why}); check the proxy in {place}", self.name)
+    }
+
+    /// Checks that the proxy is of a kind that is known: a request must not go past a proxy that the user has set.
+    ///
+    /// # Errors
+    /// The variable, the kind that it names, and those that are known.
+    pub fn check_proxy(&self) -> Result<(), ProviderError> {
+        let Some((variable, value)) = self.proxy() else { return Ok(()) };
+        let Some((kind, _)) = value.split_once("://") else { return Ok(()) };
+        let exceptions = env::var("NO_PROXY").or_else(|_| env::var("no_proxy")).unwrap_or_default();
+        let is_exempt = |uri: hyper::Uri| {
+            let other = Matcher::builder().all("http://proxy").no(exceptions.as_str()).build();
+            other.intercept(&uri).is_none()
+        };
+        if PROXY_KINDS.contains(&kind) || format!("http://{}", self.name).parse().is_ok_and(is_exempt) {
+            return Ok(());
+        }
+        // The rest of the value may have a password.
+        let message = format!(
+            "{variable} names a proxy of an unknown kind, `{kind}://`; write one of {}, as in socks5h://localhost:1080",
+            PROXY_KINDS.map(|kind| format!("{kind}://")).join(", ")
+        );
+        Err(ProviderError::new(ErrorKind::Connection, message))
     }
 
     /// The error for a response that broke off.
@@ -205,13 +244,14 @@ impl HttpPeer {
 
     /// Points at the proxy, if one is set: then it may be the proxy that was not reached.
     fn proxy_hint(&self) -> String {
-        self.proxy().map(|variable| format!(", and the proxy in {variable}")).unwrap_or_default()
+        self.proxy().map(|(variable, _)| format!(", and the proxy in {variable}")).unwrap_or_default()
     }
 
-    /// The variable that names a proxy, if there is one for this host.
-    fn proxy(&self) -> Option<&'static str> {
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        PROXY_VARIABLES.into_iter().find(is_set).filter(|_| !self.is_loopback)
+    /// The variable that names a proxy, and its value, if there is one for this host.
+    fn proxy(&self) -> Option<(&'static str, String)> {
+        let variables = if self.wants_tls { TLS_PROXIES } else { PLAIN_PROXIES };
+        let value = |name| Some((name, env::var(name).ok().filter(|value| !value.is_empty())?));
+        variables.into_iter().find_map(value).filter(|_| !self.is_loopback)
     }
 }
 

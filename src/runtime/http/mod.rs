@@ -212,6 +212,7 @@ impl Http {
         timeouts: Timeouts,
     ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
         let (peer, request) = build(method, request)?;
+        peer.check_proxy()?;
         let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
         let response = tokio::select! {
