@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Carries the conversations of a folder on, on all machines of a Ray cluster, and says which of them wait for a person.
 
-    python3 fleet.py FOLDER [--attempts N] [--cpus N] -- [options of `flemma run`]
+    python3 fleet.py FOLDER [--attempts N] [--cpus N] [--local N] -- [options of `flemma run`]
 
 Run it again at any time: conversations that are done cost nothing, and the others go on where they stand. The exit code is
 0 if all are done, 3 if some wait for a person, and 1 if some failed.
@@ -101,20 +101,28 @@ def report(ended):
     return 1 if failed or by_code[HELD] else 3 if by_code[WAITING] else 0
 
 
+def split_at_dashes(words):
+    """The words before the first `--`, and those behind it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1:]
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    # argparse would give no option to `flemma run` that comes behind one of ours.
+    ours, theirs = split_at_dashes(sys.argv[1:])
+    usage = "fleet.py FOLDER [--attempts N] [--cpus N] [--local N] -- [options of `flemma run`]"
+    parser = argparse.ArgumentParser(usage=usage, description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--attempts", type=int, default=8, help="how often a conversation is tried that fails or is held")
     parser.add_argument("--cpus", type=float, default=0.25, help="the share of a CPU that Ray reserves for one run")
     parser.add_argument("--local", type=int, metavar="N", help="start Ray here with N CPUs, instead of using a cluster")
-    parser.add_argument("options", nargs="*", help="options of `flemma run`, after `--`")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(ours)
     files = sorted(arguments.folder.resolve().rglob("*.chat"))
     if arguments.local:
         ray.init(num_cpus=arguments.local, include_dashboard=False, logging_level="warning", log_to_driver=False)
     else:
         ray.init(address="auto", logging_level="warning", log_to_driver=False)
-    sys.exit(report(run_all(files, arguments.options, arguments.attempts, arguments.cpus)))
+    sys.exit(report(run_all(files, theirs, arguments.attempts, arguments.cpus)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 //! The guides for contributors name files, folders and targets that exist.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use crate::source::source_files;
 
@@ -52,4 +52,48 @@ fn every_make_target_that_a_guide_names_exists() {
     let named: BTreeSet<_> = named.collect();
     assert!(named.is_subset(&targets()), "{:?}", named.difference(&targets()).collect::<Vec<_>>());
     assert!(named.contains("lint"));
+}
+
+/// What stands in for Ray: it says which options each conversation would be run with.
+const RAY: &str = "
+class exceptions:
+    RayError = Exception
+class Task:
+    def options(self, **options):
+        print(options)
+        return self
+    def remote(self, file, options):
+        print(file, options)
+        return 1
+def remote(**options):
+    return lambda function: Task()
+def init(**options):
+    print(options.get('num_cpus'))
+def wait(tasks, timeout):
+    return tasks, []
+def get(task):
+    return 0, {}
+";
+
+#[test]
+fn the_ray_example_takes_its_arguments_in_any_order_of_its_page() {
+    let fleet = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ray/fleet.py");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ray.py"), RAY).unwrap();
+    fs::write(folder.path().join("a.chat"), "").unwrap();
+    let table: [(&[&str], &str, &str); 4] = [
+        (&["--attempts", "3", "--cpus", "1", "--", "--timeout", "3600"], "1.0", "['--timeout', '3600']"),
+        (&["--", "--timeout", "3600"], "0.25", "['--timeout', '3600']"),
+        (&["--local", "4", "--", "--", "-x"], "0.25", "['--', '-x']"),
+        (&[], "0.25", "[]"),
+    ];
+    for (arguments, cpus, options) in table {
+        let mut python = Command::new("python3");
+        let ran =
+            python.arg(&fleet).arg(folder.path()).args(arguments).env("PYTHONPATH", folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        let errors = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.contains(&format!("a.chat {options}")) && said.contains(cpus), "{arguments:?}: {said}{errors}");
+        assert!(ran.status.success() && said.contains("1 done"), "{arguments:?}: {said}{errors}");
+    }
 }

@@ -167,7 +167,7 @@ def test(home, flemma, nvim, library, chance):
     }
     processes, tally = Processes(home), collections.Counter()
     fleet = [sys.executable, ROOT / "examples/ray/fleet.py", home / "chats", "--local", str(CPUS), "--cpus", "1",
-             "--attempts", "20"]
+             "--attempts", "20", "--", "--timeout", "1200"]
 
     def start():
         return subprocess.Popen(fleet, env=environment, cwd=home, start_new_session=True,
