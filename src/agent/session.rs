@@ -285,6 +285,7 @@ impl Session {
                     answer.output.push_str("\n\nThe last lines of its output:\n");
                     answer.output.push_str(&words);
                 }
+                let answer = shell.bounded(&id, answer);
                 shell.settled(&id, &answer);
                 let CallResult { output, is_error, language, attachments } = answer;
                 let edits = shell.with_document(|document, text| {

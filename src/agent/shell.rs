@@ -79,6 +79,11 @@ pub trait Shell {
     /// Calls are about to get their first status blocks.
     fn placed(&self, calls: &[(CallId, Placement)]);
 
+    /// A result as it is written: one that is too long is cut, and the whole of it saved.
+    fn bounded(&self, _call: &CallId, answer: CallResult) -> CallResult {
+        answer
+    }
+
     /// A call has its result, which is about to be written.
     fn settled(&self, call: &CallId, answer: &CallResult);
 

@@ -5,6 +5,7 @@
 //! old files.
 
 use std::{
+    borrow::Cow,
     fs::{self, DirBuilder, File, Permissions},
     io,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
@@ -12,7 +13,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::model::MediaKind;
+use super::definition::is_name;
+use crate::{
+    model::MediaKind,
+    text::truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+};
+
+/// How much a result may have beyond what it shows: what is said about that.
+const NOTES: Limits = Limits { lines: 100, bytes: 8 * 1024 };
 
 /// How long a file is kept: three days.
 pub const KEEP: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -56,6 +64,53 @@ pub fn save(dir: &Path, tool: &str, output: &[u8]) -> io::Result<PathBuf> {
 pub fn save_media(dir: &Path, tool: &str, kind: MediaKind, data: &[u8]) -> io::Result<PathBuf> {
     let (_, extension) = kind.media_type().split_once('/').unwrap_or_default();
     write(create_as(dir, tool, extension)?, data)
+}
+
+/// A new path for a full output in `dir`, where there is nothing yet. Its name begins with `tool`, if that is the name of a tool.
+#[must_use]
+pub fn path(dir: &Path, tool: &str) -> PathBuf {
+    let tool = if is_name(tool) { tool } else { "result" };
+    dir.join(format!("{tool}-{:016x}{MARK}.txt", fastrand::u64(..)))
+}
+
+/// Saves a full output to a path that [`path`] has given.
+///
+/// # Errors
+/// If the folder or the file cannot be created or written.
+pub fn save_at(path: &Path, output: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let temporary = write(create(dir, "result")?, output)?;
+    fs::rename(temporary, path)
+}
+
+/// Whether a result has room for a text.
+#[must_use]
+pub fn fits(text: &str) -> bool {
+    text.len() <= MAX_BYTES + NOTES.bytes && truncate::count_lines(text.as_bytes()) <= MAX_LINES + NOTES.lines
+}
+
+/// As much of a text that is too long as a result shows, and a sentence about the rest. `saved` is where the whole is.
+pub fn beginning<'a>(text: &'a [u8], saved: &io::Result<PathBuf>) -> (Cow<'a, str>, String) {
+    let cut = truncate::truncate_head(text, Limits::default());
+    let (shown, range) = match (cut.first_line_exceeds_limit, cut.output_lines) {
+        (true, _) => {
+            // A character that is cut begins in front of the limit or behind it, and does not count then.
+            let shown = match String::from_utf8_lossy(&text[..text.len().min(MAX_BYTES + 3)]) {
+                Cow::Borrowed(part) => Cow::Borrowed(truncate::prefix(part, MAX_BYTES)),
+                Cow::Owned(part) => Cow::Owned(truncate::prefix(&part, MAX_BYTES).to_owned()),
+            };
+            let size = truncate::format_size(shown.len() as u64);
+            (shown, format!("the first {size} of line 1"))
+        }
+        (false, 1) => (cut.content, "line 1".to_owned()),
+        (false, lines) => (cut.content, format!("lines 1-{lines}")),
+    };
+    let size = truncate::format_size(text.len() as u64);
+    let place = match saved {
+        Ok(path) => format!("The full output ({size}) is in {}", path.display()),
+        Err(error) => format!("The full output ({size}) could not be saved: {error}"),
+    };
+    (shown, format!("Showing {range} of {}. {place}", cut.total_lines))
 }
 
 fn write((mut file, path): (File, PathBuf), data: &[u8]) -> io::Result<PathBuf> {

@@ -49,7 +49,7 @@ impl Workspace {
         let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
         Readable::new(self.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
             .with_foreign(conversation.page().files().foreign())
-            .with_own(self.outputs())
+            .with_own(self.outputs().folder())
     }
 
     /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
@@ -118,7 +118,7 @@ impl Workspace {
             unsaved.retain(|file| !conversations.contains(file));
         }
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
-        let outputs = self.outputs().to_owned();
+        let outputs = self.outputs().folder().to_owned();
         let judged = self.judged_files(conversation);
         let task = async move {
             let judge = readable.clone();

@@ -39,7 +39,7 @@ impl Workspace {
         let bash = self.config().tools.options_of("bash");
         let kept = bash.get("keep_env").and_then(|kept| kept.as_array()).into_iter().flatten();
         request.keep_env.extend(kept.filter_map(|name| name.as_str()).map(str::to_owned));
-        let (mailbox, outputs) = (self.background().mailbox().clone(), self.outputs().to_owned());
+        let (mailbox, outputs) = (self.background().mailbox().clone(), self.outputs().folder().to_owned());
         let started = self.background().worker().spawn(async move {
             let result = run_command(request, stop, outputs).await;
             mailbox.job(move |workspace: &Self| workspace.scripts().command_ended(callback, result));

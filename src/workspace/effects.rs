@@ -201,6 +201,10 @@ impl Shell for Effects<'_> {
         self.workspace.note_placed(self.conversation, calls);
     }
 
+    fn bounded(&self, call: &CallId, answer: CallResult) -> CallResult {
+        self.workspace.bounded(self.conversation, call, answer)
+    }
+
     fn settled(&self, call: &CallId, answer: &CallResult) {
         self.workspace.note_settled(self.conversation, call, answer);
     }

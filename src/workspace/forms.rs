@@ -111,7 +111,7 @@ impl Workspace {
     /// Lists the files below a folder that the user may pick for a model, away from the main thread. `callback` gets them.
     pub fn files_to_pick(&self, conversation: &Conversation, folder: Option<String>, callback: LuaRef) {
         let place = self.place(conversation);
-        let mut context = Context::new(place.cwd.clone(), PATIENCE, self.outputs().to_owned());
+        let mut context = Context::new(place.cwd.clone(), PATIENCE, self.outputs().folder().to_owned());
         context.chat_dir = place.chat_dir();
         context.denied = self.denied(conversation).into();
         context.permitted = self.permitted(conversation).into();

@@ -38,7 +38,7 @@ impl Workspace {
 
     /// Deletes old outputs, away from the main thread. What cannot be deleted today is deleted another day.
     fn clean_outputs(&self) {
-        let outputs = self.outputs().to_owned();
+        let outputs = self.outputs().folder().to_owned();
         let clean = move || drop(overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
         let _ = self.background().worker().spawn_blocking(clean);
     }
@@ -97,6 +97,7 @@ impl Workspace {
         }
         self.settle_journal();
         self.settle_outboxes();
+        self.outputs().settle(PATIENCE);
         self.leave_all();
     }
 

@@ -5,7 +5,6 @@
 //! where to cut, and where to save the whole?) is done here, on a thread that may take its time.
 
 use std::{
-    borrow::Cow,
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -14,7 +13,7 @@ use std::{
 
 use crate::{
     chat::Language,
-    text::truncate::{self, Limits, MAX_BYTES, MAX_LINES},
+    text::truncate::{self, MAX_BYTES, MAX_LINES},
     tools::{
         Outcome, Output, Permitted, Rendered,
         builtin::{ShownFile, shown_data, shown_file},
@@ -155,28 +154,16 @@ impl LuaOutcome {
         let is_part = self.is_part;
         let Written { bytes, is_error, language } = self.written();
         let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
-        let cut = truncate::truncate_head(&bytes, Limits::default());
-        let is_long = bytes.len() > MAX_BYTES || cut.total_lines > MAX_LINES;
+        let is_long = bytes.len() > MAX_BYTES || truncate::count_lines(&bytes) > MAX_LINES;
         if !is_long && !is_part {
             return rendered(text_of(bytes), language);
         }
-        let mut notes = Vec::new();
-        let shown = if cut.first_line_exceeds_limit { beginning(&bytes) } else { cut.content };
-        if is_long {
-            let range = if cut.first_line_exceeds_limit {
-                format!("the first {} of line 1", truncate::format_size(shown.len() as u64))
-            } else if cut.output_lines == 1 {
-                "line 1".to_owned()
-            } else {
-                format!("lines 1-{}", cut.output_lines)
-            };
-            let size = truncate::format_size(bytes.len() as u64);
-            let place = match overflow::save(outputs, tool, &bytes) {
-                Ok(path) => format!("The full output ({size}) is in {}", path.display()),
-                Err(error) => format!("The full output ({size}) could not be saved: {error}"),
-            };
-            notes.push(format!("Showing {range} of {}. {place}", cut.total_lines));
-        }
+        let (shown, mut notes) = if is_long {
+            let (shown, note) = overflow::beginning(&bytes, &overflow::save(outputs, tool, &bytes));
+            (shown, vec![note])
+        } else {
+            (String::from_utf8_lossy(&bytes), Vec::new())
+        };
         if is_part {
             notes.push(format!(
                 "The tool returned a table of more than {} values or {}, and what is beyond was left out. (For its \
@@ -240,14 +227,4 @@ impl Written {
 /// Bytes as text, without a copy where they are UTF-8.
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// As much of the beginning as a result has room for, cut between characters.
-fn beginning(bytes: &[u8]) -> Cow<'_, str> {
-    // A character that is cut begins in front of the limit or behind it, and does not count then.
-    let part = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES + 3)]);
-    match part {
-        Cow::Borrowed(part) => Cow::Borrowed(truncate::prefix(part, MAX_BYTES)),
-        Cow::Owned(part) => Cow::Owned(truncate::prefix(&part, MAX_BYTES).to_owned()),
-    }
 }

@@ -131,6 +131,7 @@ mod option_layers;
 mod outbox;
 mod outbox_view;
 mod outlook;
+mod outputs;
 mod page;
 mod path_questions;
 mod patience;

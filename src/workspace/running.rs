@@ -272,7 +272,7 @@ impl Start<'_> {
         let threads = background.worker().handle().ok();
         let place = workspace.place(self.conversation);
         let places = FilePlaces {
-            outputs: workspace.outputs().to_owned(),
+            outputs: workspace.outputs().folder().to_owned(),
             folder: place.folder(),
             denied: Arc::new(workspace.denied(self.conversation)),
             permitted: Arc::new(workspace.permitted(self.conversation)),
@@ -384,7 +384,7 @@ impl Workspace {
         let place = self.place(conversation);
         let own = self.config().tools.options_of(&definition.name);
         let chat_dir = place.chat_dir();
-        let mut context = Context::new(place.cwd, self.timeout(definition), self.outputs().to_owned());
+        let mut context = Context::new(place.cwd, self.timeout(definition), self.outputs().folder().to_owned());
         if let Some(own) = own.get("cwd").and_then(Value::as_str) {
             context.cwd = context.resolve(own);
         }

@@ -32,7 +32,7 @@ use crate::{
     agent::Level,
     config::{Config, LevelFilter},
     model::{Digest, UserError},
-    runtime::{ConversationId, Folders, Journal, MessageNotes, OutboxFiles, backups::Backups},
+    runtime::{ConversationId, Folders, Journal, MessageNotes, OutboxFiles, Outputs, backups::Backups},
     tools::approval::Resolve,
 };
 
@@ -75,7 +75,7 @@ pub struct Workspace {
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     is_answering: Cell<bool>,
     /// Where the whole of a truncated output is kept for a few days.
-    outputs: PathBuf,
+    outputs: Outputs,
 }
 
 /// The conversations, by buffer.
@@ -157,7 +157,7 @@ impl Workspace {
             known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
             is_leaving: Cell::new(false),
             is_answering: Cell::new(false),
-            outputs: state_dir.join("outputs"),
+            outputs: Outputs::new(state_dir.join("outputs")),
         };
         let config = workspace.config();
         let built = approval_chain::build(&config, None, &workspace.scripts, &workspace.host);
@@ -273,7 +273,7 @@ impl Workspace {
         &self.locks
     }
 
-    pub(super) fn outputs(&self) -> &Path {
+    pub(super) fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 

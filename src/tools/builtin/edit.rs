@@ -12,7 +12,7 @@ use memchr::memmem;
 use serde_json::{Value, json};
 use similar::ChangeTag;
 
-use super::{carry_out::carry_out, guard::Guard, line_range, lines, nearest, replace};
+use super::{carry_out::carry_out, guard::Guard, line_range, lines, nearest, replace, written};
 use crate::{
     model::ModelError,
     text::{
@@ -277,5 +277,5 @@ fn hunk(old: &str, new: &str, first: usize) -> String {
     if more > 0 {
         shown.push(format!("… {} more", lines(more)));
     }
-    shown.join("\n")
+    written::shortened(shown).join("\n")
 }

@@ -218,7 +218,7 @@ fn hunks(unified: Unified) -> String {
 }
 
 /// Lines of a diff, of which the very long ones are cut where they are the same before and after.
-fn shortened(lines: Vec<String>) -> Vec<String> {
+pub(super) fn shortened(lines: Vec<String>) -> Vec<String> {
     if lines.iter().all(|line| line.len() <= MAX_LINE) {
         return lines;
     }

@@ -122,7 +122,10 @@ fn hostile_names_and_results_are_data() {
     let long = json!("long\n".repeat(2 << 20)).to_string();
     let said = shell.flemma_with(&["resolve", "notes.chat", "call_ask", "--result", "-"], long.as_bytes());
     assert_eq!(said.code, 0, "{}", said.err);
-    assert_eq!(shell.text("notes.chat").matches("long\n").count(), 2 << 20);
+    let text = shell.text("notes.chat");
+    let note = text.lines().find(|line| line.starts_with("[Showing lines 1-2000 of 2097152.")).unwrap();
+    let whole = note.rsplit_once(" is in ").unwrap().1.trim_end_matches(']');
+    assert_eq!(fs::read_to_string(whole).unwrap().matches("long\n").count(), 2 << 20);
     let said = shell.flemma_with(&["resolve", "notes.chat", "call_theirs", "--result", "-"], b"{\"a\": ");
     assert_eq!(said.code, 2);
     let said = shell.flemma_with(&["resolve", "notes.chat", "call_theirs", "--result", "-"], b"\xff");

@@ -29,6 +29,7 @@ mod made;
 mod offered;
 mod outbox;
 mod recovery;
+mod outputs;
 mod references;
 mod rejection;
 mod reopening;
