@@ -27,4 +27,4 @@ mod yaml;
 pub use links::{Link, LinkKind, Quote};
 pub use outline::{Outline, Section};
 pub use page::PageName;
-pub use pages::{Pages, are_composed_differently};
+pub use pages::Pages;

@@ -250,11 +250,6 @@ impl Pages {
     }
 }
 
-/// Whether two texts are different, and only because their characters are composed differently: they look the same.
-pub fn are_composed_differently(one: &str, other: &str) -> bool {
-    one != other && composed(one) == composed(other)
-}
-
 /// A name with its characters composed.
 fn composed(name: &str) -> Cow<'_, str> {
     if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }

@@ -3,9 +3,11 @@
 use super::{
     Outline, Section,
     content::{line_break, with_breaks_of},
-    pages::are_composed_differently,
 };
-use crate::{model::ModelError, text::suggest::nearest};
+use crate::{
+    model::ModelError,
+    text::{suggest::nearest, visible::differences},
+};
 
 /// The maximum number of sections that an error lists.
 const MAX_LISTED: usize = 50;
@@ -70,10 +72,8 @@ fn missing(outline: &Outline, heading: &str) -> ModelError {
     let wanted = heading.trim_start_matches(['#', ' ']).trim_end();
     let meant = nearest(wanted, outline.sections.iter().map(|known| known.title.as_str()));
     let meant = meant.map(|near| {
-        let differ = match are_composed_differently(near, wanted) {
-            true => " The two headings differ only in how their characters are composed.",
-            false => "",
-        };
+        let differ = differences(near, wanted, None, "you wrote");
+        let differ = differ.map(|told| format!(" The two headings look the same: {told}.")).unwrap_or_default();
         format!(" Did you mean \"{near}\"?{differ}")
     });
     let meant = meant.unwrap_or_default();

@@ -2,13 +2,25 @@
 //!
 //! What cannot be seen, or would make the text look like another one (a zero-width character, a right-to-left override, a control
 //! character), is drawn as its picture or its name: `␛`, `<U+200B>`. Where two texts differ in characters that look the same, all
-//! of these are named.
+//! of these are named. Models are told of such characters by the same names ([`differences`]).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range, time::Duration};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{
+    diff::{diff, letters},
+    truncate::prefix,
+};
+
+/// How much of two texts is compared to name their differences, in bytes, and how long that may take.
+const MAX_COMPARED: usize = 16 * 1024;
+const COMPARING_TIME: Duration = Duration::from_millis(100);
+
+/// How many differences are named.
+const NAMED: usize = 3;
 
 /// What a tab is drawn as.
 const TAB: &str = "    ";
@@ -47,14 +59,94 @@ pub(crate) fn looks_same(one: &str, other: &str) -> bool {
 /// What is left of the looks of a text: compatible characters are one, blanks are one, and nothing is invisible.
 fn skeleton(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
-    for c in text.nfkd().filter(|c| !is_hidden(*c) && *c != '\r') {
-        match c {
-            c if c.is_whitespace() && left.ends_with(' ') => {}
-            c if c.is_whitespace() => left.push(' '),
-            c => left.push(c),
+    text.nfkd().for_each(|c| push_looks(&mut left, c));
+    left
+}
+
+fn push_looks(left: &mut String, c: char) {
+    match c {
+        c if is_hidden(c) || c == '\r' => {}
+        c if c.is_whitespace() && left.ends_with(' ') => {}
+        c if c.is_whitespace() => left.push(' '),
+        c => left.push(c),
+    }
+}
+
+/// The looks of a text in which signs that programs and typographers write differently are one, and where in the text each byte of
+/// them comes from.
+fn looks(text: &str) -> (String, Vec<usize>) {
+    let (mut left, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len()));
+    for (at, c) in text.char_indices() {
+        if c.is_ascii() {
+            push_looks(&mut left, c);
+            places.resize(left.len(), at);
+            continue;
+        }
+        for part in c.nfkd() {
+            push_looks(
+                &mut left,
+                match part {
+                    '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',
+                    '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
+                    part if is_dash(part) => '-',
+                    part => part,
+                },
+            );
+        }
+        places.resize(left.len(), at);
+    }
+    (left, places)
+}
+
+/// Where something stands in a text that looks like `wanted`, apart from the white space around it.
+pub(crate) fn find_alike(text: &str, wanted: &str) -> Option<Range<usize>> {
+    let (wanted, _) = looks(wanted);
+    let wanted = wanted.trim();
+    let (left, places) = looks(text);
+    let at = left.find(wanted).filter(|_| !wanted.is_empty())?;
+    Some(places[at]..places.get(at + wanted.len()).copied().unwrap_or(text.len()))
+}
+
+/// In which characters two texts differ that can hardly be told apart by looking at them, in words for a model. `found` is there, from
+/// this line of a file if it is in one. `wants` says who has written `wanted`: `you wrote`. `None` if there is no such character.
+pub(crate) fn differences(found: &str, wanted: &str, first_line: Option<usize>, wants: &str) -> Option<String> {
+    let (found, wanted) = (letters(prefix(found, MAX_COMPARED)), letters(prefix(wanted, MAX_COMPARED)));
+    let mut named: Vec<String> = Vec::new();
+    for change in diff(&found, &wanted, COMPARING_TIME) {
+        let (own, other) = (found[change.old_range()].concat(), wanted[change.new_range()].concat());
+        if own == other || !(looks_same(&own, &other) || looks(&own).0 == looks(&other).0) {
+            continue;
+        }
+        let line = found[..change.old_range().start].iter().filter(|letter| **letter == "\n").count();
+        let place = first_line.map_or_else(|| "it".to_owned(), |first| format!("line {}", first + line));
+        let difference = format!("{place} has {} where {wants} {}", spelled(&own), spelled(&other));
+        if named.last() != Some(&difference) {
+            named.push(difference);
         }
     }
-    left
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    named.extend((more > 0).then(|| format!("and {more} more")));
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+/// A text in which everything is named that is not an ASCII sign.
+fn spelled(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), text.chars().count()) {
+        (None, _) => "nothing".to_owned(),
+        (Some(first), count @ 2..) if !first.is_ascii_graphic() && chars.all(|c| c == first) => {
+            format!("{count} `{}`", name(first))
+        }
+        _ => {
+            let spell = |c: char| if c.is_ascii_graphic() { c.to_string() } else { name(c) };
+            format!("`{}`", text.chars().map(spell).collect::<String>())
+        }
+    }
+}
+
+const fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2012}' | '\u{2212}')
 }
 
 /// Whether two letters of different scripts have taken each other's place, as in `paypal` with a Cyrillic `а`, or two signs that
@@ -67,7 +159,6 @@ fn is_twin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (only(one), only(other)) else { return false };
     let block = |c: char| u32::from(c) >> 8;
     let is_narrow_letter = |c: char| c.is_alphabetic() && c.width() == Some(1);
-    let is_dash = |c: char| matches!(c, '-' | '\u{2010}'..='\u{2012}' | '\u{2212}');
     (is_narrow_letter(one) && is_narrow_letter(other) && block(one) != block(other)) || (is_dash(one) && is_dash(other))
 }
 

@@ -205,10 +205,12 @@ fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
     } else {
         format!("{:.0}% similar", near.likeness * 100.0)
     };
+    let unseen = near.unseen.map(|unseen| format!("\n\nSome characters only look the same: {unseen}."));
     ModelError::new(format!(
-        "`old_text` was not found in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}",
+        "`old_text` was not found in {name}. Nothing was changed. The nearest match is {} ({how}):\n\n{}{}",
         line_range(near.line, near.lines),
-        near.text
+        near.text,
+        unseen.unwrap_or_default()
     ))
 }
 

@@ -10,7 +10,13 @@ use std::{
 
 use rustix::fs::FileType;
 
-use crate::{model::ModelError, text::suggest::nearest_few};
+use crate::{
+    model::ModelError,
+    text::{
+        suggest::nearest_few,
+        visible::{differences, looks_same},
+    },
+};
 
 /// How many names in a folder are searched for a similar one.
 const MAX_NAMES: usize = 20_000;
@@ -130,11 +136,19 @@ pub fn missing_file(path: &Path, name: &str, is_shown: impl Fn(&Path) -> bool) -
     let mut names: Vec<String> =
         entries.flatten().take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_unstable();
-    let mut near = nearest_few(&wanted.to_string_lossy(), names.iter().map(String::as_str), MAX_SUGGESTED);
+    let wanted = wanted.to_string_lossy();
+    let (same, others): (Vec<&str>, Vec<&str>) =
+        names.iter().map(String::as_str).partition(|name| looks_same(name, &wanted));
+    let mut near: Vec<&str> = same.into_iter().chain(nearest_few(&wanted, others, MAX_SUGGESTED)).collect();
     near.retain(|name| is_shown(&parent.join(name)));
+    near.truncate(MAX_SUGGESTED);
     if near.is_empty() {
         return format!("{name} does not exist.");
     }
-    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    let told = |name: &str| {
+        let differences = differences(name, &wanted, None, "you wrote").map(|told| format!(" ({told})"));
+        format!("`{name}`{}", differences.unwrap_or_default())
+    };
+    let near: Vec<String> = near.into_iter().map(told).collect();
     format!("{name} does not exist. Its folder contains {}.", near.join(", "))
 }

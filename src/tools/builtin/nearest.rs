@@ -10,11 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::text::{diff, truncate::prefix};
+use crate::text::{diff, truncate::prefix, visible};
 
 /// How much of a file is examined, in bytes, and in lines when lines are compared character by character.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 const MAX_COMPARED: usize = 50_000;
+
+/// How much of a file is searched for what looks the same, in bytes.
+const MAX_ALIKE: usize = 4 * 1024 * 1024;
+
+/// How much longer the lines may be than what looks the same in them, so that they are shown as a whole, in bytes.
+const MAX_AROUND: usize = 400;
 
 /// How many lines of the wanted text vote.
 const MAX_VOTERS: usize = 400;
@@ -51,33 +57,47 @@ pub(super) struct NearestMatch {
     pub only_white_space: bool,
     /// Its text, or the beginning of it if it is long.
     pub text: String,
+    /// The characters in which it differs, if these can hardly be told apart.
+    pub unseen: Option<String>,
 }
 
 /// The place in `text` that is most similar to `wanted`; `None` if none is similar.
 pub(super) fn nearest(text: &str, wanted: &str) -> Option<NearestMatch> {
+    if let Some(range) = visible::find_alike(prefix(text, MAX_ALIKE), wanted) {
+        let start = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[range.end..].find('\n').map_or(text.len(), |newline| range.end + newline);
+        let whole = if end - start <= range.len() + MAX_AROUND { start..end } else { range };
+        let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..whole.start]).count();
+        return Some(NearestMatch::new(line, &text[whole].split('\n').collect::<Vec<_>>(), wanted));
+    }
     let lines: Vec<&str> = prefix(text, MAX_BYTES).lines().collect();
     let wanted_lines: Vec<&str> = wanted.lines().collect();
     let mut starts = by_votes(&lines, &wanted_lines);
     if starts.is_empty() {
         starts = by_line(&lines, &wanted_lines);
     }
-    let wanted = wanted_lines.join("\n");
+    let joined = wanted_lines.join("\n");
     let place = |start: usize| &lines[start..(start + wanted_lines.len()).min(lines.len())];
-    let scored = starts.into_iter().map(|start| (likeness(&place(start).join("\n"), &wanted), start));
+    let scored = starts.into_iter().map(|start| (likeness(&place(start).join("\n"), &joined), start));
     // If two places are equally similar, the first is used.
     let (likeness, start) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    if likeness < ALIKE {
-        return None;
+    (likeness >= ALIKE).then(|| NearestMatch::new(start, place(start), wanted))
+}
+
+impl NearestMatch {
+    /// These lines, of which the first is line `start`, from 0.
+    fn new(start: usize, lines: &[&str], wanted: &str) -> Self {
+        let squeeze = |text: &str| -> String { text.split_whitespace().collect() };
+        let found = lines.join("\n");
+        Self {
+            line: start + 1,
+            lines: lines.len(),
+            likeness: likeness(&found, wanted.strip_suffix('\n').unwrap_or(wanted)),
+            only_white_space: squeeze(&found) == squeeze(wanted),
+            text: excerpt(lines),
+            unseen: visible::differences(&found, wanted, Some(start + 1), "`old_text` has"),
+        }
     }
-    let found = place(start);
-    let squeeze = |lines: &[&str]| -> String { lines.concat().split_whitespace().collect() };
-    Some(NearestMatch {
-        line: start + 1,
-        lines: found.len(),
-        likeness,
-        only_white_space: squeeze(found) == squeeze(&wanted_lines),
-        text: excerpt(found),
-    })
 }
 
 /// Places where lines of `wanted` have the same distance as in it, best matches first.

@@ -433,8 +433,56 @@ fn an_old_text_differing_in_white_space_is_shown_as_it_is() {
     assert_eq!(
         shop.err("edit", edit("a.rs", "    let x = 1;\n    let y = 2;", "")),
         "`old_text` was not found in a.rs. Nothing was changed. The nearest match is lines 2-3 (which differs only in white \
-         space):\n\n\tlet x = 1;\n\tlet y = 2;"
+         space):\n\n\tlet x = 1;\n\tlet y = 2;\n\nSome characters only look the same: line 2 has `<U+0009>` where `old_text` has \
+         4 `<U+0020>`, line 3 has `<U+0009>` where `old_text` has 4 `<U+0020>`."
     );
+}
+
+#[test]
+fn what_cannot_be_seen_is_named_in_errors_and_suggestions() {
+    let shop = Workshop::new();
+    let table = [
+        ("a\u{a0}b", "a b", "`<U+00A0>` where `old_text` has `<U+0020>`"),
+        ("cafe\u{301}", "caf\u{e9}", "`e<U+0301>` where `old_text` has `<U+00E9>`"),
+        ("one\rtwo", "onetwo", "`<U+000D>` where `old_text` has nothing"),
+        ("x = 1", "\u{feff}x = 1", "nothing where `old_text` has `<U+FEFF>`"),
+        ("z\u{200b}w", "zw", "`<U+200B>` where `old_text` has nothing"),
+        ("p\u{430}ypal", "paypal", "`<U+0430>` where `old_text` has `a`"),
+        ("say \u{201c}hi\u{201d}", "say \"hi\"", "`<U+201C>` where `old_text` has `\"`"),
+        ("non\u{2011}stop", "non-stop", "`<U+2011>` where `old_text` has `-`"),
+        ("  if x:", "\tif x:", "2 `<U+0020>` where `old_text` has `<U+0009>`"),
+    ];
+    for (there, wanted, named) in table {
+        // Alone in its line, and in a file of one huge line.
+        for around in ["\n", &" .".repeat(100_000)] {
+            // Nothing is known there of letters and of where a line begins.
+            if around.len() > 1 && ["paypal", "\tif x:"].contains(&wanted) {
+                continue;
+            }
+            shop.put("a.txt", format!("first{around}{there}{around}last"));
+            let error = shop.err("edit", edit("a.txt", wanted, "new"));
+            let line = if around == "\n" { "line 2" } else { "line 1" };
+            assert!(error.contains(&format!("only look the same: {line} has {named}")), "{wanted:?}: {error}");
+            assert!(error.contains(there.trim()) && error.len() < 1000, "{wanted:?}: {error}");
+        }
+    }
+    for (there, wanted, named) in &table[..5] {
+        let name = |text: &str| format!("{}.txt", text.replace(' ', "_").replace("x_=_1", "x"));
+        let named = named.replace("`old_text` has", "you wrote");
+        shop.put(&name(there), "");
+        let error = shop.err("read", json!({ "path": name(wanted) }));
+        let differ = format!("`{}` (it has {named})", name(there));
+        assert!(error.contains(&differ) || named.contains("0020"), "{wanted:?}: {error}");
+    }
+}
+
+#[test]
+fn an_edit_of_a_huge_line_shows_what_changed_in_it() {
+    let shop = Workshop::new();
+    let around = "let a=1;".repeat(35_000);
+    shop.put("min.js", format!("{around}needle{around}\n"));
+    let shown = shop.ok("edit", edit("min.js", "needle", "pin"));
+    assert!(shown.len() < 4000 && shown.contains("needle") && shown.contains("pin"), "{}", shown.len());
 }
 
 #[test]

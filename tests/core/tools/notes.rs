@@ -251,12 +251,19 @@ fn names_that_look_the_same_are_told_apart() {
     let shop = shop();
     let (decomposed, composed) = ("Cafe\u{301}", "Caf\u{e9}");
     shop.put(&format!("vault/{decomposed}.md"), format!("## {decomposed}\n\ntext\n"));
-    let differ = "differ only in how their characters are composed.";
+    let differ = "look the same: it has";
     let error = shop.err("read_note", json!({ "page": composed }));
-    assert_eq!(error, format!("There is no page `{composed}`. Did you mean `{decomposed}`? The two names {differ}"));
+    assert_eq!(
+        error,
+        format!(
+            "There is no page `{composed}`. Did you mean `{decomposed}`? The two names only {differ} `e<U+0301>` where you wrote \
+             `<U+00E9>`."
+        )
+    );
     let error = shop.err("read_note", json!({ "page": decomposed, "section": composed }));
     assert!(
-        error.contains(&format!("Did you mean \"{decomposed}\"? The two headings {differ} The sections are:")),
+        error
+            .contains(&format!("Did you mean \"{decomposed}\"? The two headings {differ} `e<U+0301>` where you wrote")),
         "{error}"
     );
     let error = shop.err("read_note", json!({ "page": "Cafes" }));

@@ -19,8 +19,12 @@ use super::super::{
 };
 use crate::{
     model::ModelError,
-    notes::{PageName, are_composed_differently},
-    text::{suggest::nearest_few, truncate::format_size},
+    notes::PageName,
+    text::{
+        suggest::nearest_few,
+        truncate::format_size,
+        visible::{differences, looks_same},
+    },
     tools::{Access, Bounds, Context, LeftBefore, paths},
 };
 
@@ -210,11 +214,10 @@ impl<'a> Space<'a> {
             near = nearest_few(page.as_str(), pages.iter().map(PageName::as_str), MAX_SUGGESTED);
         }
         // With others beside it, nobody could see which one is meant.
-        let twin = pages.iter().map(PageName::as_str).find(|name| are_composed_differently(name, page.as_str()));
-        let (near, differ) = match twin {
-            Some(twin) => (vec![twin], " The two names differ only in how their characters are composed."),
-            None => (near, ""),
-        };
+        let twin = pages.iter().map(PageName::as_str).find(|name| looks_same(name, page.as_str()));
+        let near = twin.map_or(near, |twin| vec![twin]);
+        let differ = twin.and_then(|twin| differences(twin, page.as_str(), None, "you wrote"));
+        let differ = differ.map(|told| format!(" The two names only look the same: {told}.")).unwrap_or_default();
         let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
         let meant = if near.is_empty() { String::new() } else { format!(" Did you mean {}?{differ}", near.join(", ")) };
         ModelError::new(format!("There is no page `{page}`.{meant}"))
