@@ -216,8 +216,7 @@ impl Form {
 impl FormField {
     /// The only field of a form without a schema.
     fn free(asked: &Question<'_>) -> Self {
-        let choices =
-            asked.options.iter().map(|option| ((*option).to_owned(), Value::from(*option))).collect::<Vec<_>>();
+        let choices: Vec<_> = asked.options.iter().map(|option| (option.words(), Value::from(option.label))).collect();
         Self {
             name: None,
             label: String::new(),
@@ -249,9 +248,9 @@ impl FormField {
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let FieldKind::Choice(choices) = &self.kind else { return Vec::new() };
-        let default = |label: &str| self.default.as_deref() == Some(label);
-        let words = choices.iter().map(|(label, _)| {
-            let label = if default(label) { format!("{label} (default)") } else { label.clone() };
+        let words = choices.iter().map(|choice| {
+            let is_default = self.default.as_deref().is_some_and(|default| means(choice, default));
+            let label = if is_default { format!("{} (default)", choice.0) } else { choice.0.clone() };
             preview::clip(&label, WIDTH)
         });
         let more = [(self.or_text, OTHER), (!self.is_required, self.nothing_label())];
@@ -276,7 +275,7 @@ impl FormField {
     #[must_use]
     pub fn text_default(&self) -> Option<&str> {
         let is_choice = |default: &&str| match &self.kind {
-            FieldKind::Choice(choices) => choices.iter().any(|(label, _)| label == default),
+            FieldKind::Choice(choices) => choices.iter().any(|choice| means(choice, default)),
             _ => false,
         };
         self.default.as_deref().filter(|default| !is_choice(default))
@@ -328,8 +327,12 @@ impl FormField {
     fn chosen(&self, text: &str) -> Result<Option<Value>, Reason> {
         let FieldKind::Choice(choices) = &self.kind else { return Err(Reason::Write("an answer")) };
         let typed = text.trim();
-        let exactly = choices.iter().find(|(label, _)| label.trim() == typed);
-        let loosely = || choices.iter().find(|(label, _)| label.trim().to_lowercase() == typed.to_lowercase());
+        let exactly = choices.iter().find(|choice| means(choice, typed));
+        let lower = typed.to_lowercase();
+        let loosely = || {
+            let is_value = |value: &Value| value.as_str().is_some_and(|value| value.trim().to_lowercase() == lower);
+            choices.iter().find(|(label, value)| label.trim().to_lowercase() == lower || is_value(value))
+        };
         let numbered = || choices.get(typed.parse::<usize>().ok()?.checked_sub(1)?);
         match exactly.or_else(loosely).or_else(numbered) {
             Some((_, value)) => Ok(Some(value.clone())),
@@ -344,6 +347,11 @@ impl FormField {
         let lines = mistakes.each().map(|line| line.trim_start_matches(": "));
         Some(lines.collect::<Vec<_>>().join("; "))
     }
+}
+
+/// Whether a text means a choice, by its words or by its value.
+fn means((label, value): &(String, Value), text: &str) -> bool {
+    [Some(label.as_str()), value.as_str()].into_iter().flatten().any(|word| word.trim() == text.trim())
 }
 
 /// Why a field has no value.

@@ -64,7 +64,7 @@ fn question(name: &str, question: &Question<'_>, width: usize) -> Option<Vec<Str
     }
     let mut lines = wrap(&line(name, question.text?, width.saturating_mul(MOST_ROWS)), width);
     for (at, option) in question.options.iter().enumerate().take(MOST_ROWS) {
-        lines.push(clip(&format!("  {}: {option}", at + 1), width));
+        lines.push(clip(&format!("  {}: {}", at + 1, option.words()), width));
     }
     if let more @ 1.. = question.options.len().saturating_sub(MOST_ROWS) {
         lines.push(clip(&format!("  {ELLIPSIS} {more} more"), width));

@@ -11,18 +11,40 @@ pub(super) struct Question<'a> {
     /// `question`.
     pub(super) text: Option<&'a str>,
     /// `options`, each of them once.
-    pub(super) options: Vec<&'a str>,
+    pub(super) options: Vec<QuestionOption<'a>>,
     /// `default`.
     pub(super) default: Option<&'a str>,
+}
+
+/// One of the options: a text, or a table with a `label` and a `description`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QuestionOption<'a> {
+    /// The answer.
+    pub(super) label: &'a str,
+    description: Option<&'a str>,
+}
+
+impl<'a> QuestionOption<'a> {
+    fn of(option: &'a Value) -> Option<Self> {
+        let text = |name| option.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let label = option.as_str().or_else(|| text("label")).filter(|label| !label.trim().is_empty())?;
+        Some(Self { label, description: text("description") })
+    }
+
+    /// As it is shown to the user.
+    pub(super) fn words(&self) -> String {
+        self.description.map_or_else(|| self.label.to_owned(), |more| format!("{} - {more}", self.label))
+    }
 }
 
 impl<'a> Question<'a> {
     /// Reads an input.
     pub(super) fn of(input: &'a Value) -> Self {
         let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        let mut options: Vec<&str> = Vec::new();
-        for option in input.get("options").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-            if !option.trim().is_empty() && !options.contains(&option) {
+        let mut options: Vec<QuestionOption<'_>> = Vec::new();
+        let given = input.get("options").and_then(Value::as_array).into_iter().flatten();
+        for option in given.filter_map(QuestionOption::of) {
+            if options.iter().all(|known| known.label != option.label) {
                 options.push(option);
             }
         }
@@ -31,7 +53,7 @@ impl<'a> Question<'a> {
 
     /// The question and its options in one line; `None` if there is no question.
     pub(super) fn preview(&self) -> Option<String> {
-        let numbered = self.options.iter().enumerate().map(|(at, option)| format!("{}: {option}", at + 1));
+        let numbered = self.options.iter().enumerate().map(|(at, option)| format!("{}: {}", at + 1, option.words()));
         let options = numbered.collect::<Vec<_>>().join(", ");
         let text = self.text?;
         Some(if options.is_empty() { text.to_owned() } else { format!("{text}  ({options})") })

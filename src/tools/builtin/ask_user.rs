@@ -15,21 +15,32 @@ pub(super) fn definition() -> Definition {
          `options` if the likely answers are known; the user may always answer something else. Do not use it for what \
          the other tools can find out, to ask whether to go on, or to report: write that as text. The user may be away, \
          so an answer can take long or never come.",
-        json!({
+        super::with_label(json!({
             "question": {
                 "type": "string",
                 "description": "The question, in one or two sentences that can be understood on their own.",
             },
             "options": {
                 "type": ["array", "null"],
-                "items": { "type": "string" },
+                "items": { "anyOf": [
+                    { "type": "string" },
+                    {
+                        "type": "object",
+                        "properties": {
+                            "label": { "type": "string", "description": "The answer, in a few words." },
+                            "description": { "type": ["string", "null"], "description": "What it means." },
+                        },
+                        "required": ["label", "description"],
+                        "additionalProperties": false,
+                    },
+                ] },
                 "description": "Likely answers, a few words each, without \"other\"; null for a free answer.",
             },
             "default": {
                 "type": ["string", "null"],
                 "description": "The answer to suggest; with `options`, one of them. null for none.",
             },
-        }),
+        })),
         Executor::Human,
     )
 }

@@ -12,7 +12,7 @@ pub(super) fn define(name: &str, description: &str, properties: Value, tool: imp
 }
 
 /// The properties with a `label` before them.
-fn with_label(properties: Value) -> Value {
+pub(super) fn with_label(properties: Value) -> Value {
     let label = json!({
         "type": ["string", "null"],
         "description": "What this call is for, in a few words. Shown to the user.",

@@ -1,7 +1,7 @@
 //! The built-in tools, one file each.
 //!
 //! Every tool has a strict schema: all properties are required, optional ones may be null, and no others are accepted. Every
-//! tool that runs here, except the calculators, accepts a `label`, in which the model says what the call is for. Only the
+//! tool that runs here, except the calculators, and `ask_user` accept a `label`, in which the model says what the call is for. Only the
 //! preview shows it.
 //! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
@@ -40,7 +40,7 @@ mod written;
 
 use self::{
     blocking::{looking, searching},
-    define::{define, define_answered, define_unlabelled, harmless},
+    define::{define, define_answered, define_unlabelled, harmless, with_label},
     input::{count, limit, optional_text, path, switch, text},
     report::{line_range, lines},
 };

@@ -1,8 +1,10 @@
 //! What the user is asked, and how their answer becomes a result.
 
+use flemma::model::ToolInput;
 use flemma::tools::{
     Definition, Executor, Registry, arranged,
     form::{Form, FormMistake, Given},
+    preview,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -52,6 +54,30 @@ fn ask_user_asks_for_a_choice_or_something_else() {
         let expected = "choose one of: sqlite, postgres (default), something else…";
         assert_eq!(message(form.answer_from_text(empty)), (Some(0), expected.to_owned()));
     }
+}
+
+#[test]
+fn an_option_may_have_a_label_and_a_description() {
+    let options =
+        json!([{ "label": "sqlite", "description": "one file" }, "postgres", { "label": "none", "description": null }]);
+    let input = json!({ "label": "storage", "question": "Which?", "options": options, "default": "sqlite" });
+    let registry = Registry::with_builtins();
+    let tool = registry.get("ask_user").unwrap();
+    assert!(tool.check_input(&ToolInput::Json(input.clone())).is_ok());
+    let shown = preview::call(Some(tool), "ask_user", &ToolInput::Json(input.clone()), 100);
+    assert_eq!(shown, "ask_user: Which?  (1: sqlite - one file, 2: postgres, 3: none)");
+    let form = ask(input);
+    assert_eq!(form.fields[0].labels(), ["sqlite - one file (default)", "postgres", "none", "something else…"]);
+    assert_eq!((form.fields[0].text_default(), form.answer(&[Given::Chosen(0)])), (None, Ok(json!("sqlite"))));
+    for (text, answer) in
+        [("sqlite", "sqlite"), ("SQLite - One File", "sqlite"), ("1", "sqlite"), ("3", "none"), ("x", "x")]
+    {
+        assert_eq!(form.answer_from_text(text), Ok(json!(answer)), "{text}");
+    }
+    assert!(
+        tool.check_input(&ToolInput::Json(json!({ "question": "Which?", "options": [{ "description": "x" }] })))
+            .is_err()
+    );
 }
 
 #[test]
