@@ -4,6 +4,7 @@
 //! sent to a provider. Its schema is compiled when an input is first checked against it, and then kept.
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -283,18 +284,19 @@ impl Definition {
         functions.into_iter().flatten()
     }
 
-    /// Checks what a model sent against the schema.
+    /// Checks what a model sent against the schema, and gives it as the tool gets it.
     ///
     /// A required property that may be null is allowed to be missing: strict mode makes every property required, and
-    /// models outside strict mode omit such properties.
+    /// models outside strict mode omit such properties. A number or a boolean may be written as text if that loses nothing, and a
+    /// property that may not be null, or that the schema does not know, counts as missing if it is null.
     ///
     /// # Errors
     /// A message for the model: each invalid path with the expected and the actual value, or the position at which the
     /// JSON cannot be parsed.
-    pub fn check_input(&self, input: &ToolInput) -> Result<(), ModelError> {
+    pub fn check_input<'a>(&self, input: &'a ToolInput) -> Result<Cow<'a, Value>, ModelError> {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
-            (ToolInput::Json(value), Ok(schema)) => schema.check("the input", value).map_err(|mistakes| {
+            (ToolInput::Json(value), Ok(schema)) => schema.take("the input", value).map_err(|mistakes| {
                 ModelError::new(format!("The input of `{}` does not match its schema:\n{}", self.name, mistakes.list()))
             }),
             (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
@@ -302,6 +304,12 @@ impl Definition {
                 self.name
             ))),
         }
+    }
+
+    /// The input as the tool gets it, for what is shown of a call; as it is if it does not match the schema.
+    pub fn taken<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
+        let taken = self.compiled().as_ref().ok().and_then(|schema| schema.take("", input).ok());
+        taken.unwrap_or(Cow::Borrowed(input))
     }
 
     /// Checks the answer of the user or of the editor against `result_schema`. Without one every answer is valid.

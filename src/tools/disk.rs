@@ -156,7 +156,8 @@ impl Disk {
     }
 
     /// Whether there is anything at a path; also if that is not known.
-    pub(super) fn is_there(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn is_there(&self, path: &Path) -> bool {
         self.is(path, Lookup::IsThere, look)
     }
 

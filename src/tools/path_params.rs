@@ -3,9 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use url::Url;
 
 use super::paths;
-use crate::{model::ModelError, notes::PageName, text::escape_controls};
+use crate::{
+    chat::{BEGINNINGS, LineRange},
+    model::ModelError,
+    notes::PageName,
+    text::escape_controls,
+};
 
 /// How much of a value that is no path a message shows, in characters.
 const MAX_SHOWN: usize = 60;
@@ -104,6 +110,62 @@ pub struct NamedPath {
     pub path: PathBuf,
     /// Why no tool can use it, if that is known.
     pub problem: Option<ModelError>,
+}
+
+/// What a path means that is written as something else is: as a reference in a message, as a URL, in quotes, or with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeantPath {
+    /// The path itself.
+    pub path: String,
+    /// Whether nobody would call a file so. Else it depends on whether the path itself is there.
+    pub is_certain: bool,
+}
+
+impl MeantPath {
+    /// What a model means by `written`; `None` for a path.
+    #[must_use]
+    pub fn of(written: &str) -> Option<Self> {
+        let (mut path, mut is_certain) = (written.to_owned(), false);
+        let unquoted = |path: &str| {
+            let inner = ['"', '\'', '`'].into_iter().find_map(|mark| path.strip_prefix(mark)?.strip_suffix(mark));
+            inner.map(str::to_owned)
+        };
+        let no_url = |path: &str| {
+            let rest = path.strip_prefix("file://")?;
+            let url =
+                Url::parse(path).ok().and_then(|url| url.to_file_path().ok()?.into_os_string().into_string().ok());
+            Some(url.unwrap_or_else(|| rest.to_owned()))
+        };
+        while let Some(inner) = unquoted(&path).or_else(|| no_url(&path)) {
+            (path, is_certain) = (inner, true);
+        }
+        if let Some(rest) = path.strip_prefix('@') {
+            is_certain |= BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning));
+            path = rest.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(rest).to_owned();
+        }
+        let end = LineRange::split(&path).map(|(file, _)| file).unwrap_or_else(|| without_line(&path)).len();
+        path.truncate(end);
+        (path != written && !path.is_empty()).then_some(Self { path, is_certain })
+    }
+
+    /// The message for a model that wrote it.
+    #[must_use]
+    pub fn problem(&self, written: &str) -> ModelError {
+        let (written, path) = (escape_controls(written), escape_controls(&self.path));
+        ModelError::new(format!("`{written}` is not a path: there is no such file. Write the path as it is: `{path}`."))
+    }
+}
+
+/// A path without the line and the column behind it, as compilers write them.
+fn without_line(path: &str) -> &str {
+    let mut rest = path;
+    for _ in 0..2 {
+        match rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-').strip_suffix(':') {
+            Some(file) if !file.is_empty() && !rest.ends_with(':') => rest = file,
+            _ => break,
+        }
+    }
+    rest
 }
 
 /// The paths that a call names in these properties. A list counts as each of its elements. A property that is missing or

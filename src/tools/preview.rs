@@ -32,7 +32,7 @@ pub fn call(definition: Option<&Definition>, name: &str, input: &ToolInput, widt
         ToolInput::Malformed(text) => text.clone(),
         ToolInput::Json(input) => {
             let native = definition.and_then(|definition| match &definition.executor {
-                Executor::Server(Runner::Native(tool)) => tool.preview(input, room(name, width)),
+                Executor::Server(Runner::Native(tool)) => tool.preview(&definition.taken(input), room(name, width)),
                 // What the user has to answer.
                 Executor::Human => Question::of(input).preview(),
                 _ => None,

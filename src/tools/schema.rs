@@ -4,13 +4,16 @@
 //! The `jsonschema` crate decides what is valid. Its findings become a message that a model can act on: the invalid path,
 //! and what is wrong there (`schema_errors`). References to other documents are not followed.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::schema_errors::{describe, pointer};
+use super::{
+    schema_errors::{describe, pointer},
+    schema_repairs::repaired,
+};
 
 /// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
@@ -77,6 +80,17 @@ impl CompiledSchema {
         let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
         let nullable = nullable.map(|(name, _)| name.clone()).collect();
         Ok(Self { validator, nullable, schema: Arc::clone(schema) })
+    }
+
+    /// An input as a tool gets it: numbers and booleans that are written as text are what the schema wants, and properties that may
+    /// not be null are missing. Messages call it `subject`: "the input".
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn take<'a>(&self, subject: &str, input: &'a Value) -> Result<Cow<'a, Value>, AnswerMistakes> {
+        let Err(mistakes) = self.check(subject, input) else { return Ok(Cow::Borrowed(input)) };
+        let repaired = repaired(input, self.validator.iter_errors(input));
+        if self.check(subject, &repaired).is_ok() { Ok(Cow::Owned(repaired)) } else { Err(mistakes) }
     }
 
     /// Checks a value, which messages call `subject`: "the input".

@@ -35,11 +35,11 @@ impl Summary {
             ToolInput::Malformed(text) => summary.what = line(text),
             ToolInput::Json(input) => {
                 let native = definition.and_then(|definition| match &definition.executor {
-                    Executor::Server(Runner::Native(tool)) => Some(tool),
+                    Executor::Server(Runner::Native(tool)) => Some((tool, definition.taken(input))),
                     _ => None,
                 });
-                summary.changes = native.and_then(|tool| tool.line_counts(input));
-                let own = native.and_then(|tool| tool.summary(input));
+                summary.changes = native.as_ref().and_then(|(tool, input)| tool.line_counts(input));
+                let own = native.and_then(|(tool, input)| tool.summary(&input));
                 summary.label = line(input.get("label").and_then(Value::as_str).unwrap_or_default());
                 summary.what = line(&own.unwrap_or_else(|| {
                     let ToolInput::Json(input) = without_label(input) else { return String::new() };

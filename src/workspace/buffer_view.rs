@@ -181,7 +181,7 @@ impl Workspace {
         let function = definition.format_preview?;
         let ToolInput::Json(input) = &call.input else { return None };
         let room = preview::room(&definition.name, width);
-        match self.scripts().preview(function, input, room, CallContext { buffer, call: &call.id }) {
+        match self.scripts().preview(function, &definition.taken(input), room, CallContext { buffer, call: &call.id }) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
             Err(thrown) => {
                 self.log(Level::Warn, &format!("format_preview of `{}` threw an error: {thrown}", definition.name));

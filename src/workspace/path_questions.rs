@@ -1,6 +1,6 @@
 //! Everything that judging a call asks the disk, apart from the workspace: so a worker can go through it as the main thread does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -8,7 +8,8 @@ use super::approval_facts::ApprovalFacts;
 use crate::{
     model::{CallId, ModelError},
     tools::{
-        Access, Agents, Definition, Disk, PathKind, PathName, PathParams, Policy, named_paths, paths,
+        Access, Agents, Definition, Disk, MeantPath, PathKind, PathName, PathParams, Permitted, Policy, named_paths,
+        paths,
         rules::{DeniedPaths, Subject},
     },
 };
@@ -47,7 +48,7 @@ impl DeclaredPaths {
 impl PathQuestions {
     /// Asks all of them.
     pub(super) fn ask(&self, disk: &Disk) {
-        let _ = self.check_permitted(disk);
+        let _ = self.check_paths(disk);
         let (facts, id) = (self.facts.clone().on(disk), CallId::from(""));
         let call = facts.call(&self.tool, &self.input, &id, 0, None);
         for list in &self.lists {
@@ -56,14 +57,42 @@ impl PathQuestions {
         self.overwrites_unread(disk);
     }
 
+    /// Checks that the agents of the conversation permit the call, and that what it names as paths are paths.
+    ///
+    /// # Errors
+    /// For the model: the first path that is wrong.
+    pub(super) fn check_paths(&self, disk: &Disk) -> Result<(), ModelError> {
+        let mut agents = self.agents.clone();
+        agents.base.disk = disk.clone();
+        let permitted = agents.permitted();
+        self.check_permitted(&permitted)?;
+        let DeclaredPaths { kind, read, write, folder } = &self.paths;
+        if *kind != PathKind::File {
+            return Ok(());
+        }
+        for params in [read, write].into_iter().flatten() {
+            for named in named_paths(*kind, params, &self.input, folder).unwrap_or_default() {
+                let written = named.written.unwrap_or_default();
+                let Some(meant) = MeantPath::of(&written).filter(|_| !disk.is_there(&named.path)) else { continue };
+                let path = Path::new(&meant.path);
+                // What a model may not read, it is not told of.
+                if meant.is_certain
+                    || (permitted.allows_name(folder, path)
+                        && self.denied(disk).allows(folder, path)
+                        && disk.is_there(&paths::resolve(folder, path)))
+                {
+                    return Err(meant.problem(&written));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the agents of the conversation permit the call. Nobody is asked about one that they do not permit.
     ///
     /// # Errors
     /// For the model: the first path that is not permitted, with those that are.
-    pub(super) fn check_permitted(&self, disk: &Disk) -> Result<(), ModelError> {
-        let mut agents = self.agents.clone();
-        agents.base.disk = disk.clone();
-        let permitted = agents.permitted();
+    fn check_permitted(&self, permitted: &Permitted) -> Result<(), ModelError> {
         if permitted.is_everything() {
             return Ok(());
         }

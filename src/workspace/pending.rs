@@ -89,9 +89,10 @@ impl Workspace {
                 line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence),
                 id: call.id,
                 tool: call.name,
-                input: match call.input {
-                    ToolInput::Json(value) => Some(value),
-                    ToolInput::Malformed(_) => None,
+                input: match (call.input, definition) {
+                    (ToolInput::Json(value), Some(definition)) => Some(definition.taken(&value).into_owned()),
+                    (ToolInput::Json(value), None) => Some(value),
+                    (ToolInput::Malformed(_), _) => None,
                 },
             })
         });

@@ -121,7 +121,7 @@ impl Workspace {
     ) -> Result<(), NotPermitted> {
         let questions = self.path_questions(conversation, definition, input);
         let disk = self.known_disk(&questions);
-        let permitted = questions.check_permitted(&disk);
+        let permitted = questions.check_paths(&disk);
         match disk.lacks() {
             Some(path) => Err(NotPermitted::Unclear(path)),
             None => permitted.map_err(NotPermitted::Forbidden),

@@ -17,7 +17,7 @@ use crate::{
     agent::Verdict,
     chat::{OpenCall, Status},
     journal::{CallKey, Role},
-    model::{CallId, ModelError, ToolInput, UserError},
+    model::{CallId, ModelError, UserError},
     tools::{Context, Definition, Executor, NativeTool, Runner},
 };
 
@@ -141,7 +141,7 @@ impl Workspace {
         }
         let definition = self.toolbox().get(&call.name)?;
         let tool = self.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone))?;
-        let ToolInput::Json(input) = call.input.clone() else { return None };
+        let input = definition.check_input(&call.input).ok()?.into_owned();
         // What an earlier run of the call has left counts.
         let context =
             Context { recorder: self.recorder(conversation, call), ..self.tool_context(conversation, &definition) };

@@ -30,7 +30,7 @@ use crate::{
     agent::{CallResult, Input},
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Role},
-    model::{CallId, ModelError, ToolInput, UserError},
+    model::{CallId, ModelError, UserError},
     tools::{
         Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds,
     },
@@ -129,14 +129,23 @@ impl Workspace {
     /// Starts a call whose start is recorded.
     fn begin(&self, conversation: &Conversation, call: &OpenCall, by: Actor) {
         let start = Start { workspace: self, conversation, call, by };
-        let ToolInput::Json(input) = call.input.clone() else {
-            return start.refuse(format!("The input of `{}` is not valid JSON.", call.name));
+        let Some(definition) = self.toolbox().get(&call.name) else {
+            self.drop_suspended(conversation, &call.id);
+            return start.refuse(format!("There is no tool `{}` any more.", call.name));
         };
-        let definition = self.toolbox().get(&call.name);
+        let refuse = |problem: &ModelError| {
+            if definition.executor.is_answered() {
+                let failure = Resolution::Fail(problem.to_string());
+                return self.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
+            }
+            start.refuse(problem.to_string());
+        };
+        let input = match definition.check_input(&call.input) {
+            Ok(input) => input.into_owned(),
+            Err(problem) => return refuse(&problem),
+        };
         // The options, the file and links may have changed since the call was decided on.
-        if let Some(definition) = &definition
-            && let Err(why) = self.check_permitted(conversation, definition, &input)
-        {
+        if let Err(why) = self.check_permitted(conversation, &definition, &input) {
             let problem = match why {
                 NotPermitted::Unclear(path) if !definition.executor.is_answered() => {
                     return start.not_known(&path);
@@ -145,41 +154,37 @@ impl Workspace {
                 NotPermitted::Forbidden(problem) => problem,
             };
             self.log_not_permitted(&call.name, &problem);
-            if definition.executor.is_answered() {
-                let failure = Resolution::Fail(problem.to_string());
-                return self.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
-            }
-            return start.refuse(problem.to_string());
+            return refuse(&problem);
         }
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let key = CallKey::of(&call.id, &call.name, &call.input);
-        if let (Some(tool), Some(definition)) = (self.stored_write(conversation, &key), &definition) {
+        if let Some(tool) = self.stored_write(conversation, &key) {
             let call = call.clone();
-            return start.native(definition, &tool, input, move |outcome| {
+            return start.native(&definition, &tool, input, move |outcome| {
                 mailbox
                     .job_for(id, move |workspace, conversation| workspace.write_ended(conversation, &call, &outcome));
             });
         }
         // It waited for a decision about another call: the input was edited since.
         self.drop_suspended(conversation, &call.id);
-        match definition.as_deref().map(|definition| (definition, &definition.executor)) {
-            Some((definition, Executor::Server(Runner::Native(tool)))) => {
+        match &definition.executor {
+            Executor::Server(Runner::Native(tool)) => {
                 let call = call.id.clone();
-                start.native(definition, tool, input, move |outcome| {
+                start.native(&definition, tool, input, move |outcome| {
                     mailbox.input(id, Input::ToolFinished { call, answer: outcome.render().into() });
                 });
             }
-            Some((definition, Executor::Server(Runner::Lua(function)))) => {
-                let timeout = self.timeout(definition);
-                start.lua(definition, *function, &input, timeout, start.finishes());
+            Executor::Server(Runner::Lua(function)) => {
+                let timeout = self.timeout(&definition);
+                start.lua(&definition, *function, &input, timeout, start.finishes());
             }
-            Some((definition, Executor::Client(Some(function)))) => {
+            Executor::Client(Some(function)) => {
                 // Its deadline stands in its block.
-                start.lua(definition, *function, &input, seconds::LONGEST_WAIT, start.resolves());
+                start.lua(&definition, *function, &input, seconds::LONGEST_WAIT, start.resolves());
             }
             // Something else in the editor was told of the call, and resolves it.
-            Some((_, Executor::Client(None))) => {}
-            Some((_, Executor::Human | Executor::Provider)) | None => {
+            Executor::Client(None) => {}
+            Executor::Human | Executor::Provider => {
                 start.refuse(format!("There is no tool `{}` any more.", call.name));
             }
         }

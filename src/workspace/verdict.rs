@@ -39,16 +39,14 @@ impl Workspace {
             Ok(definition) => definition,
             Err(problem) => return Verdict::Invalid(problem),
         };
-        if let Err(problem) = definition.check_input(&call.input) {
-            return Verdict::Invalid(problem);
-        }
-        let input = match &call.input {
-            ToolInput::Json(value) => value,
-            ToolInput::Malformed(_) => &Value::Null,
+        let input = match definition.check_input(&call.input) {
+            Ok(input) => input,
+            Err(problem) => return Verdict::Invalid(problem),
         };
+        let input = &*input;
         let questions = self.path_questions(conversation, &definition, input);
         let disk = self.known_disk(&questions);
-        let permitted = questions.check_permitted(&disk);
+        let permitted = questions.check_paths(&disk);
         if let Some(path) = disk.lacks() {
             return Verdict::Unclear(lookups::unanswered(&path));
         }

@@ -166,7 +166,9 @@ impl Workspace {
                 let shown = conversation.proposals().shown(&key).or_else(|| self.made_of(conversation, &key));
                 let bound = shown.map(Event::Bound).into_iter();
                 let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
-                self.add(conversation, &mut written, &call, events);
+                written.calls.push(call.id.clone());
+                // Whoever wrote the status, it is a key of the user that counts.
+                written.records.extend(self.records_of(conversation, &call, Role::User, events));
                 written.starts.extend(starts.then(|| key.clone()));
                 written.approved.push(key);
             }

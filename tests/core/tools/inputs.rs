@@ -4,11 +4,12 @@ use flemma::{
     model::ToolInput,
     tools::{Definition, Executor, LuaRef, Registry, Runner},
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What is said about `input` where the schema has these properties.
-fn check(properties: Value, input: Value) -> Result<(), String> {
-    let schema = json!({
+/// A tool whose schema has these properties.
+fn tool_with(properties: Value) -> Definition {
+    tool(json!({
         "type": "object",
         "properties": properties,
         "$defs": {
@@ -22,14 +23,22 @@ fn check(properties: Value, input: Value) -> Result<(), String> {
         },
         "required": ["a"],
         "additionalProperties": false,
-    });
-    checked(schema, input)
+    }))
 }
 
-fn checked(schema: Value, input: Value) -> Result<(), String> {
+fn tool(schema: Value) -> Definition {
     let tool = Definition::new("search", "Searches.", schema, Executor::Server(Runner::Lua(LuaRef(1))));
     tool.check().unwrap();
-    tool.check_input(&ToolInput::Json(input)).map_err(|error| error.to_string())
+    tool
+}
+
+/// What is said about `input` where the schema has these properties.
+fn check(properties: Value, input: Value) -> Result<(), String> {
+    checked(&tool_with(properties), input)
+}
+
+fn checked(tool: &Definition, input: Value) -> Result<(), String> {
+    tool.check_input(&ToolInput::Json(input)).map(drop).map_err(|error| error.to_string())
 }
 
 /// The one mistake that is told.
@@ -54,7 +63,7 @@ fn each_kind_of_mistake_has_its_words() {
         // Types
         (json!({ "type": "string" }), json!({ "a": 5 }), "`/a`: expected string, got the number 5"),
         (json!({ "type": "string" }), json!({ "a": null }), "`/a`: expected string, got null"),
-        (json!({ "type": "boolean" }), json!({ "a": "true" }), "`/a`: expected boolean, got the string \"true\""),
+        (json!({ "type": "boolean" }), json!({ "a": "yes" }), "`/a`: expected boolean, got the string \"yes\""),
         (json!({ "type": "integer" }), json!({ "a": 1.5 }), "`/a`: expected integer, got the number 1.5"),
         (json!({ "type": "array" }), json!({ "a": {} }), "`/a`: expected array, got an empty object"),
         (json!({ "type": "object" }), json!({ "a": [] }), "`/a`: expected object, got an empty array"),
@@ -154,8 +163,8 @@ fn each_kind_of_mistake_has_its_words() {
         ),
         (
             json!({ "items": { "$ref": "#/$defs/edit" } }),
-            json!({ "a": [{ "line": "1" }] }),
-            "`/a/0/line`: expected integer, got the string \"1\"",
+            json!({ "a": [{ "line": "one" }] }),
+            "`/a/0/line`: expected integer, got the string \"one\"",
         ),
         (
             json!({ "$ref": "#/$defs/tree" }),
@@ -221,6 +230,109 @@ fn what_is_allowed_is_not_complained_about() {
         Ok(()),
         "JSON has one kind of number"
     );
+}
+
+#[test]
+fn what_a_model_meant_is_taken_if_nothing_is_lost() {
+    let number = || json!({ "type": "number" });
+    let optional = || json!({ "anyOf": [{ "type": "integer" }, { "type": "null" }] });
+    let edits = || json!({ "type": "array", "items": { "$ref": "#/$defs/edit" } });
+    let taken = [
+        (json!({ "type": "integer" }), json!("12"), json!(12)),
+        (json!({ "type": ["integer", "null"] }), json!("-12"), json!(-12)),
+        (number(), json!("1.5"), json!(1.5)),
+        (number(), json!("1.50e3"), json!(1500.0)),
+        (number(), json!("18446744073709551615"), json!(18_446_744_073_709_551_615_u64)),
+        (number(), json!("0.000"), json!(0.0)),
+        (optional(), json!("7"), json!(7)),
+        (json!({ "enum": [1, 2, "3"] }), json!("2"), json!(2)),
+        (json!({ "enum": [1, 2, "3"] }), json!("3"), json!("3")),
+        (json!({ "const": true }), json!("true"), json!(true)),
+        (json!({ "type": "boolean" }), json!("false"), json!(false)),
+        (json!({ "type": ["string", "integer"] }), json!("12"), json!("12")),
+        (edits(), json!([{ "line": "3", "text": "4", "more": null }]), json!([{ "line": 3, "text": "4" }])),
+        (edits(), json!([{ "line": 3, "text": null }]), json!([{ "line": 3 }])),
+        (
+            json!({ "properties": { "x/y~z": { "type": "integer" } }, "additionalProperties": { "type": "string" } }),
+            json!({ "x/y~z": "1", "b/~": null, "c": "d" }),
+            json!({ "x/y~z": 1, "c": "d" }),
+        ),
+        (
+            json!({ "properties": { "x": {} }, "unevaluatedProperties": false }),
+            json!({ "x": null, "y": null }),
+            json!({ "x": null }),
+        ),
+        (json!({ "properties": {}, "additionalProperties": false }), json!({ "y": null }), json!({})),
+    ];
+    let take = |schema: &Value, value: &Value| {
+        let (properties, input) = (json!({ "a": schema }), json!({ "a": value, "unknown": null }));
+        let tool = tool_with(properties);
+        let input = ToolInput::Json(input);
+        let taken = tool.check_input(&input).map(|taken| taken["a"].clone());
+        taken.map_err(|error| error.to_string())
+    };
+    for (schema, value, expected) in &taken {
+        assert_eq!(take(schema, value).as_ref(), Ok(expected), "{value} for {schema}");
+    }
+    let texts = [
+        "12abc",
+        " 12",
+        "12 ",
+        "12\n",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "0x10",
+        "012",
+        "+1",
+        "1_000",
+        "1,5",
+        ".5",
+        "1.",
+        "NaN",
+        "inf",
+        "",
+        "true",
+        "12345678901234567890123",
+        "0.12345678901234567890",
+        "9007199254740993.0",
+        "twelve",
+        "\"12\"",
+        "[12]",
+    ];
+    for text in texts {
+        assert!(take(&number(), &json!(text)).is_err(), "{text:?} is no number");
+    }
+    for text in ["True", "yes", "1", "0", " true"] {
+        assert!(take(&json!({ "type": "boolean" }), &json!(text)).is_err(), "{text:?} is no boolean");
+    }
+    let lost = [
+        (json!({ "type": "integer" }), json!("1.5")),
+        (json!({ "type": "integer", "maximum": 9 }), json!("12")),
+        (json!({ "type": "string" }), json!(null)),
+        (json!({ "pattern": "^[a-z]+$" }), json!("12")),
+        (json!({ "type": "array", "items": { "type": "integer" } }), json!(["1", null])),
+        (edits(), json!([{ "line": null }])),
+        (edits(), json!([{ "line": 1, "more": 0 }])),
+    ];
+    for (schema, value) in lost {
+        assert!(take(&schema, &value).is_err(), "{value} for {schema}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_number_as_text_is_that_number(number in any::<f64>(), whole in any::<i64>()) {
+        let tool = tool_with(json!({ "a": { "type": "number" } }));
+        for value in [json!(number), json!(whole)] {
+            let input = ToolInput::Json(json!({ "a": value.to_string() }));
+            if let Ok(taken) = tool.check_input(&input) {
+                prop_assert_eq!(&taken["a"], &value);
+            } else {
+                prop_assert!(!value.is_i64());
+            }
+        }
+    }
 }
 
 #[test]

@@ -45,9 +45,11 @@ impl Workshop {
     pub fn call(&self, tool: &str, input: Value) -> Outcome {
         let registry = Registry::with_builtins();
         let definition = registry.get(tool).unwrap();
-        if let Err(error) = definition.check_input(&ToolInput::Json(input.clone())) {
-            return Outcome::failure(error);
-        }
+        let given = ToolInput::Json(input);
+        let input = match definition.check_input(&given) {
+            Ok(input) => input.into_owned(),
+            Err(error) => return Outcome::failure(error),
+        };
         let Executor::Server(Runner::Native(tool)) = definition.executor.clone() else {
             panic!("{tool} is not native")
         };

@@ -54,6 +54,8 @@ pub struct FakeScripts {
     pub resolved: RefCell<Vec<Result<(), String>>>,
     /// The latest run of each call.
     pub runs: RefCell<BTreeMap<String, u64>>,
+    /// In which roles calls were let run, oldest first.
+    pub let_by: RefCell<Vec<&'static str>>,
     /// What functions were called with that asked for something.
     pub answers: RefCell<BTreeMap<LuaRef, Result<Value, String>>>,
     /// The lists of models that have arrived.
@@ -88,6 +90,7 @@ impl Scripts for FakeScripts {
     fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
         let tool = self.functions.borrow().get(&run.function.0).cloned().expect("the function was kept");
         self.runs.borrow_mut().insert(run.call.id.0.clone(), run.run);
+        self.let_by.borrow_mut().push(run.resolved_by.role.as_str());
         tool(run.input, run.answer)
     }
 

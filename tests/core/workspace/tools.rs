@@ -79,6 +79,7 @@ impl Harness {
             ("execute".to_owned(), Field::Function(self.scripts.keep(tool))),
         ];
         let more = more.as_object().cloned().unwrap_or_default();
+        fields.retain(|(name, _)| !more.contains_key(name));
         fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
         self.workspace.register_tool(Some(name), fields).unwrap();
     }
