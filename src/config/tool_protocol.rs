@@ -4,7 +4,7 @@ use globset::Glob;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::options::Kind;
+use crate::{options::Kind, text::bounds};
 
 /// How a model calls tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,8 @@ pub(super) const TOOL_PROTOCOL: Kind<ToolProtocol> = Kind {
         Value::String(word) if word == "xml" => Some(ToolProtocol::Xml),
         Value::Array(patterns) if !patterns.is_empty() => {
             let pattern = |value: &Value| {
-                let pattern = value.as_str().filter(|pattern| !pattern.is_empty() && Glob::new(pattern).is_ok());
+                let is_glob = |pattern: &&str| bounds::glob(pattern).is_ok() && Glob::new(pattern).is_ok();
+                let pattern = value.as_str().filter(|pattern| !pattern.is_empty()).filter(is_glob);
                 pattern.map(str::to_owned)
             };
             patterns.iter().map(pattern).collect::<Option<Vec<_>>>().map(ToolProtocol::XmlFor)

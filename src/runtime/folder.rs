@@ -4,17 +4,18 @@
 //! folder that was listed last is kept for a moment: somebody who types asks for it again with every key.
 
 use std::{
-    collections::HashSet,
-    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use ignore::WalkBuilder;
-
-use crate::tools::{Agents, paths::real, rules::DeniedPaths};
+use crate::tools::{
+    Agents,
+    ignore_files::{GitRules, IgnoreFiles},
+    paths::real,
+    rules::DeniedPaths,
+};
 
 /// How long a list of names is used again.
 const FRESH: Duration = Duration::from_secs(2);
@@ -168,29 +169,26 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Reads the names in a folder, in order.
 fn read(folder: &Path) -> io::Result<Listing> {
     let read = Instant::now();
-    let usual = usual(folder);
+    let own = real(folder);
+    let ignored = IgnoreFiles::new(&own, GitRules::Everywhere);
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
         let name = entry.file_name();
         // Other names cannot be written.
         let Some(text) = name.to_str().filter(|text| !text.contains(char::is_control)) else { continue };
+        let is_plain_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_folder = match entry.file_type() {
             Ok(kind) if kind.is_symlink() => fs::metadata(entry.path()).is_ok_and(|target| target.is_dir()),
             Ok(kind) => kind.is_dir(),
             Err(_) => continue,
         };
-        names.push(Name { text: text.to_owned(), is_folder, is_ignored: text == ".git" || !usual.contains(&name) });
+        let is_ignored = text == ".git" || ignored.ignores(&own.join(&name), is_plain_folder) == Some(true);
+        names.push(Name { text: text.to_owned(), is_folder, is_ignored });
     }
     names.sort_unstable_by(|one, other| {
         (one.is_ignored, !one.is_folder, &one.text).cmp(&(other.is_ignored, !other.is_folder, &other.text))
     });
     Ok(Listing { folder: folder.to_owned(), read, names })
-}
-
-/// The names in a folder that no ignore file names.
-fn usual(folder: &Path) -> HashSet<OsString> {
-    let walk = WalkBuilder::new(folder).hidden(false).require_git(false).max_depth(Some(1)).build();
-    walk.flatten().filter(|entry| entry.depth() == 1).map(|entry| entry.file_name().to_owned()).collect()
 }
 
 /// The names that are wanted.

@@ -6,11 +6,13 @@
 //! - `diff` compares two texts, and [`unified`] writes what differs as a unified diff. [`hunks`] finds
 //!   out what has become of proposed changes.
 //! - [`ansi`] reads the colours in the output of commands, and removes its escape sequences.
+//! - [`bounds`] says which text may go to a parser that recurses.
 //! - [`suggest`] finds the word that was probably meant by a misspelled one.
 //!
 //! This module imports nothing from the rest of the crate.
 
 pub mod ansi;
+pub mod bounds;
 pub(crate) mod code_span;
 pub(crate) mod diff;
 pub mod diff_line;

@@ -61,6 +61,7 @@ mod field;
 pub mod form;
 mod group;
 pub mod hosted;
+pub mod ignore_files;
 mod json_fault;
 mod line_counts;
 mod lua_error;

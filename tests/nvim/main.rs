@@ -36,6 +36,7 @@ mod frontmatter;
 mod frontmatter_trust;
 mod harness;
 mod hosted;
+mod hostile;
 #[path = "../support/http.rs"]
 mod http;
 mod interrupted_renames;

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use crate::model::ModelError;
 use globset::{GlobBuilder, GlobMatcher};
+
+use crate::{model::ModelError, text::bounds};
 
 /// A parsed glob.
 pub(super) struct Glob {
@@ -35,6 +36,8 @@ impl Glob {
                  in `path` instead."
             )));
         }
+        bounds::glob(relative)
+            .map_err(|excess| ModelError::new(format!("`{field}` is not a glob that can be matched: {excess}.")))?;
         let matcher = GlobBuilder::new(relative)
             .literal_separator(true)
             .empty_alternates(true)

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     model::ModelError,
+    text::bounds,
     tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, preview},
 };
 
@@ -220,6 +221,8 @@ fn matcher(input: &Value) -> Result<RegexMatcher, ModelError> {
     if pattern.contains('\n') {
         return Err(ModelError::new("`pattern` has a line break, but lines are searched one at a time. Remove it."));
     }
+    bounds::expression(pattern)
+        .map_err(|excess| ModelError::new(format!("`pattern` cannot be searched for: {excess}.")))?;
     let mut builder = RegexMatcherBuilder::new();
     builder.crlf(true).multi_line(true).size_limit(MAX_COMPILED).fixed_strings(fixed);
     match super::optional_text(input, "case") {

@@ -26,7 +26,11 @@ use super::{
 };
 use crate::{
     model::ModelError,
-    tools::{Context, own_files::is_own_file},
+    tools::{
+        Context,
+        ignore_files::{GitRules, IgnoreFiles},
+        own_files::is_own_file,
+    },
 };
 
 /// The maximum number of entries that are kept. More would not be useful, and memory is limited.
@@ -46,6 +50,21 @@ pub(super) enum Scope {
     Visible,
     /// Everything.
     All,
+}
+
+impl Scope {
+    /// Says whether it includes an entry below `root`.
+    fn includes(self, root: &Path) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
+        let leaves_out_ignored = matches!(self, Self::Usual | Self::Hidden);
+        let leaves_out_hidden = matches!(self, Self::Usual | Self::Visible);
+        let ignored = leaves_out_ignored.then(|| IgnoreFiles::new(root, GitRules::Everywhere));
+        move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_ignored = ignored.as_ref().and_then(|files| files.ignores(entry.path(), is_folder));
+            let is_hidden = || leaves_out_hidden && entry.file_name().as_encoded_bytes().starts_with(b".");
+            !is_ignored.unwrap_or_else(is_hidden)
+        }
+    }
 }
 
 /// The result of a walk.
@@ -91,11 +110,10 @@ pub(super) fn walk<T: Send>(
             !is_left_out
         }
     };
-    builder
-        .standard_filters(matches!(scope, Scope::Usual | Scope::Hidden))
-        .hidden(matches!(scope, Scope::Usual | Scope::Visible))
-        .require_git(false)
-        .filter_entry(move |entry| entry.depth() == 0 || (entry.file_name() != ".git" && may_be_read(entry)));
+    let is_included = scope.includes(root);
+    builder.standard_filters(false).filter_entry(move |entry| {
+        entry.depth() == 0 || (entry.file_name() != ".git" && is_included(entry) && may_be_read(entry))
+    });
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
     let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
@@ -159,7 +177,7 @@ fn are_to_be_had(threads: usize) -> bool {
     })
 }
 
-/// The message for an error; `None` for entries that disappeared during the walk, and for invalid ignore files.
+/// The message for an error; `None` for entries that disappeared during the walk.
 fn problem(error: &ignore::Error, root: &Path, prefix: &Prefix) -> Option<String> {
     let io = error.io_error()?;
     if io.kind() == io::ErrorKind::NotFound {

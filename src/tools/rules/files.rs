@@ -10,6 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::{PathBase, pattern::Likeness};
 use crate::{
     model::UserError,
+    text::bounds,
     tools::{Disk, paths::plain},
 };
 
@@ -104,14 +105,16 @@ impl PathPattern {
 
 impl Below {
     fn new(rest: &[&str]) -> Result<Self, UserError> {
+        let text = rest.join("/");
+        bounds::glob(&text).map_err(|excess| UserError::new(format!("its glob is too much: {excess}")))?;
         let glob = |any_case: bool| {
-            GlobBuilder::new(&rest.join("/"))
+            GlobBuilder::new(&text)
                 .literal_separator(true)
                 .backslash_escape(true)
                 .case_insensitive(any_case)
                 .build()
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| UserError::new(format!("`{}` is not a valid glob: {}", rest.join("/"), error.kind())))
+                .map_err(|error| UserError::new(format!("`{text}` is not a valid glob: {}", error.kind())))
         };
         Ok(Self {
             // An alternative may contain a slash.

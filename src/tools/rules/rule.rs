@@ -5,8 +5,12 @@ use std::{fmt, path::Path};
 use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
 use crate::{
     model::UserError,
+    text::one_line,
     tools::{Decision, project},
 };
+
+/// How much of an entry is shown in a message, in characters.
+const MOST_SHOWN: usize = 200;
 
 /// A parsed rule. Two rules are equal if their entries are.
 #[derive(Clone, Debug)]
@@ -41,7 +45,7 @@ impl Rule {
     /// # Errors
     /// A message for the user with the entry, what is wrong with it, and what to write instead.
     pub fn parse(entry: &str) -> Result<Self, UserError> {
-        let wrong = |problem: &str| UserError::new(format!("the rule `{entry}`: {problem}"));
+        let wrong = |problem: &str| UserError::new(format!("the rule `{}`: {problem}", one_line(entry, MOST_SHOWN)));
         let text = entry.trim();
         let (denies, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),

@@ -1,4 +1,5 @@
 //! Plain text.
 
+mod bounds;
 mod hunk_rows;
 mod truncate;

@@ -9,6 +9,7 @@ mod decisions;
 mod definition;
 mod files;
 mod form;
+mod ignore_files;
 mod inputs;
 mod known_disk;
 mod leftovers;
