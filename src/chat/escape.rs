@@ -59,6 +59,12 @@ pub fn unescape(line: &str) -> &str {
     }
 }
 
+/// The same for each line of a text.
+pub(super) fn unescape_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(unescape).collect();
+    lines.join("\n")
+}
+
 /// Classifies a line by its beginning. For a complete line, [`LinePrefix::Undecided`] means plain.
 pub(super) fn classify(line: &str) -> LinePrefix {
     let rest = line.trim_start_matches('\\');

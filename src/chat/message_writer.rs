@@ -6,11 +6,16 @@
 //!
 //! Layout: the marker is alone on its line, the content starts on the next one, and one blank line separates blocks.
 
+use sha2::{Digest as _, Sha256};
+
 use super::{
     escape::{LinePrefix, classify},
     syntax::{THINKING, THINKING_END, ThinkingTag},
 };
-use crate::text::Fence;
+use crate::{
+    model::{Digest, Signature},
+    text::Fence,
+};
 
 /// The maximum number of bytes of blank lines that are held back.
 const MAX_GAP: usize = 4096;
@@ -25,6 +30,8 @@ pub(super) struct MessageWriter {
     /// Whether a block was written.
     begun: bool,
     flow: Option<Flow>,
+    /// The text of the open thinking, as it came.
+    thought: Sha256,
 }
 
 /// The kind of a flowing text.
@@ -74,7 +81,13 @@ impl MessageWriter {
         if self.flow.as_ref().is_none_or(|flow| flow.kind != FlowKind::Thinking) {
             self.open_thinking();
         }
+        self.thought.update(text);
         self.flow(FlowKind::Thinking, text);
+    }
+
+    /// The tag of the open thinking, which is complete.
+    pub fn signed(&self, signature: Option<&Signature>) -> ThinkingTag {
+        ThinkingTag::new(signature.cloned(), &Digest::finish(self.thought.clone()))
     }
 
     /// Opens thinking.
@@ -83,6 +96,7 @@ impl MessageWriter {
         self.out.push_str(THINKING);
         self.tag = Some(self.out.len());
         self.out.push('>');
+        self.thought = Sha256::new();
         self.flow = Some(Flow::new(FlowKind::Thinking));
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Block, BlockKind, Diagnostic, ParsedMessage, ResultBody, Speaker, Text,
-    escape::unescape,
+    escape::{unescape, unescape_lines},
     hosted::{self, HostedInfo},
     reference::{Reference, references},
     syntax::{self, ThinkingTag},
@@ -82,11 +82,7 @@ impl Lines {
     /// The text between thinking tags.
     fn thinking(&self, block: &Block, at: usize) -> String {
         let text = self.between(at, at + block.lines as usize, block.closed);
-        if !text.contains('\\') {
-            return text;
-        }
-        let lines: Vec<&str> = text.split('\n').map(unescape).collect();
-        lines.join("\n")
+        if text.contains('\\') { unescape_lines(&text) } else { text }
     }
 }
 
@@ -129,7 +125,10 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
                 let hidden = || Signature::redacted(&text).filter(|_| tag.redacted);
                 parts.push(match tag.signature.clone().filter(|_| tag.redacted).or_else(hidden) {
                     Some(signature) => Part::RedactedThinking(signature),
-                    None => Part::Thinking { signature: tag.signature.filter(|_| !tag.redacted), text },
+                    None => {
+                        let is_sent = !tag.redacted && tag.is_of(|| &text);
+                        Part::Thinking { signature: tag.signature.filter(|_| is_sent), text }
+                    }
                 });
             }
             BlockKind::ToolUse(tool) if tool.hosted => {

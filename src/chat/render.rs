@@ -48,13 +48,13 @@ fn message(role: Speaker, parts: &[Part]) -> String {
                 writer.open_thinking();
                 writer.thinking(text);
                 if let Some(at) = writer.tag {
-                    let tag = ThinkingTag { redacted: false, signature: signature.clone() };
+                    let tag = writer.signed(signature.as_ref());
                     writer.out.insert_str(at, &tag.attributes());
                 }
                 writer.end();
             }
             Part::RedactedThinking(signature) => {
-                writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                writer.redacted(&ThinkingTag::hidden(signature.clone()));
             }
             Part::ToolUse { id, name, input } => {
                 writer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));

@@ -74,13 +74,12 @@ impl ReplyWriter {
                 if !self.writer.is_thinking() {
                     self.writer.open_thinking();
                 }
-                let tag = ThinkingTag { redacted: false, signature: signature.clone() };
-                self.sign(&tag);
+                self.sign(&self.writer.signed(signature.as_ref()));
                 self.end_thinking();
             }
             Event::RedactedThinking(signature) => {
                 self.end_thinking();
-                self.writer.redacted(&ThinkingTag { redacted: true, signature: Some(signature.clone()) });
+                self.writer.redacted(&ThinkingTag::hidden(signature.clone()));
             }
             Event::ToolUse { id, name, input } => {
                 self.end_thinking();

@@ -5,7 +5,7 @@
 
 use super::{Speaker, attributes};
 use crate::{
-    model::{CallId, Signature},
+    model::{CallId, Digest, Signature},
     text::code_span::{code_span, read_code_span},
 };
 
@@ -104,14 +104,39 @@ pub(super) fn closes_thinking(line: &str) -> bool {
     line.starts_with("</") && line.trim_end() == THINKING_END
 }
 
+/// The attribute with the beginning of the digest of the text that was signed, and how many digits that has.
+const DIGEST: &str = "sha256";
+const DIGITS: usize = 16;
+
 /// The attributes of a thinking tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThinkingTag {
     pub redacted: bool,
     pub signature: Option<Signature>,
+    /// The beginning of the digest of the text, if the signature is also about that.
+    digest: Option<String>,
 }
 
 impl ThinkingTag {
+    /// The tag of thinking whose text has this digest.
+    pub fn new(signature: Option<Signature>, text: &Digest) -> Self {
+        let is_of_text = signature.as_ref().is_some_and(Signature::is_of_text);
+        let digest = is_of_text.then(|| text.as_str()[..DIGITS].to_owned());
+        Self { redacted: false, signature, digest }
+    }
+
+    /// The tag of thinking whose text the vendor hides.
+    pub fn hidden(signature: Signature) -> Self {
+        Self { redacted: true, signature: Some(signature), digest: None }
+    }
+
+    /// Whether this is the text that was signed. Editors trim lines when they save, and change line breaks. What another
+    /// tool or an earlier version has written does not say.
+    pub fn is_of<T: AsRef<str>>(&self, text: impl FnOnce() -> T) -> bool {
+        let digest = || Digest::of(text().as_ref().as_bytes());
+        self.digest.as_deref().is_none_or(|known| known == &digest().as_str()[..DIGITS])
+    }
+
     /// Reads a line that [`opens_thinking`].
     pub fn read(line: &str) -> Self {
         let inside = line.trim_end().strip_prefix(THINKING).and_then(|rest| rest.strip_suffix('>')).unwrap_or_default();
@@ -122,6 +147,7 @@ impl ThinkingTag {
                     tag.signature = Some(Signature { provider: provider.to_owned(), value: value.into_owned() });
                 }
                 (None, None) if attribute.key == "redacted" => tag.redacted = true,
+                (None, Some(value)) if attribute.key == DIGEST => tag.digest = Some(value.into_owned()),
                 _ => {}
             }
         }
@@ -156,6 +182,9 @@ impl ThinkingTag {
                 .map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' })
                 .collect();
             text.push_str(&format!(" {provider}:signature={}", attributes::quote(value)));
+        }
+        if let Some(digest) = &self.digest {
+            text.push_str(&format!(" {DIGEST}={digest}"));
         }
         text
     }

@@ -53,7 +53,9 @@ proptest! {
 
     #[test]
     fn thinking_tags_read_back(value in ".{0,20}", redacted: bool) {
-        let tag = ThinkingTag { redacted, signature: Some(Signature { provider: "anthropic".into(), value }) };
+        let signature = Signature { provider: "anthropic".into(), value };
+        let signed = ThinkingTag::new(Some(signature.clone()), &Digest::of(b"Look."));
+        let tag = if redacted { ThinkingTag::hidden(signature) } else { signed };
         let line = format!("{THINKING}{}>", tag.attributes());
         prop_assert!(opens_thinking(&line));
         prop_assert_eq!(ThinkingTag::read(&line), tag);

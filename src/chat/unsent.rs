@@ -1,4 +1,4 @@
-//! Thinking that cannot be sent because no provider can read its signature.
+//! Thinking that cannot be sent because no provider can read its signature, or because its text was signed and has changed.
 //!
 //! Other tools write this format too, with signatures in their own forms, and people edit files. Thinking that cannot
 //! be sent back to its provider is reported at its line, so that it is not lost silently. Thinking without a signature
@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Diagnostic, Document, Text, syntax::ThinkingTag};
+use super::{BlockKind, Diagnostic, Document, Text, escape::unescape_lines, syntax::ThinkingTag};
 use crate::{model::Signature, provider::signers};
 
 /// The maximum number of wrong letters in a provider's name for a suggestion.
@@ -14,7 +14,8 @@ const SLIP: usize = 2;
 
 impl Document {
     /// A warning for every block of thinking that cannot be sent. It reads the first line of each block, and all lines
-    /// of hidden thinking without a signature, unless the block was correct before and has not changed.
+    /// of hidden thinking without a signature and of thinking whose text was signed, unless the block was correct before and
+    /// has not changed.
     #[must_use]
     pub fn unsent(&self, text: &dyn Text) -> Vec<Diagnostic> {
         let mut found = Vec::new();
@@ -54,15 +55,22 @@ fn problem(lines: Range<usize>, text: &dyn Text) -> Option<String> {
         let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Some(format!("There is no provider `{name}`, so this signature is not sent{meant}"));
     }
-    let note = || format!("This signature from `{name}` is not valid, so the thinking is not sent back.");
-    (!signature.is_readable()).then(note)
+    if !signature.is_readable() {
+        return Some(format!("This signature from `{name}` is not valid, so the thinking is not sent back."));
+    }
+    let note = || format!("This is not the text that `{name}` has signed, so the thinking is not sent back.");
+    let thought = || {
+        let lines = hidden(lines, text);
+        unescape_lines(lines.strip_suffix('\n').unwrap_or(&lines))
+    };
+    (!ThinkingTag::read(&tag).is_of(thought)).then(note)
 }
 
-/// The text between the tags of a closed block.
+/// The lines between the tags of a closed block, as they are read.
 fn hidden(lines: Range<usize>, text: &dyn Text) -> String {
     let mut hidden = String::new();
     text.read(lines.start + 1..lines.end.saturating_sub(1), &mut |line| {
-        hidden.push_str(line);
+        hidden.push_str(line.trim_end_matches('\r'));
         hidden.push('\n');
     });
     hidden

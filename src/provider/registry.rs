@@ -31,6 +31,8 @@ pub struct ProviderEntry {
     other_names: &'static [(&'static str, &'static str)],
     /// How signatures of the vendor come back.
     signatures: Signatures,
+    /// Whether a signature of the vendor is also about the text of the thinking that it stands on.
+    signs_text: fn(&Signature) -> bool,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
     hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
     /// The vendor's own options with their defaults.
@@ -65,6 +67,7 @@ static ROWS: [ProviderEntry; 5] = [
         secrets: &[],
         other_names: &[],
         signatures: Signatures::None,
+        signs_text: |_| false,
         hosts: HostedToolSpec::nowhere,
         options: options::<rehearsal::Options>,
     },
@@ -78,6 +81,7 @@ static ROWS: [ProviderEntry; 5] = [
         secrets: &[anthropic::KEY_VARIABLE],
         other_names: &[("thinking", "thinking_budget")],
         signatures: Signatures::Hidden(anthropic::reads),
+        signs_text: |_| true,
         hosts: anthropic::hosts,
         options: options::<anthropic::Options>,
     },
@@ -91,6 +95,7 @@ static ROWS: [ProviderEntry; 5] = [
         secrets: &[openai::KEY_VARIABLE],
         other_names: &[("thinking", "reasoning")],
         signatures: Signatures::Read(openai::reads),
+        signs_text: |_| false,
         hosts: openai::hosts,
         options: options::<openai::Options>,
     },
@@ -101,6 +106,7 @@ static ROWS: [ProviderEntry; 5] = [
         secrets: &[openai_compatible::KEY_VARIABLE],
         other_names: &[],
         signatures: Signatures::Read(openai_compatible::reads),
+        signs_text: |_| false,
         hosts: HostedToolSpec::nowhere,
         options: options::<openai_compatible::Options>,
     },
@@ -114,6 +120,7 @@ static ROWS: [ProviderEntry; 5] = [
         secrets: &[vertex::TOKEN_VARIABLE, vertex::token::FILE_VARIABLE],
         other_names: &[("thinking", "thinking_budget")],
         signatures: Signatures::Read(vertex::reads),
+        signs_text: vertex::signs_text,
         hosts: vertex::hosts,
         options: options::<vertex::Options>,
     },
@@ -259,5 +266,11 @@ impl Signature {
             Some(Signatures::Read(reads) | Signatures::Hidden(reads)) => reads(self),
             Some(Signatures::None) | None => is_one_word(self),
         }
+    }
+
+    /// Whether it is also about the text of the thinking. Then its provider refuses it with any other text.
+    #[must_use]
+    pub fn is_of_text(&self) -> bool {
+        ROWS.iter().any(|row| row.name == self.provider && (row.signs_text)(self))
     }
 }

@@ -28,7 +28,7 @@ mod thinking;
 pub mod token;
 mod vendor;
 
-pub(super) use self::provider::{hosts, reads};
+pub(super) use self::provider::{hosts, reads, signs_text};
 pub use self::{
     names::{NAME, PROJECT_VARIABLE, TOKEN_VARIABLE},
     options::{DEFAULT_LOCATION, Options},

@@ -8,7 +8,8 @@ use super::{
     errors::VertexPeer,
     names::{NAME, PROJECT_VARIABLE, TOKEN_VARIABLE},
     options::{DEFAULT_LOCATION, Options},
-    signature, thinking, token,
+    signature::{self, SignedPart},
+    thinking, token,
 };
 use crate::{
     model::{MediaKind, Signature},
@@ -151,6 +152,11 @@ fn segment(option: &str, value: &str, marks: &str, example: &str) -> Result<(), 
 /// Whether a signature of this vendor's can be one: base64, and perhaps a word behind it.
 pub(in crate::provider) fn reads(signature: &Signature) -> bool {
     signature::read(signature).is_some_and(|(value, _)| !value.is_empty() && !value.contains(char::is_whitespace))
+}
+
+/// What a signature is about stands in it.
+pub(in crate::provider) fn signs_text(signature: &Signature) -> bool {
+    signature::read(signature).is_some_and(|(_, signed)| signed == SignedPart::Thought)
 }
 
 impl Provider for Vertex {

@@ -66,7 +66,7 @@ fn the_parts_of_a_reply_are_separated_by_one_blank_line() {
         Hello!
 
         @Assistant:
-        <thinking anthropic:signature=\"c2ln==\">
+        <thinking anthropic:signature=\"c2ln==\" sha256=0001dbb547851fe6>
         I should look.
         </thinking>
 

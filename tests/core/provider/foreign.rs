@@ -2,7 +2,8 @@
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use flemma::{
-    chat::{self, Document, Severity},
+    chat::{self, Document, Ending, ReplyWriter, Severity},
+    model::{Event, Signature, ToolInput},
     provider::Request,
 };
 use serde_json::{Value, json};
@@ -112,6 +113,68 @@ fn a_signature_that_was_put_into_base64_is_taken_out_of_it() {
             assert_eq!(openai(&reply)[0], item, "{reply}");
             assert_eq!(warnings(&file(&reply)), [], "{reply}");
         }
+    }
+}
+
+/// The conversation with a reply of this thinking as it is written, which calls a tool.
+fn signed(provider: &str, value: &str, thought: &str) -> String {
+    let mut lines = ["@You:", "What is here?"].map(str::to_owned).to_vec();
+    let mut reply = ReplyWriter::open(&lines);
+    for event in [
+        Event::Thinking(thought.to_owned()),
+        Event::ThinkingFinished { signature: Some(Signature { provider: provider.into(), value: value.into() }) },
+        Event::ToolUse { id: "call_1".into(), name: "ls".into(), input: ToolInput::Json(json!({ "path": "." })) },
+    ] {
+        reply.push(&event);
+    }
+    reply.close(Ending::Complete).iter().for_each(|edit| edit.apply(&mut lines));
+    format!("{}\n\n{REST}", lines.join("\n"))
+}
+
+#[test]
+fn a_signature_is_not_sent_with_a_changed_text() {
+    const THOUGHT: &str = "Look first.  \n\n\tThen act. \n   \nDone.";
+    type Change = fn(&str) -> String;
+    let changes: [(&str, Change); 4] = [
+        ("trailing spaces", |text| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")),
+        ("tabs", |text| text.replace('\t', "    ")),
+        ("a word", |text| text.replace("first", "last")),
+        ("a line", |text| format!("{text}\nReally.")),
+    ];
+    let item = json!({ "id": "rs_1", "encrypted_content": ENCRYPTED, "summary": ["Look first."] }).to_string();
+    for (nth, model, provider, value, sent, is_of_text) in [
+        (0, "claude-sonnet-4-5", "anthropic", SIGNATURE, SIGNATURE, true),
+        (3, "gemini-3.8-flash", "vertex", "c2lnbmVk thought", "c2lnbmVk", true),
+        // These are about what follows, and about a summary of their own.
+        (3, "gemini-3.8-flash", "vertex", "c2lnbmVk", "c2lnbmVk", false),
+        (1, "gpt-5.6-terra", "openai", item.as_str(), ENCRYPTED, false),
+    ] {
+        let whole = signed(provider, value, THOUGHT);
+        let body = |file: &str| body(nth, model, file).to_string();
+        let diagnostics = |file: &str| {
+            let lines: Vec<String> = file.split('\n').map(str::to_owned).collect();
+            Document::parse(&lines).unsent(&lines)
+        };
+        assert!(body(&whole).contains(sent), "{provider}: {whole}");
+        assert_eq!(diagnostics(&whole), [], "{whole}");
+        for (what, change) in changes {
+            let changed = whole.replace(THOUGHT, &change(THOUGHT));
+            assert_ne!(changed, whole);
+            assert_eq!(body(&changed).contains(sent), !is_of_text, "{provider}, {what}: {changed}");
+            let said = diagnostics(&changed);
+            assert_eq!(said.len(), usize::from(is_of_text), "{provider}, {what}: {said:?}");
+            assert!(said.iter().all(|one| one.line == 4 && one.message.contains("This is not the text")), "{said:?}");
+            // A file from before, or of another tool, does not say what was signed.
+            let digest = whole.find(" sha256=").map_or("", |at| &whole[at..at + " sha256=".len() + 16]);
+            assert_eq!(digest.is_empty(), !is_of_text, "{whole}");
+            assert!(body(&changed.replacen(digest, "", 1)).contains(sent), "{provider}, {what}");
+        }
+        // Carriage returns are not read. Where they were signed, the text is not the one that was.
+        let windows = whole.replace('\n', "\r\n");
+        assert_eq!((body(&windows).contains(sent), diagnostics(&windows)), (true, vec![]), "{windows}");
+        assert_eq!(body(&signed(provider, value, "One.\r\nTwo.")).contains(sent), !is_of_text, "{provider}");
+        // What is written with a backslash is read without it.
+        assert!(body(&signed(provider, value, "@You: hm\n</thinking>\n\\@You:\n")).contains(sent), "{provider}");
     }
 }
 
