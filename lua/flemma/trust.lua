@@ -32,7 +32,7 @@ end
 ---@param language string the language of the frontmatter
 function M.ask(buf, question, language)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
-  local what = language == "lua" and "Lua code" or "options for tools"
+  local what = language == "lua" and "Lua code" or "options"
   require("flemma.ask").select(choices, {
     prompt = ("%s begins with %s that you did not write in this session:"):format(name ~= "" and name or "This buffer", what),
     kind = "flemma.trust",

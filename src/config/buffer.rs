@@ -14,6 +14,8 @@ use crate::{model::UserError, options::Problem, provider::connection::SETUP_ONLY
 
 /// The list of the tools on offer.
 pub const TOOLS: &str = "tools";
+/// The table of the configuration whose options have no prefix in a file.
+const PARAMETERS: &str = "parameters";
 /// The list of what runs without asking.
 pub const AUTO_APPROVE: &str = "tools.auto_approve";
 /// Whether the conversation goes on by itself: a table, or `true` or `false` for its `enabled`.
@@ -22,6 +24,10 @@ pub const AUTOPILOT: &str = "tools.autopilot";
 const RETENTION: &str = "tools.retention";
 /// The folder of notes.
 const NOTES: &str = "tools.notes";
+
+/// What a file sets before it is trusted: how long and how freely the model answers, and how long a provider keeps what it
+/// has read. Every other option needs trust, one that is added later included.
+const HARMLESS: [&str; 4] = ["thinking", "temperature", "max_tokens", "cache_retention"];
 
 /// Operations on lists, by the names that JSON gives them, in the order in which they are done.
 pub const OPERATIONS: [&str; 4] = ["set", "append", "prepend", "remove"];
@@ -94,11 +100,18 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
-    /// Whether the file has any say in tools: which are on offer, what runs without asking, how far they go by
-    /// themselves. It judges what the options came to, so no spelling of a path goes past it.
+    /// An option that has no effect before the user trusts the file, by its name there. It judges what the options came
+    /// to, so no spelling of a path goes past it.
     #[must_use]
-    pub fn concerns_tools(&self) -> bool {
-        self.tools.is_some() || self.auto_approve.is_some() || self.layer.get(TOOLS).is_some()
+    pub fn needs_trust(&self) -> Option<String> {
+        if self.tools.is_some() || self.auto_approve.is_some() {
+            return Some(TOOLS.to_owned());
+        }
+        let layer = self.layer.as_object()?;
+        let inside = |table: &str| layer.get(table).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let others = layer.keys().filter(|key| *key != PARAMETERS);
+        let mut options = inside(PARAMETERS).chain(others);
+        options.find(|option| !HARMLESS.contains(&option.as_str())).cloned()
     }
 }
 

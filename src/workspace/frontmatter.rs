@@ -2,9 +2,9 @@
 //!
 //! It is evaluated when a request, a decision about a call or a status view needs it, and again only when the text, the
 //! options or the tools have changed since. Lua is run by [`super::Scripts`], JSON is read here, any other language goes to
-//! the parser that was registered for it. Code that the user has not trusted is not run, and a policy that they have not
-//! trusted has no effect. Then, as with a mistake, the frontmatter has a fault, which keeps the conversation from being sent
-//! and its tools from running.
+//! the parser that was registered for it. Code that the user has not trusted is not run, and options that they have not
+//! trusted have no effect, apart from harmless ones. Then, as with a mistake, the frontmatter has a fault, which keeps the
+//! conversation from being sent and its tools from running.
 
 use std::rc::Rc;
 
@@ -134,7 +134,7 @@ impl Workspace {
         }
     }
 
-    /// Options that are no code. What they say of tools has an effect only where it is trusted.
+    /// Options that are no code. Most have an effect only where they are trusted.
     fn read_data(&self, value: &Value, is_trusted: bool) -> Result<FrontmatterRun, Fault> {
         let Value::Object(entries) = value else {
             return Err(Fault::new(0, format!("the frontmatter must be a table of options, not {value}")));
@@ -144,8 +144,8 @@ impl Workspace {
             options.set(key, value).map_err(|problem| Fault::new(0, format!("the frontmatter: {problem}")))?;
         }
         let file = options.finish();
-        if file.concerns_tools() && !is_trusted {
-            return Err(Fault::untrusted("options for tools"));
+        if let Some(option) = file.needs_trust().filter(|_| !is_trusted) {
+            return Err(Fault::untrusted(&format!("option `{option}`")));
         }
         Ok(FrontmatterRun { file, policy: None })
     }

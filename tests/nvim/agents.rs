@@ -35,7 +35,9 @@ const TOOLS: &str = "
 #[test]
 fn a_buffer_chooses_an_agent_and_every_tool_keeps_to_it() {
     let text = "```json\n{ \"agent\": \"diary\" }\n```\n\n@You:\nHello\n";
-    let setup = Setup { files: FILES, options: OPTIONS, lua: TOOLS, text: Some(text), ..Setup::default() };
+    // The user trusts what the file says.
+    let lua = format!("{TOOLS}\nvim.ui.select = function(items, _, done) done(items[2]) end");
+    let setup = Setup { files: FILES, options: OPTIONS, lua: &lua, text: Some(text), ..Setup::default() };
     let both = json!({ "paths": ["Journal/today.md", "Private/diary.md"] });
     let made = [
         ("read", json!({ "path": "Private/../Private/diary.md" })),

@@ -119,7 +119,7 @@ fn what_the_user_typed_is_theirs_and_saving_keeps_it_so() {
 }
 
 #[test]
-fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
+fn json_options_need_trust_unless_they_are_harmless() {
     let policy = "```json\n{ \"tools\": { \"auto_approve\": [\"bash\"] } }\n```\n\n@You:\nHello\n";
     let mut chat = Chat::start(&Setup { text: Some(policy), ..Setup::default() }, [prose(&["ok"])]);
     ask(&mut chat);
@@ -131,11 +131,19 @@ fn json_with_a_policy_needs_trust_and_json_parameters_do_not() {
             .lua("return vim.g.prompt", &[])
             .as_str()
             .unwrap()
-            .contains("begins with options for tools that you did not write")
+            .contains("begins with options that you did not write")
     );
     chat.nvim.lua("choose(2)", &[]);
     chat.server.wait_for_requests(1);
     assert_eq!(resolve(&mut chat, "bash", &json!({})), ("approve".to_owned(), json!(FILE)));
+
+    // Prose of a stranger's file must not become calls.
+    let calls = "```json\n{ \"tool_protocol\": \"xml\" }\n```\n\n@You:\nHello\n";
+    let mut chat = Chat::start(&Setup { text: Some(calls), ..Setup::default() }, [prose(&["ok"])]);
+    ask(&mut chat);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.g.asked", &[]) == 1);
+    assert_eq!(chat.server.requests().len(), 0);
 
     let plain = "```json\n{ \"max_tokens\": 5 }\n```\n\n@You:\nHello\n";
     let mut chat = Chat::start(&Setup { text: Some(plain), ..Setup::default() }, [prose(&["ok"])]);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use flemma::{
     config::{
         Config, FileOptions, ListOption, Node,
-        buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS},
+        buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS, known},
     },
     model::UserError,
 };
@@ -288,7 +288,7 @@ fn spellings(path: &str, value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_say_in_tools_is_recognised_in_every_spelling() {
+fn every_option_but_harmless_ones_needs_trust() {
     let about_tools = [
         ("tools", json!(["bash"])),
         ("tools", json!("bash")),
@@ -311,20 +311,23 @@ fn a_say_in_tools_is_recognised_in_every_spelling() {
     for (path, value) in &about_tools {
         for spelled in spellings(path, value) {
             let Ok(file) = file(&spelled) else { continue };
-            assert!(file.concerns_tools(), "{spelled}");
+            assert!(file.needs_trust().is_some(), "{spelled}");
             read += 1;
         }
     }
     assert!(read > 20, "{read}");
-    // Every option there is: what is not about tools is not.
-    for path in Config::paths() {
-        let short = path.strip_prefix("parameters.").unwrap_or(&path);
-        for value in [json!(true), json!(1), json!(["bash"]), json!("low"), json!({})] {
-            for spelled in spellings(short, &value) {
-                let Ok(file) = file(&spelled) else { continue };
-                let says = file.layer != json!({}) || file.tools.is_some() || file.auto_approve.is_some();
-                assert_eq!(file.concerns_tools(), says && short.starts_with("tools"), "{spelled}");
-            }
+    // An option that is new needs trust until it is listed here.
+    let harmless = ["thinking", "temperature", "max_tokens", "cache_retention"];
+    let samples = json!([true, 1, 0.5, 5000, "low", "short", "native", "anthropic", "age", ["bash"], { "bash": 1 }]);
+    let samples = samples.as_array().unwrap();
+    for (path, node) in known() {
+        let mut taken = 0;
+        for spelled in samples.iter().flat_map(|value| spellings(&path, value)) {
+            let Ok(file) = file(&spelled) else { continue };
+            let says = file.layer != json!({}) || file.tools.is_some() || file.auto_approve.is_some();
+            assert_eq!(file.needs_trust().is_some(), says && !harmless.contains(&path.as_str()), "{spelled}");
+            taken += usize::from(says);
         }
+        assert!(taken > 0 || node == Node::Table, "there is no sample of a value for `{path}`");
     }
 }

@@ -40,7 +40,13 @@ fn calling(text: &str, options: Value, made: &[(&str, Value)]) -> Harness {
         all[key] = value;
     }
     let replies = [calls(made.iter().cloned()), prose("fine")];
-    Harness::start(Setup { text, files: &FILES, options: all, ..Setup::default() }, replies)
+    // What the user types needs no trust.
+    let (frontmatter, text) = text.split_at(text.find("@You:").unwrap_or_default());
+    let chat = Harness::start(Setup { text, files: &FILES, options: all, ..Setup::default() }, replies);
+    if !frontmatter.is_empty() {
+        chat.type_at(0, frontmatter);
+    }
+    chat
 }
 
 fn read(path: &str) -> (&'static str, Value) {

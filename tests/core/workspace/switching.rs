@@ -106,8 +106,9 @@ fn a_typo_changes_nothing_and_names_the_nearest_word() {
 
 #[test]
 fn frontmatter_overrides_a_switch_and_the_message_says_so() {
-    let text = "```json\n{\"model\": \"claude-mine\", \"thinking\": \"low\"}\n```\n\n@You:\nHello";
-    let chat = start(text, []);
+    let frontmatter = "```json\n{\"model\": \"claude-mine\", \"thinking\": \"low\"}\n```";
+    let chat = start("@You:\nHello", []);
+    chat.type_at(0, frontmatter);
     assert_eq!(
         chat.switch("anthropic claude-other thinking=high"),
         "conversations now use anthropic, claude-other, thinking high; \
@@ -117,8 +118,9 @@ fn frontmatter_overrides_a_switch_and_the_message_says_so() {
     chat.status_has("model claude-mine frontmatter");
     // Three files are named, and the others are counted.
     for name in ["b.chat", "c.chat", "d.chat", "e.chat"] {
-        chat.put(name, format!("{text}\n"));
+        chat.put(name, "@You:\nHello\n");
         chat.edit(name);
+        chat.type_at(0, frontmatter);
     }
     let message = chat.switch("anthropic claude-third");
     assert_eq!(message.matches("keeps anthropic, claude-mine").count(), 3, "{message}");

@@ -107,7 +107,9 @@ fn the_provider_and_the_model_can_be_chosen_for_one_run() {
     user.put("work/notes.chat", "```json\n{ \"model\": \"of-the-file\" }\n```\n\n@You:\nHello\n");
     let said = user.flemma(&["run", "notes.chat", "--provider", "antropic"]);
     assert!(said.code == 1 && said.err.contains("did you mean `anthropic`"), "{said:?}");
-    let said = user.flemma(&["run", "notes.chat", "--model", "of-the-run"]);
+    // The option of the file is not that of whoever runs it.
+    assert_eq!(user.flemma(&["run", "notes.chat", "--model", "of-the-run"]).code, 3);
+    let said = user.flemma(&["run", "notes.chat", "--model", "of-the-run", "--trust"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(user.server.requests()[0].json()["model"], "of-the-run");
 }
