@@ -38,7 +38,7 @@ const TOOLS: &str = "
     define('renames', {}, rename)
     define('renames_asked', { requiresApproval = true }, rename)
     define('asks', {}, function(args)
-      return tostring(system.invokeFunction('silverbullet-ai.requestWriteApproval', args.page, 'new\\n'))
+      return js.stringify(system.invokeFunction('silverbullet-ai.requestWriteApproval', args.page, 'new\\n'))
     end)";
 
 /// The options of an agent that reads `Projects` and `Index`, and writes `Projects`.
@@ -140,7 +140,9 @@ fn an_agent_judges_what_a_handler_writes() {
         assert!(is_error & text.contains("The agent `planner` does not allow"), "{call:?}: {text}");
         assert!(text.contains("to be written"), "{call:?}: {text}");
     }
-    assert_eq!(found[4], ("false".to_owned(), false), "it says whether it was approved");
+    let outcome: Value = serde_json::from_str(&found[4].0).unwrap();
+    assert_eq!(outcome["success"], false, "{outcome}");
+    assert!(outcome["error"].as_str().unwrap().contains("The agent `planner` does not allow"), "{outcome}");
     for (text, is_error) in &found[5..7] {
         assert!(is_error & text.contains("The agent `planner` does not allow"), "{text}");
     }

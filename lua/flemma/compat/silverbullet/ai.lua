@@ -11,13 +11,7 @@ local functions = {}
 ---@param page string
 ---@param content string
 function functions.writePage(page, content)
-  local what = "ai.writePage"
-  for _, about in ipairs({ { "name", page }, { "content", content } }) do
-    if type(about[2]) ~= "string" then
-      error(("%s: the %s of the page must be a string, not a %s"):format(what, about[1], type(about[2])), 0)
-    end
-  end
-  require("flemma.compat.silverbullet.proposal").write(what, page, content)
+  require("flemma.compat.silverbullet.proposal").write("ai.writePage", page, content)
 end
 
 --- Runs another tool of `ai.tools`, as a part of the call that runs.

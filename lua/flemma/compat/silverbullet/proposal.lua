@@ -8,6 +8,11 @@ local runs = require("flemma.compat.silverbullet.run")
 ---@param page string
 ---@param content string
 function M.write(what, page, content)
+  for _, about in ipairs({ { "name", page }, { "content", content } }) do
+    if type(about[2]) ~= "string" then
+      error(("%s: the %s of the page must be a string, not a %s"):format(what, about[1], type(about[2])), 0)
+    end
+  end
   if page == "" then
     error(("%s: the name of the page is empty"):format(what), 0)
   end

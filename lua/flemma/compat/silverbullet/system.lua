@@ -2,6 +2,7 @@
 local M = {}
 
 local runs = require("flemma.compat.silverbullet.run")
+local value = require("flemma.compat.codecompanion.value")
 
 --- The first of these fields that is there.
 ---@param table table
@@ -33,13 +34,16 @@ invoked["index.renamePageCommand"] = function(about, new)
   return true
 end
 
---- Shows a change of a page, and writes it if the user approves: whether they do, and else why not.
+--- Proposes the content of a page, and says whether the user has approved it. It does not call `ai.writePage`: pages define that as a
+--- call of this.
+---@return { success: boolean, error?: string }
 invoked["silverbullet-ai.requestWriteApproval"] = function(page, content)
   if type(page) == "table" then
     page, content = field(page, "page", "name"), field(page, "newContent", "content")
   end
-  local ok, problem = pcall(require("flemma.compat.silverbullet.ai").writePage, page, content)
-  return ok, not ok and problem or nil
+  local what = "silverbullet-ai.requestWriteApproval"
+  local ok, problem = pcall(require("flemma.compat.silverbullet.proposal").write, what, page, content)
+  return { success = ok, error = not ok and value.thrown(problem) or nil }
 end
 
 invoked["silverbullet-ai.callTool"] = function(...)
