@@ -41,7 +41,7 @@ test-core:
 test-sdk:
 	@if python="$$(scripts/sdk)"; then \
 	  echo "==> testing requests against the vendors' own SDKs ($$python)"; \
-	  FLEMMA_SDK_PYTHON="$$python" cargo test --test core provider::bodies; \
+	  FLEMMA_SDK_PYTHON="$$python" cargo test --test core provider::bodies:: -- --include-ignored; \
 	else \
 	  echo "==> skipped: the tests against the vendors' own SDKs"; \
 	fi

@@ -27,8 +27,8 @@ fn attributes(nvim: &mut Nvim, text: &str) -> Value {
     nvim.lua("return vim.api.nvim__inspect_cell(1, ...)[2] or {}", &[row.into(), column.into()])
 }
 
-fn has_parsers(nvim: &mut Nvim) -> bool {
-    nvim.lua("return require('flemma.markdown').available()", &[]) == true
+fn assert_parsers(nvim: &mut Nvim) {
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
 }
 
 const TEXT: &str = "\
@@ -61,9 +61,7 @@ fn markdown_has_its_colours() {
 fn code_has_the_colours_of_its_language() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "lua");
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     let keyword = attributes(&mut chat.nvim, "local answer");
     let name = attributes(&mut chat.nvim, "answer");
     assert_ne!(keyword, name, "a keyword looks like a name");
@@ -77,9 +75,7 @@ fn code_has_the_colours_of_its_language() {
 fn an_open_fence_does_not_colour_the_next_message() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "markdown_inline");
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     assert_eq!(attributes(&mut chat.nvim, "again")["bold"], true);
     assert_eq!(attributes(&mut chat.nvim, "plain")["bold"], Value::Null);
 }
@@ -104,9 +100,7 @@ fn a_change_recolours_the_other_lines_of_its_paragraph() {
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "markdown_inline");
     assert_eq!(attributes(&mut chat.nvim, "bold")["bold"], true);
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     assert_eq!(attributes(&mut chat.nvim, "begin")["italic"], Value::Null);
     chat.nvim.input("3Gea*<Esc>");
     chat.nvim.wait_for("emphasis over two lines", |nvim| attributes(nvim, "begin")["italic"] == true);
@@ -157,9 +151,7 @@ fn a_broken_query_leaves_other_languages_their_colours() {
           return get(lang, kind)
         end";
     let mut chat = Chat::start(&Setup { text: Some(text), lua, ..Setup::default() }, []);
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     wait_for_colours(&mut chat.nvim, "lua");
     wait_for_colours(&mut chat.nvim, "markdown_inline");
     assert_eq!(attributes(&mut chat.nvim, "strong")["bold"], true);
@@ -171,9 +163,7 @@ fn a_broken_query_leaves_other_languages_their_colours() {
 fn a_new_query_for_a_language_colours_new_text() {
     let text = "@You:\n```lua\nlocal answer = 42 -- a remark\n```\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     wait_for_colours(&mut chat.nvim, "lua");
     let groups = "
         local groups = {}
@@ -213,9 +203,7 @@ fn all_that_is_visible_of_a_long_line_is_coloured() {
         let line = piece.repeat(count);
         let text = format!("@You:\n1\n\n{line}\n\n2\n");
         let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
-        if !has_parsers(&mut chat.nvim) {
-            return;
-        }
+        assert_parsers(&mut chat.nvim);
         wait_for_colours(&mut chat.nvim, "markdown_inline");
         // Where the cursor is, and keys that bring the line into view.
         let middle = format!("4G0{}l", line.chars().count() / 2);
@@ -240,9 +228,7 @@ fn all_that_is_visible_of_a_long_line_is_coloured() {
 fn text_that_is_not_parsed_has_no_colours() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim, "markdown_inline");
-    if !has_parsers(&mut chat.nvim) {
-        return;
-    }
+    assert_parsers(&mut chat.nvim);
     // Random texts of few characters, most of which have a meaning somewhere.
     let code = r#"
         local spans, plain = require('flemma.markdown.spans'), 0

@@ -32,16 +32,13 @@ fn counted(nvim: &mut Nvim) -> (u64, u64, u64) {
     (get("writes"), get("bytes"), get("parses"))
 }
 
-/// Waits until Markdown has its colours; false in a Neovim that came without a parser for it.
-fn wait_for_markdown(nvim: &mut Nvim) -> bool {
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        return false;
-    }
+/// Waits until Markdown has its colours.
+fn wait_for_markdown(nvim: &mut Nvim) {
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
     nvim.wait_for("Markdown to be known", |nvim| {
         nvim.lua("return require('flemma.markdown.grammars').is_ready()", &[]) == true
     });
     nvim.command("redraw!");
-    true
 }
 
 /// A reply of text. `pieces` adds the text to the beginning of the stream.
@@ -111,9 +108,7 @@ fn a_paragraph_is_parsed_less_often_the_longer_it_is() {
         spans.forget(buf)
         return spans.parses - before";
     let mut chat = Chat::start(&Setup::default(), []);
-    if !wait_for_markdown(&mut chat.nvim) {
-        return;
-    }
+    wait_for_markdown(&mut chat.nvim);
     let mut parses = |pieces: usize| chat.nvim.lua(texts, &[pieces.into()]).as_u64().unwrap();
     let (few, many) = (parses(250), parses(2_000));
     assert!(few <= 50, "{few} parses for 250 pieces");
@@ -133,9 +128,7 @@ fn one_drawing_parses_at_most_two_growing_texts() {
         end
         return { spans.parses - before, behind }";
     let mut chat = Chat::start(&Setup::default(), []);
-    if !wait_for_markdown(&mut chat.nvim) {
-        return;
-    }
+    wait_for_markdown(&mut chat.nvim);
     // Two each time, then the one that is left, then none: the texts have not grown.
     for expected in [[2, 3], [2, 1], [1, 0], [0, 0]] {
         assert_eq!(chat.nvim.lua(draw, &[4.into()]), json!(expected));
@@ -152,9 +145,7 @@ fn a_reply_that_pauses_is_coloured_to_its_end() {
         beginning.hold(&gates[0]).chunk(text_delta(0, "*slanted* x")).hold(&gates[1])
     });
     let mut chat = Chat::start(&Setup::default(), [reply]);
-    if !wait_for_markdown(&mut chat.nvim) {
-        return;
-    }
+    wait_for_markdown(&mut chat.nvim);
     chat.nvim.lua(COUNT, &[]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the paragraph and its colours", |nvim| {
@@ -253,9 +244,7 @@ fn the_first_screen_is_drawn_before_parsers_are_loaded() {
         screen: Some((60, 20)),
         ..Options::default()
     });
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        return;
-    }
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
     nvim.wait_for("the queries", |nvim| nvim.lua("return vim.g.screen", &[]) != Value::Null);
     assert_eq!(nvim.lua("return vim.g.screen", &[]), "query: Some **words**");
 }

@@ -311,11 +311,9 @@ fn broken() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
+#[ignore = "`make test-sdk` runs it"]
 fn what_is_sent_is_what_the_vendors_own_types_allow() {
-    let Some(python) = env::var_os("FLEMMA_SDK_PYTHON") else {
-        eprintln!("skipped: FLEMMA_SDK_PYTHON is not set; `make test-sdk` sets it");
-        return;
-    };
+    let python = env::var_os("FLEMMA_SDK_PYTHON").unwrap();
     let valid = bodies().into_iter().map(|(name, provider, body)| (name, provider, body, true));
     let broken = broken().into_iter().map(|(provider, body)| ("broken".to_owned(), provider, body, false));
     let cases: Vec<_> = valid.chain(broken).collect();

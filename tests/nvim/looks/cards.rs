@@ -115,9 +115,7 @@ fn a_result_without_its_call_is_drawn_all_the_same() {
 #[test]
 fn a_result_has_the_colours_of_the_file_that_was_read() {
     let mut nvim = open(TEXT, "", 80);
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        return;
-    }
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
     nvim.wait_for("Lua", |nvim| nvim.lua("return require('flemma.markdown.grammars').of('lua') ~= nil", &[]) == true);
     let shown = rows(&mut nvim);
     let row = shown.iter().position(|row| row == "local x = 1").unwrap();
@@ -128,9 +126,7 @@ fn a_result_has_the_colours_of_the_file_that_was_read() {
 fn a_diff_has_its_colours_without_a_parser() {
     let text = "@You:\n\n```diff\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n```\n";
     let mut nvim = open(text, "", 80);
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        return;
-    }
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
     let shown = rows(&mut nvim);
     let mut at = |text: &str| {
         let row = shown.iter().position(|row| row == text).unwrap();

@@ -108,10 +108,7 @@ fn open_coloured(text: &str) -> Nvim {
 #[test]
 fn a_macro_draws_all_paragraphs_that_it_changes() {
     let mut nvim = open_coloured("@You:\nsome **words\nthat are\nstrong** here\n\nmore\n\nand more\n\nand others\n");
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        // Vim's syntax highlighting does not look at the lines above a change.
-        return;
-    }
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
     let before = drawn(&mut nvim, "redraw!");
     nvim.lua(MACRO, &[json!(["10GAx<Esc>", "4Gccweak here<Esc>"])]);
     let changed = drawn(&mut nvim, "redraw");

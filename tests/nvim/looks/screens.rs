@@ -77,24 +77,19 @@ fn open(options: &str, columns: u32) -> Nvim {
     nvim
 }
 
-/// Waits until everything is drawn in its colours; false in a Neovim without parsers.
-fn wait_for_colours(nvim: &mut Nvim) -> bool {
-    if nvim.lua("return require('flemma.markdown').available()", &[]) != true {
-        return false;
-    }
+/// Waits until everything is drawn in its colours.
+fn wait_for_colours(nvim: &mut Nvim) {
+    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
     let known = "local of = require('flemma.markdown.grammars').of
         return of('markdown') ~= nil and of('markdown_inline') ~= nil and of('lua') ~= nil";
     nvim.wait_for("the languages", |nvim| nvim.lua(known, &[]) == true);
-    true
 }
 
 #[test]
 fn every_element_looks_as_it_should() {
     for columns in [30, 80, 200] {
         let mut nvim = open(OPEN, columns);
-        if !wait_for_colours(&mut nvim) {
-            return;
-        }
+        wait_for_colours(&mut nvim);
         nvim.input("6G");
         nvim.wait_for("the preview", |nvim| nvim.row_with("edit: ").is_some());
         let name = format!("open-{columns}");
@@ -110,9 +105,7 @@ fn every_element_looks_as_it_should() {
 fn folds_look_as_they_should() {
     for columns in [30, 80, 200] {
         let mut nvim = open("", columns);
-        if !wait_for_colours(&mut nvim) {
-            return;
-        }
+        wait_for_colours(&mut nvim);
         nvim.input("6G");
         nvim.wait_for("the folds", |nvim| nvim.row_with("\u{25b8} read").is_some());
         for background in ["light", "dark"] {

@@ -96,14 +96,10 @@ struct Stage {
 }
 
 impl Stage {
-    /// A stage, or `None` where there is no bash.
-    fn new() -> Option<Self> {
-        let bash =
-            std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join("bash")).find(|bash| bash.is_file());
-        let Some(bash) = bash else {
-            eprintln!("skipped: there is no bash");
-            return None;
-        };
+    /// A stage with the bash that is found first.
+    fn new() -> Self {
+        let folders = std::env::var_os("PATH").unwrap();
+        let bash = std::env::split_paths(&folders).map(|dir| dir.join("bash")).find(|bash| bash.is_file()).unwrap();
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("bin")).unwrap();
         let stub = dir.path().join("stub");
@@ -123,7 +119,7 @@ impl Stage {
         let plain = stage.run("ls", &[]);
         stage.environment = plain.into_iter().next().unwrap().environment;
         assert!(stage.environment.iter().any(|line| line.starts_with("declare -x KUBECONFIG=")));
-        Some(stage)
+        stage
     }
 
     /// The folder that commands run in. It is made anew for each.
@@ -215,7 +211,7 @@ impl Stage {
 
 #[test]
 fn bash_runs_of_the_tables_only_what_is_approved() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = Stage::new();
     let tables = APPROVED.iter().copied().chain(ATTACKS.iter().map(|(_, entries, commands)| (*entries, *commands)));
     let mut run = 0;
     for (entries, commands) in tables {
@@ -231,7 +227,7 @@ fn bash_runs_of_the_tables_only_what_is_approved() {
 
 #[test]
 fn bash_runs_of_random_commands_only_what_is_approved() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = Stage::new();
     let rules = rules(GENEROUS);
     #[rustfmt::skip]
     let token = prop::sample::select(vec![
@@ -300,7 +296,7 @@ const EVERYTHING: &[&str] = &[
 
 #[test]
 fn bash_gives_what_is_approved_its_own_folder_and_environment() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = Stage::new();
     let entries: Vec<&str> = GENEROUS.iter().chain(EVERYTHING).copied().collect();
     let rules = rules(&entries);
     let names = [
@@ -331,7 +327,7 @@ fn bash_gives_what_is_approved_its_own_folder_and_environment() {
 
 #[test]
 fn the_stage_sees_what_runs() {
-    let Some(stage) = Stage::new() else { return };
+    let stage = Stage::new();
     let seen = |text: &str| stage.run(text, &[]);
     let texts: BTreeSet<String> = seen("git 'a b' | wc; $(echo rm) x").into_iter().map(|call| call.text).collect();
     assert_eq!(texts.len(), 3);
