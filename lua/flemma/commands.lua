@@ -5,12 +5,22 @@ local function core(name, ...)
   return require("flemma.core")[name](...)
 end
 
+--- The lines that a command names; nothing for the line of the cursor.
+---@return integer? first from 0
+---@return integer? last
+local function range(args)
+  if args.range > 0 then
+    return args.line1 - 1, args.line2 - 1
+  end
+end
+
 --- The lines that a command applies to: the selection, or the cursor's line.
 ---@return integer first from 0
 ---@return integer last
 local function lines(args)
-  if args.range > 0 then
-    return args.line1 - 1, args.line2 - 1
+  local first, last = range(args)
+  if first and last then
+    return first, last
   end
   local line = vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
   return line, line
@@ -134,7 +144,7 @@ local commands = {
     words = { "always" },
     range = true,
     run = function(args, rest)
-      local first, last = lines(args)
+      local first, last = range(args)
       core("approve", first, last, rest == "always")
     end,
   },
@@ -142,7 +152,7 @@ local commands = {
     takes = "text",
     range = true,
     run = function(args, rest)
-      local first, last = lines(args)
+      local first, last = range(args)
       core("reject", first, last, rest ~= "" and rest or nil)
     end,
   },

@@ -20,6 +20,12 @@ local function cursor_line()
   return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
 end
 
+--- Whether the user has had time to see the call under the cursor.
+---@param buf integer
+local function has_seen(buf)
+  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, cursor_line())
+end
+
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
 ---@param buf? integer
 function M.send_or_execute(buf)
@@ -53,7 +59,7 @@ end
 ---@param buf? integer
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
-  if buf then
+  if buf and has_seen(buf) then
     require("flemma.following").watch(buf)
     dispatch(buf, "execute", { line = cursor_line() })
   end
@@ -65,7 +71,7 @@ end
 ---@param message? string
 local function decide(first, last, decision, message)
   local buf = resolve()
-  if buf then
+  if buf and (first or has_seen(buf)) then
     require("flemma.following").watch(buf)
     first = first or cursor_line()
     dispatch(buf, decision, { first = first, last = last or first, message = message })

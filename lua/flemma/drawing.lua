@@ -226,8 +226,10 @@ api.nvim_set_decoration_provider(marks, {
   end,
   on_win = function(_, win, buf, _, last)
     if not require("flemma.buffer").is_attached(buf) then
+      require("flemma.seen").draw(win, false)
       return false
     end
+    require("flemma.seen").draw(win, buf)
     require("flemma.folds.text").begin()
     local growing = require("flemma.lock").is_locked(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0, growing = growing }
@@ -238,6 +240,7 @@ api.nvim_set_decoration_provider(marks, {
   end,
   on_end = function()
     due = {}
+    guard(require("flemma.seen").note)
   end,
 })
 

@@ -115,6 +115,7 @@ end
 --- Moves a window's cursor. A watching window continues to watch.
 local function move(buf, win, line, column)
   ends[win] = nil
+  require("flemma.seen").moved(win)
   if win == api.nvim_get_current_win() then
     -- Leaves scrolling to the next redraw. `nvim_win_set_cursor()` measures the lines at once, which takes milliseconds for
     -- a long line.

@@ -116,6 +116,31 @@ impl Document {
         blocks.collect()
     }
 
+    /// The calls that wait for the user's decision and whose use or status block these lines touch, each with whether it has a
+    /// status block. What has none waits as well: a key runs it.
+    #[must_use]
+    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(&ToolUse, bool)> {
+        let touches = |site: Site| {
+            self.block(site).is_some_and(|(message, block)| {
+                let found = message.lines_of(block);
+                found.start < lines.end && lines.start < found.end
+            })
+        };
+        let waiting = self.open_sites().into_iter().filter_map(|(site, result)| {
+            let status = result.and_then(|site| match &self.block(site)?.1.kind {
+                BlockKind::ToolResult(tool) => match &tool.body {
+                    ResultBody::Placeholder(_, block) => Some(block.status),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let BlockKind::ToolUse(tool) = &self.block(site)?.1.kind else { return None };
+            let waits = status.is_none_or(|status| status == Status::Pending);
+            (waits && (touches(site) || result.is_some_and(touches))).then_some((&**tool, status.is_some()))
+        });
+        waiting.collect()
+    }
+
     /// The calls of the last reply, if nothing but their results comes after it; otherwise none.
     #[must_use]
     pub fn calls_at_end(&self, text: &dyn Text) -> Vec<CallId> {

@@ -304,6 +304,16 @@ impl Conversation {
         self.page.waits_at(line)
     }
 
+    /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
+    /// each, and whether it has a status block. While a reply arrives, those without one are not complete.
+    #[must_use]
+    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool)> {
+        self.page.with_parsed(|document, _| {
+            let waiting = document.waiting_in(lines).into_iter().filter(|(_, has_block)| *has_block || !self.is_busy());
+            waiting.map(|(call, has_block)| (call.id.0.clone(), call.name.clone(), has_block)).collect()
+        })
+    }
+
     /// The call whose use or result a line belongs to.
     #[must_use]
     pub fn call_at(&self, line: usize) -> Option<CallId> {

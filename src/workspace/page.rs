@@ -16,8 +16,7 @@ use super::{attached_files::AttachedFiles, effective::Source, stale_folds::Stale
 use crate::{
     chat::{
         self, Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile,
-        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Status, Text, TextCopy, Uncaptured,
-        Update,
+        Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
     },
     journal::CallKey,
     model::CallId,
@@ -419,14 +418,7 @@ impl Page {
 
     /// Whether a line belongs to a call that waits for the user's decision.
     pub(super) fn waits_at(&self, line: usize) -> bool {
-        self.with_document(|document, text| {
-            let Some(here) = document.call_at(line).map(|call| call.id) else { return false };
-            let open = document.open_calls(text);
-            open.iter().any(|call| {
-                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-                call.id == here && status == Some(Status::Pending)
-            })
-        })
+        self.with_document(|document, _| document.waiting_in(&(line..line + 1)).iter().any(|(_, has_block)| *has_block))
     }
 
     /// The ids of all calls, with or without a result.

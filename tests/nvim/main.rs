@@ -67,6 +67,7 @@ mod said;
 mod saving;
 #[path = "../support/sdk.rs"]
 mod sdk;
+mod seen;
 mod shared;
 mod silverbullet;
 mod slow_disk;

@@ -100,7 +100,9 @@ impl Nvim {
             fs::write(path, text).expect("a file for the editor");
         }
         let root = env!("CARGO_MANIFEST_DIR");
-        let init = format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{}\n", options.init);
+        // A test sees a call at once. Those of `seen` restore the delay.
+        let seen = "require('flemma.seen').delay = 0";
+        let init = format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{seen}\n{}\n", options.init);
         fs::write(at("init.lua"), init).expect("the editor's init.lua");
 
         let mut command = Command::new(program());

@@ -2,6 +2,7 @@
 local M = {}
 
 local calls = require("flemma.review.calls")
+local seen = require("flemma.seen")
 
 --- How long a view stays open after the approval, in milliseconds. The call may have to wait for others before it writes anything.
 local PATIENCE = 2000
@@ -73,6 +74,15 @@ function M.accept(review, contents, failed)
   if review.is_accepted or review.is_rejected then
     return
   end
+  if not seen.allows(review.shown, review.tool, review.call) then
+    failed()
+    if not review.view then
+      -- It was closed meanwhile, as `:wq` does.
+      keep(review, contents)
+      reviews().left(review)
+    end
+    return
+  end
   review.is_deciding = true
   calls.get(review.chat, review.call, function(proposal, problem)
     if review.is_over or review.is_rejected then
@@ -93,8 +103,7 @@ function M.accept(review, contents, failed)
     local why = proposal and "the file has changed since you were shown this change; look at it again" or problem
     say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, why))
     if view and proposal then
-      review.revision = proposal.revision
-      view:update(proposal.files)
+      reviews().update(review, proposal)
     end
     reviews().check(review.chat)
   end)
@@ -103,6 +112,9 @@ end
 --- Asks for a reason, and rejects the call.
 ---@param review flemma.Review
 function M.reject(review)
+  if not seen.allows(review.shown, review.tool, review.call) then
+    return
+  end
   local prompt = ("Reject %s. The reason for the model, or nothing: "):format(review.call)
   require("flemma.ask").input({ prompt = prompt }, function(reason)
     if reason == nil or review.is_over or review.is_rejected then
@@ -153,8 +165,7 @@ function M.resume(review)
     elseif proposal.revision == review.revision then
       view:reopen()
     else
-      review.revision = proposal.revision
-      view:update(proposal.files)
+      reviews().update(review, proposal)
     end
   end)
 end

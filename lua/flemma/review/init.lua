@@ -30,6 +30,7 @@ local api = vim.api
 ---@field call string
 ---@field tool string
 ---@field revision string
+---@field shown number since when that is on the screen, in milliseconds
 ---@field change integer which of the changes it is that the call makes one after the other
 ---@field files flemma.ReviewedFile[]
 ---@field marks table<string, boolean> by path: whether the user takes the file; nil if that is not decided
@@ -139,6 +140,15 @@ local function show(review, kind)
       say(vim.log.levels.ERROR, ("%s cannot be shown: %s"):format(review.call, problem))
     end
   end
+  review.shown = require("flemma.seen").now()
+end
+
+--- Shows what the call of a review would do now.
+---@param review flemma.Review
+---@param proposal flemma.ReviewedChange
+function M.update(review, proposal)
+  review.revision, review.shown = proposal.revision, require("flemma.seen").now()
+  review.view:update(proposal.files)
 end
 
 --- Whether the user still looks at a call.
@@ -401,8 +411,7 @@ function M.changed(chat)
           M.finish(review)
           view:conclude("the call waits with another change now")
         elseif proposal.revision ~= review.revision then
-          review.revision = proposal.revision
-          view:update(proposal.files)
+          M.update(review, proposal)
         else
           -- The calls above may have made their changes.
           for at, file in ipairs(review.files) do

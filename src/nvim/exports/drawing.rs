@@ -138,6 +138,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         Ok(conversation.map(|conversation| binding.workspace.tool_list(&conversation)))
     })?;
+    // waiting_in(buffer, first, last) -> { id, tool, whether it has a status block } for each call in these lines that a key could run or
+    // resolve
+    exports.add("waiting_in", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
+        let conversation = binding.workspace.conversation(buffer);
+        convert::to_lua(lua, &conversation.map(|conversation| conversation.waiting_in(&(first..last))))
+    })?;
     // waits_at(buffer, line) -> whether the line belongs to a call that waits for the user
     exports.add("waits_at", |_, binding, (buffer, line): (i32, usize)| {
         Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.waits_at(line)))

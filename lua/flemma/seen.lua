@@ -1,0 +1,130 @@
+--- Since when the user has been able to see each call that waits, so that a key decides about nothing that has only just appeared.
+---
+--- A key that is held, or that was meant for the call before, would approve the next one as soon as it is drawn. What names
+--- the call is no such key: a range, the id in a script, the status that the user writes.
+local M = {}
+
+local api = vim.api
+
+--- How long a call has to be on the screen before a key decides about it, in milliseconds.
+M.delay = 500
+
+--- The calls that wait and are drawn, by window: since when, in milliseconds.
+---@type table<integer, table<string, number>>
+local drawn = {}
+
+--- The windows that are being drawn, each with its conversation.
+---@type table<integer, integer|false>
+local drawing = {}
+
+--- When a key was last refused.
+local refused = -math.huge
+
+--- A key that comes so soon after one that was refused is held down, and does not wait for its turn. In milliseconds.
+local HELD = 250
+
+---@return number milliseconds
+local function now()
+  return vim.uv.hrtime() / 1e6
+end
+
+--- Without a user interface, nobody presses keys.
+local function is_off()
+  return M.delay == 0 or #api.nvim_list_uis() == 0
+end
+
+--- Neovim draws a window.
+---@param win integer
+---@param buf integer|false false if it shows no conversation
+function M.draw(win, buf)
+  drawing[win] = buf
+end
+
+---@param buf integer
+---@param first integer
+---@param last integer
+---@return table<string, { [1]: string, [2]: string, [3]: boolean }> calls `{ id, tool, has_block }`
+local function waiting(buf, first, last)
+  local calls = {}
+  for _, call in ipairs(require("flemma.native").call("waiting_in", buf, first, last) or {}) do
+    calls[("%d %s %s"):format(buf, call[1], call[3])] = call
+  end
+  return calls
+end
+
+--- Neovim has drawn its windows.
+function M.note()
+  for win, buf in pairs(drawing) do
+    local before, current = drawn[win] or {}, {}
+    local info = buf and vim.fn.getwininfo(win)[1]
+    for key in pairs(info and waiting(buf --[[@as integer]], info.topline - 1, info.botline) or {}) do
+      current[key] = before[key] or now()
+    end
+    drawn[win] = next(current) and current or nil
+  end
+  drawing = {}
+  for win in pairs(drawn) do
+    if not api.nvim_win_is_valid(win) or api.nvim_win_get_tabpage(win) ~= api.nvim_get_current_tabpage() then
+      drawn[win] = nil
+    end
+  end
+end
+
+--- The conversation moves the cursor of a window: it may come to another call than the user meant.
+---@param win integer
+function M.moved(win)
+  for key in pairs(drawn[win] or {}) do
+    drawn[win][key] = now()
+  end
+end
+
+--- Whether a key may decide about what is on the screen since then. If not, a message names the call.
+---@param since number milliseconds
+---@param tool string
+---@param id string
+---@return boolean
+function M.allows(since, tool, id)
+  local time = now()
+  local is_held = time - refused < HELD
+  if is_off() or (time - since >= M.delay and not is_held) then
+    return true
+  end
+  refused = time
+  local words = "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
+  local notify = require("flemma.notify")
+  local tell = is_held and notify.repeat_on_screen or notify.say
+  tell(vim.log.levels.WARN, words:format(tool, id))
+  return false
+end
+
+--- Whether a key may decide about the call at a line of a window.
+---@param win integer 0 for the current one
+---@param buf integer
+---@param line integer from 0
+---@return boolean
+function M.allows_at(win, buf, line)
+  win = win == 0 and api.nvim_get_current_win() or win
+  -- A script may name a buffer that is not in the window.
+  local is_exempt = is_off() or api.nvim_win_get_buf(win) ~= buf
+  local key, call = next(is_exempt and {} or waiting(buf, line, line + 1))
+  if not key then
+    -- There is nothing to decide about, which the user is told.
+    return true
+  end
+  local since = drawn[win] and drawn[win][key]
+  if not since then
+    api.nvim__redraw({ win = win, valid = false, flush = false })
+  elseif M.allows(since, call[2], call[1]) then
+    -- A call may wait a second time, with something else.
+    drawn[win][key] = now()
+    return true
+  else
+    return false
+  end
+  return M.allows(now(), call[2], call[1])
+end
+
+--- This moment, for `allows`.
+M.now = now
+
+return M
