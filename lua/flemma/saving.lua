@@ -39,6 +39,18 @@ local function note(buf)
   end
 end
 
+--- A conversation is UTF-8, whatever a plugin for `.editorconfig` or the user's options make of it: no other encoding has room for
+--- what models write, and the library reads no other.
+---@param buf integer
+local function keep_encoding(buf)
+  local bo = vim.bo[buf]
+  if bo.fileencoding ~= "" and bo.fileencoding ~= "utf-8" and bo.modifiable then
+    local is_modified = bo.modified
+    bo.fileencoding = "utf-8"
+    bo.modified = is_modified
+  end
+end
+
 --- Keeps track of what Neovim reads and writes.
 ---@param buf integer
 function M.attach(buf)
@@ -58,6 +70,21 @@ function M.attach(buf)
       end
     end,
   })
+  api.nvim_create_autocmd("BufWritePre", {
+    group = group_of(buf),
+    buffer = buf,
+    desc = "Flemma: write a conversation as UTF-8",
+    callback = function()
+      keep_encoding(buf)
+    end,
+  })
+  keep_encoding(buf)
+  -- What else is done when a file is read may follow.
+  vim.schedule(function()
+    if states[buf] == state and not state.released then
+      keep_encoding(buf)
+    end
+  end)
   api.nvim_create_autocmd("BufModifiedSet", {
     group = group_of(buf),
     buffer = buf,
@@ -141,14 +168,11 @@ end
 ---@return string?
 local function refusal(buf, is_forced)
   local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
-  local encoding = bo.fileencoding
   local why, advice = nil, "Use `:write`."
   if not vim.o.write then
     why, advice = "the option 'write' is off", "Switch it on."
   elseif bo.readonly and not is_forced then
     why, advice = "the option 'readonly' is set", "Use `:write!`."
-  elseif encoding ~= "" and encoding ~= "utf-8" then
-    why = ("'fileencoding' is %s, and editing.auto_write writes UTF-8 only"):format(encoding)
   elseif is_written_by_another(buf, name) then
     why = "another plugin writes this file (BufWriteCmd)"
   end

@@ -187,7 +187,6 @@ fn files_that_must_not_be_written_are_left_alone() {
                       return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf()) == 1";
     for (set, unset, words) in [
         ("setlocal readonly", "setlocal noreadonly", "'readonly' is set"),
-        ("setlocal fileencoding=latin1", "setlocal fileencoding=utf-8", "'fileencoding' is latin1"),
         ("autocmd BufWriteCmd *.chat let g:x = 1", "autocmd! BufWriteCmd *.chat", "another plugin writes this file"),
         // It was reported already.
         ("autocmd BufWriteCmd <buffer> let g:x = 1", "autocmd! BufWriteCmd <buffer>", ""),
@@ -502,4 +501,45 @@ fn neovims_own_write_during_a_reply_is_recognised() {
         assert_eq!(chat.nvim.file("notes.chat"), chat.nvim.text(), "{write} {is_away}");
         nothing_odd(&mut chat.nvim);
     }
+}
+
+/// In latin1, there is no place for these.
+const WIDE: &str = "漢字 und €";
+
+#[test]
+fn a_conversation_is_utf8_whatever_an_option_says() {
+    let told = format!("@You:\n{WIDE}\n");
+    for (charset, spoil) in
+        [("latin1", ""), ("utf-16le", ""), ("utf-8", "set fileencoding=latin1"), ("latin1", "silent saveas other.chat")]
+    {
+        let config = format!("root = true\n[*]\ncharset = {charset}\n");
+        let setup =
+            Setup { text: Some(&told), files: &[(".editorconfig", &config)], options: OPTIONS, ..Setup::default() };
+        let mut chat = Chat::start(&setup, [prose(&["é 字"])]);
+        chat.nvim.command(spoil);
+        assert!(chat.nvim.text().contains(WIDE));
+        let name = if spoil.contains("saveas") { "other.chat" } else { "notes.chat" };
+        assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), spoil.starts_with("set f"), "{charset} {spoil}");
+        send(&mut chat, "é 字");
+        wait_until_written(&mut chat.nvim);
+        let text = chat.nvim.text();
+        assert_eq!(chat.nvim.file(name), text, "{charset} {spoil}");
+        // Their own write as well.
+        chat.nvim.input("Gomehr €<Esc>");
+        chat.nvim.command("write");
+        let text = chat.nvim.text();
+        assert!(text.contains("mehr €"));
+        assert_eq!(chat.nvim.file(name), text, "{charset} {spoil}");
+        assert_eq!(chat.nvim.lua("return { vim.bo.modified, vim.bo.fileencoding }", &[]), json!([false, "utf-8"]));
+        nothing_odd(&mut chat.nvim);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_of_a_conversation_stays() {
+    let setup = Setup { text: Some("\u{feff}@You:\nHello\n"), options: OPTIONS, ..Setup::default() };
+    let mut chat = Chat::start(&setup, [prose(&["fine"])]);
+    send(&mut chat, "fine");
+    wait_until_written(&mut chat.nvim);
+    assert_eq!(chat.nvim.file("notes.chat"), format!("\u{feff}{}", chat.nvim.text()));
 }
