@@ -38,6 +38,10 @@ function M.resolve(buf)
     return buf
   end
   local _, why = require("flemma.native").load()
+  if attached[buf] then
+    -- The library was missing until now.
+    return buf
+  end
   local notify = require("flemma.notify")
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
 end

@@ -209,7 +209,7 @@ function M.run()
       .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
     return notify.say(vim.log.levels.ERROR, words:format(native.path()))
   end
-  local build = M.start()
+  local build, was_loaded = M.start(), native.is_loaded()
   local timer = assert(vim.uv.new_timer())
   timer:start(
     0,
@@ -224,9 +224,9 @@ function M.run()
       show(nil)
       if not build.ok then
         notify.say(vim.log.levels.ERROR, "the native library was not built: " .. build.problem)
-      elseif native.is_loaded() then
+      elseif was_loaded then
         notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
-      else
+      elseif not native.is_loaded() then
         require("flemma.arrival").take()
       end
     end)

@@ -470,8 +470,12 @@ function M.release(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     if get(win, "foldtext") == require("flemma.folds.text").EXPRESSION then
       api.nvim_win_call(win, function()
-        vim.cmd("normal! zE")
-        vim.cmd("setlocal foldmethod< foldtext< foldlevel< fillchars< winhighlight<")
+        if vim.wo.foldmethod == "manual" then
+          -- With a method of the user's own, the folds are not ours, and cannot be deleted.
+          vim.cmd("normal! zE")
+          vim.cmd("setlocal foldmethod<")
+        end
+        vim.cmd("setlocal foldtext< foldlevel< fillchars< winhighlight<")
       end)
     end
   end

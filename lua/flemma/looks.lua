@@ -304,6 +304,17 @@ function M.conceals_markdown(buf)
   return vim.b[buf][OURS] == nil
 end
 
+--- Takes 'conceallevel' back from the windows of a buffer that is no longer a conversation.
+---@param buf integer
+function M.release(buf)
+  for _, win in ipairs(vim.b[buf][OURS] and vim.fn.win_findbuf(buf) or {}) do
+    if vim.wo[win].conceallevel == LEVEL then
+      vim.wo[win][0].conceallevel = vim.go.conceallevel
+    end
+  end
+  vim.b[buf][OURS] = nil
+end
+
 ---@param buf integer
 function M.attach(buf)
   if not M.enabled() then

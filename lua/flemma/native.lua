@@ -13,6 +13,9 @@ local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(vim.f
 local library
 ---@type string?
 local problem
+--- The file that could not be loaded; an empty text if there was none.
+---@type string?
+local tried
 
 --- Where `:Flemma build` and `make build` put the library.
 ---@return string
@@ -60,11 +63,19 @@ function M.forget()
   problem = nil
 end
 
+--- Tells one file at the library's path from another.
+---@return string
+function M._identity()
+  local found = vim.uv.fs_stat(M.path())
+  return found and ("%s %d %d"):format(M.path(), found.ino, found.mtime.sec) or ""
+end
+
 ---@return table? library
 ---@return string? problem
 local function open()
   local path = M.path()
-  if not vim.uv.fs_stat(path) then
+  tried = M._identity()
+  if tried == "" then
     -- The advice comes first: the command line may not have room for both.
     return nil, ("the native library is missing. %s There is no %s."):format(advice(), path)
   end
@@ -106,13 +117,18 @@ local function open()
   return opened
 end
 
---- Loads the library once. The library keeps the Lua state that loads it, and the state of a coroutine may be collected.
+--- Loads the library once, or again where it was missing and something else has built it since. The library keeps the Lua state that loads it, and the state of a coroutine may be collected.
 --- An Ex command always runs in the main state.
 ---@return table? library
 ---@return string? problem
 function M.load()
-  if not library and not problem then
+  local is_news = problem and not M.is_loaded() and M._identity() ~= tried
+  if not library and (not problem or is_news) then
+    problem = nil
     vim.api.nvim_exec2("lua require('flemma.native')._open()", {})
+    if library and is_news then
+      require("flemma.arrival").take()
+    end
   end
   return library, problem
 end

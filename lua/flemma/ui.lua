@@ -235,6 +235,7 @@ function M.release(buf)
     api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
+  require("flemma.looks").release(buf)
 end
 
 --- The buffers whose diagnostics are looked at again soon.

@@ -381,7 +381,7 @@ fn every_lua_snippet_runs_without_complaint() {
             "local source = ...
              local spec = source:match('^%s*{') and assert(loadstring('return ' .. source))()
              if spec then
-               assert(spec.url and spec.cmd == 'Flemma' and spec.ft == 'chat')
+               assert(spec.url and spec.cmd == 'Flemma' and spec.ft == 'chat' and spec.main == 'flemma')
                return require('flemma').setup(spec.opts)
              end
              -- Plugins that snippets configure.

@@ -583,3 +583,42 @@ fn a_long_first_request_is_read_in_slices_and_can_be_cancelled() {
     assert!(chat.nvim.text().contains("Yes."));
     assert_eq!(chat.server.requests().len(), 1);
 }
+
+#[test]
+fn another_filetype_leaves_no_option_behind() {
+    let files = [("notes.chat", "@You:\nHello\n\n@Assistant:\nHi\n"), ("plain.md", "text\n")];
+    let mut nvim = Nvim::start(&Options { files: &files, ..Options::default() });
+    // All local options, apart from those that tell one buffer from another.
+    let options = "local found = {}
+        for name, info in pairs(vim.api.nvim_get_all_options_info()) do
+          if info.scope ~= 'global' and name ~= 'filetype' and name ~= 'scroll' then
+            found[name] = vim.api.nvim_get_option_value(name, { scope = 'local' })
+          end
+        end
+        return found";
+    nvim.lua("require('flemma').setup({})", &[]);
+    nvim.command("edit plain.md");
+    let expected = nvim.lua(options, &[]);
+    for method in
+        ["", "setlocal foldmethod=indent", "setlocal foldmethod=expr foldexpr=0", "split", "setlocal conceallevel=3"]
+    {
+        nvim.command("new");
+        nvim.command("edit notes.chat");
+        nvim.wait_for("folds", |nvim| nvim.lua("return vim.wo.foldtext:find('flemma') ~= nil", &[]) == true);
+        nvim.command(method);
+        nvim.command("set filetype=markdown");
+        let mut left = nvim.lua(options, &[]);
+        if method.starts_with("setlocal") {
+            for word in method.split_whitespace().skip(1) {
+                let (name, value) = word.split_once('=').unwrap();
+                assert_eq!(left[name].to_string().trim_matches('"'), value, "what the user has set stays");
+                left[name] = expected[name].clone();
+            }
+        }
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(&left[name], value, "{name} after `{method}`");
+        }
+        assert!(!nvim.messages().contains("E352"), "{}", nvim.messages());
+        nvim.command("bwipeout!");
+    }
+}

@@ -163,6 +163,26 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
 }
 
 #[test]
+fn a_library_that_was_built_elsewhere_is_found() {
+    let installed = Installed::new();
+    let init = installed.init()
+        + "vim.opt.runtimepath:prepend(plugin)
+           require('flemma').setup({ provider = 'rehearsal', parameters = { rehearsal = { pace = 0 } }, tools = { max_concurrent = 3 } })";
+    let mut nvim =
+        Nvim::start(&Options { init: &init, files: &[CHAT], arguments: &["notes.chat"], ..Options::default() });
+    nvim.wait_for("the message", |nvim| said(nvim).contains("the native library is missing"));
+    nvim.input("<C-]>");
+    nvim.wait_for("the message", |nvim| said(nvim).matches("the native library is missing").count() > 1);
+    // `make build` in a shell.
+    fs::create_dir(installed.plugin().join("build")).unwrap();
+    symlink(env::var("FLEMMA_NATIVE").unwrap(), installed.plugin().join("build/flemma.so")).unwrap();
+    nvim.input("<C-]>");
+    nvim.wait_for("the answer", |nvim| nvim.text().contains("@Assistant:"));
+    assert_eq!(nvim.lua("return require('flemma').options().tools.max_concurrent", &[]), 3);
+    assert!(virtual_lines(&mut nvim, "flemma.arrival").is_empty());
+}
+
+#[test]
 fn a_build_that_fails_says_why() {
     let failures = [
         (
