@@ -11,6 +11,9 @@ use std::{borrow::Cow, ffi::OsStr, fmt, path::PathBuf, sync::Arc};
 use super::MediaKind;
 use crate::text::Fence;
 
+/// What is said of a file whose text in the editor is another one.
+pub const DISK_ONLY: &str = "without the changes in the editor, which are not saved";
+
 /// A file that is sent with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attachment {
@@ -20,6 +23,8 @@ pub struct Attachment {
     pub media_type: String,
     /// Its content.
     pub content: AttachmentContent,
+    /// Whether the editor has changes of it that are not saved.
+    pub is_unsaved: bool,
 }
 
 /// The content of an attachment, as far as it is known.
@@ -50,7 +55,7 @@ impl fmt::Debug for AttachmentContent {
 impl Attachment {
     /// A file that is not read yet.
     pub fn unread(path: impl Into<PathBuf>, media_type: impl Into<String>) -> Self {
-        Self { path: path.into(), media_type: media_type.into(), content: AttachmentContent::Unread }
+        Self { path: path.into(), media_type: media_type.into(), content: AttachmentContent::Unread, is_unsaved: false }
     }
 
     /// The bytes, if they are to be sent.
@@ -81,7 +86,8 @@ impl Attachment {
         let AttachmentContent::Text(text) = &self.content else { return self.note() };
         let marks = Fence::around(text).marks();
         let (name, end) = (self.path.display(), if text.ends_with('\n') { "" } else { "\n" });
-        Some(format!("{name} ({}):\n\n{marks}\n{text}{end}{marks}", self.media_type))
+        let unsaved = if self.is_unsaved { format!(", {DISK_ONLY}") } else { String::new() };
+        Some(format!("{name} ({}{unsaved}):\n\n{marks}\n{text}{end}{marks}", self.media_type))
     }
 
     /// What to tell the model in place of a file that is left out; `None` if the file is sent.

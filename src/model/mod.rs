@@ -22,7 +22,7 @@ mod tool_input;
 mod usage;
 mod web_source;
 
-pub use attachment::{Attachment, AttachmentContent};
+pub use attachment::{Attachment, AttachmentContent, DISK_ONLY};
 pub use audience::{ModelError, UserError};
 pub use call_id::CallId;
 pub use digest::Digest;

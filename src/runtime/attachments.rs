@@ -185,6 +185,7 @@ impl Attachments {
             attachment.media_type = media_type;
         }
         attachment.content = content;
+        attachment.is_unsaved = by == AttachedBy::User && readable.is_unsaved(&attachment.path);
         media
     }
 

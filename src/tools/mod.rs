@@ -110,7 +110,7 @@ pub use native::{Context, NativeTool, Outcome, Output, Protected, Rendered};
 pub use path_params::{MeantPath, NamedPath, PathKind, PathParams, named_paths};
 pub use permitted::{Access, AgentBase, Agents, Bounds, PathName, Permitted, PermittedView};
 pub use presets::{Policy, Preset, Presets};
-pub use proposal::{Content, FileChange, Proposal, Revision};
+pub use proposal::{Concern, Content, FileChange, Proposal, Revision};
 pub use recorder::{LeftBefore, Recorder, Upcoming};
 pub use registry::{Registered, Registry};
 pub use retention::RetentionRules;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Commitment, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths,
+    Approved, Commitment, Concern, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths,
     rules::DeniedPaths,
 };
 use crate::{
@@ -118,6 +118,8 @@ pub struct Context {
     pub earlier: Earlier,
     /// The files that are open with changes which are not saved.
     pub unsaved: Arc<[PathBuf]>,
+    /// Whether somebody has decided that the call may run, and not only a policy of the user's.
+    pub is_decided: bool,
     /// Evaluates Lua; `None` where there is none.
     pub lua: Option<Arc<dyn LuaSandbox>>,
     /// What the run of a tool in Lua has read of the notes.
@@ -145,6 +147,7 @@ impl Context {
             approved: None,
             earlier: Earlier::default(),
             unsaved: Arc::default(),
+            is_decided: false,
             lua: None,
             seen: Arc::default(),
         }
@@ -154,6 +157,11 @@ impl Context {
     /// agent does not permit it.
     pub fn hides(&self, entry: &Path) -> bool {
         self.denied.contains(entry) || !self.permitted.shows(entry)
+    }
+
+    /// Whether the editor has changes of a file that are not saved. It blocks on the disk.
+    pub fn is_unsaved(&self, path: &Path) -> bool {
+        !self.unsaved.is_empty() && paths::find_same(&self.unsaved, &paths::real(path)).is_some()
     }
 
     /// The absolute path for a path from a model. Relative paths start at the conversation's folder, or at the working
@@ -184,6 +192,8 @@ pub enum Outcome {
     /// Nothing was written: the user has approved something else than what the call would write now. It has to be shown to them
     /// again.
     Outdated(UserError),
+    /// Nothing was written, because nobody but a policy has approved it, and the user has to know this.
+    Asks(Concern),
     /// A table with a boolean `ok` that says whether the call succeeded. The model gets it unchanged.
     Structured {
         /// Its `ok`.
@@ -230,6 +240,17 @@ impl Outcome {
         Self::Failure { error, output: None }
     }
 
+    /// The same with a note for the model below its text.
+    #[must_use]
+    pub fn noted(mut self, note: &str) -> Self {
+        match &mut self {
+            Self::Success(Output::Text(text) | Output::Attached(text, _)) => text.push_str(&format!("\n\n[{note}]")),
+            Self::Failure { error, .. } => *error = ModelError::new(format!("{error} {note}.")),
+            _ => {}
+        }
+        self
+    }
+
     /// The text for the document. A failure with output has both: the error, a blank line, the output.
     pub fn render(&self) -> Rendered {
         let (text, is_error, language) = match self {
@@ -238,6 +259,7 @@ impl Outcome {
             Self::Success(Output::Json(value)) => (json_text(value), false, Language::Json),
             Self::Structured { ok, value } => (json_text(value), !ok, Language::Json),
             Self::Outdated(why) => (format!("Nothing was written: {why}."), true, Language::Plain),
+            Self::Asks(Concern { words, .. }) => (format!("Nothing was written: {words}."), true, Language::Plain),
             Self::Failure { error, output: None } => (error.to_string(), true, Language::Plain),
             Self::Failure { error, output: Some(output) } => (format!("{error}\n\n{output}"), true, Language::Plain),
         };

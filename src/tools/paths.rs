@@ -16,6 +16,11 @@ pub fn resolve(base: &Path, path: &Path) -> PathBuf {
     }
 }
 
+/// The path among these that leads to the same file as `file`, in which there are no links. It blocks on the disk.
+pub(crate) fn find_same<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a PathBuf> {
+    paths.iter().find(|path| *path == file || real(path) == file)
+}
+
 /// The path that a file would have: links are resolved as far as the path exists, and the rest is taken literally.
 ///
 /// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling

@@ -52,6 +52,36 @@ pub struct FileChange {
     pub bounds: Bounds,
     /// Whether its permissions let nobody write it. It can be replaced all the same by a user who may do everything.
     pub is_read_only: bool,
+    /// The name of the buffer that has changes of it which are not saved.
+    pub unsaved: Option<PathBuf>,
+}
+
+/// What the user has to know about a change before it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concern {
+    /// The end of a sentence.
+    pub words: String,
+    /// The buffer that has to be saved, after which there is no concern any more.
+    pub unsaved: Option<PathBuf>,
+}
+
+impl FileChange {
+    /// What the user has to know about it.
+    #[must_use]
+    pub fn concern(&self) -> Option<Concern> {
+        let name = &self.name;
+        if let Some(unsaved) = &self.unsaved {
+            let words = format!(
+                "save {name} to go on, or approve the call to change the file on the disk: the buffer keeps its own text"
+            );
+            return Some(Concern { words, unsaved: Some(unsaved.clone()) });
+        }
+        let is_utf8 = |content: &Content| content.bytes.as_ref().is_some_and(|bytes| str::from_utf8(bytes).is_ok());
+        let replaces_bytes =
+            self.old.as_ref().is_some_and(|old| !is_utf8(old)) && self.new.as_ref().is_some_and(is_utf8);
+        let words = || format!("{name} is not valid UTF-8, and the call replaces it by text that is");
+        replaces_bytes.then(|| Concern { words: words(), unsaved: None })
+    }
 }
 
 /// The content of a file.

@@ -34,6 +34,9 @@ impl Review {
                 let moved = file.moved_to.as_ref().map_or_else(String::new, |(_, name)| format!(" → {name}"));
                 review.put(DiffLine::note(format!("{}{moved}", file.name)));
             }
+            if let Some(concern) = file.concern() {
+                review.put(DiffLine::note(concern.words));
+            }
             if file.is_read_only {
                 review.put(DiffLine::note(READ_ONLY));
             }

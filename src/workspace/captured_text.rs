@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 use super::editor_view::{EditorItem, EditorView};
 use crate::{
     chat::EditorSubject,
-    model::UserError,
+    model::{DISK_ONLY, UserError},
     runtime::FileLines,
     text::{
         escape_controls,
@@ -39,10 +39,11 @@ fn shown(readable: &Readable, name: &Path) -> String {
     if short.is_empty() { "a buffer without a name".to_owned() } else { escape_controls(&short).into_owned() }
 }
 
-/// Lines of a file.
-pub(super) fn of_lines(found: &FileLines) -> CapturedText {
+/// Lines of a file, as they are on the disk. `is_unsaved` says whether the editor has changes of it.
+pub(super) fn of_lines(found: &FileLines, is_unsaved: bool) -> CapturedText {
     let name = found.path.to_string_lossy();
-    let head = format!("{}, {}", escape_controls(&name), span(found.first, found.lines.len(), found.total));
+    let unsaved = if is_unsaved { format!(", {DISK_ONLY}") } else { String::new() };
+    let head = format!("{}, {}{unsaved}", escape_controls(&name), span(found.first, found.lines.len(), found.total));
     text(&head, &numbered(found.first, &found.lines), 0)
 }
 

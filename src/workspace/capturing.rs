@@ -50,6 +50,7 @@ impl Workspace {
         Readable::new(self.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
             .with_foreign(conversation.page().files().foreign())
             .with_own(self.outputs().folder())
+            .with_unsaved(self.host().unsaved_files())
     }
 
     /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
@@ -228,7 +229,7 @@ async fn outcome(
     let find = move || match target {
         CaptureTarget::Lines { path, lines, literal } => {
             let found = FileLines::read(&readable, &path, lines, &literal)?;
-            Ok(Some(captured_text::of_lines(&found)))
+            Ok(Some(captured_text::of_lines(&found, readable.is_unsaved(&found.path))))
         }
         CaptureTarget::Misspelt { literal, part } => {
             if is_there(&readable, &literal) {

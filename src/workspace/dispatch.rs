@@ -89,6 +89,7 @@ impl Workspace {
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
         let was_deciding = conversation.records().cancel();
+        conversation.proposals().wait_for_no_save();
         self.stop(conversation, was_deciding);
     }
 

@@ -58,6 +58,8 @@ struct Entry {
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
     earlier_survey: u64,
+    /// The buffer that has to be saved before a policy of the user's lets the call run.
+    unsaved: Option<PathBuf>,
 }
 
 /// The proposals of one conversation. They are found out together, from the first call to the last ([`super::survey`]).
@@ -107,6 +109,28 @@ impl Proposals {
     /// What is known of a call has to be found out again. What the user was shown of it still is what they were shown.
     pub(super) fn doubt(&self, key: &CallKey) {
         self.entries.borrow_mut().entry(key.clone()).or_default().is_due = true;
+    }
+
+    /// A call goes on when this buffer is saved.
+    pub(super) fn wait_for_save(&self, key: &CallKey, buffer: PathBuf) {
+        self.entries.borrow_mut().entry(key.clone()).or_default().unsaved = Some(buffer);
+    }
+
+    /// The user has stopped everything: no call goes on by itself.
+    pub(super) fn wait_for_no_save(&self) {
+        self.entries.borrow_mut().values_mut().for_each(|entry| entry.unsaved = None);
+    }
+
+    /// Takes the calls that wait for buffers that are saved now. `unsaved` says which are not.
+    pub(super) fn take_saved(&self, unsaved: impl FnOnce() -> Vec<PathBuf>) -> Vec<CallKey> {
+        let mut entries = self.entries.borrow_mut();
+        let waiting: Vec<_> = entries.iter_mut().filter(|(_, entry)| entry.unsaved.is_some()).collect();
+        let unsaved = if waiting.is_empty() { Vec::new() } else { unsaved() };
+        let saved = waiting.into_iter().filter_map(|(key, entry)| {
+            entry.unsaved.take_if(|buffer| !unsaved.contains(buffer))?;
+            Some(key.clone())
+        });
+        saved.collect()
     }
 
     /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
@@ -252,7 +276,7 @@ impl Proposals {
         let entry = entries.get_mut(key).filter(|entry| self.counts(entry, survey))?;
         let is_news = match (&entry.found, &found) {
             (Some(Ok(before)), Ok(now)) => {
-                before.revision() != now.revision() || before.after != now.after || before.made.takes != now.made.takes
+                before.review != now.review || before.after != now.after || before.made.takes != now.made.takes
             }
             (Some(Err(before)), Err(now)) => before != now,
             _ => true,

@@ -235,6 +235,9 @@ impl Workspace {
         if !self.host().carries_on() || !conversation.is_known() {
             return;
         }
+        for key in conversation.proposals().take_saved(|| self.host().unsaved_files()) {
+            self.go_on_saved(conversation, &key);
+        }
         let calls = self.calls_to_survey(conversation);
         let at_rest = calls.iter().filter(|(_, call)| !conversation.session().is_working_on(&call.id));
         let keys: Vec<CallKey> = at_rest.map(|(key, _)| key.clone()).collect();
@@ -256,6 +259,17 @@ impl Workspace {
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),
+        }
+    }
+}
+
+impl Workspace {
+    /// The buffer is saved for which a call has waited. It runs if a policy of the user's still lets it.
+    fn go_on_saved(&self, conversation: &Conversation, key: &CallKey) {
+        let calls = conversation.page().open_calls();
+        let call = calls.iter().rfind(|call| CallKey::of(&call.id, &call.name, &call.input) == *key);
+        if call.is_some_and(|call| self.verdict(conversation, call) == Verdict::Run) {
+            self.resolve_call(conversation, &key.id, Resolution::Approve, Role::Policy, |_, _| {});
         }
     }
 }

@@ -95,6 +95,7 @@ impl Ready {
     pub(super) fn is_doubtful(&self, unsaved: &[PathBuf]) -> bool {
         let mut stamps = self.stamps.iter();
         self.is_unsure
+            || self.proposal.files.iter().any(|file| file.unsaved.is_some())
             || stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
     }
 
@@ -193,6 +194,7 @@ mod tests {
             moved_to: None,
             bounds: crate::tools::Bounds::default(),
             is_read_only: false,
+            unsaved: None,
         };
         let proposal = Proposal { files: vec![change], ..Proposal::default() };
         let made = Made::of(&proposal, None);

@@ -32,7 +32,8 @@ use crate::{
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, UserError},
     tools::{
-        Approved, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner, seconds,
+        Approved, Concern, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner,
+        seconds,
     },
 };
 
@@ -209,6 +210,7 @@ impl Start<'_> {
         let approved = workspace.approved(conversation, &key);
         let first = conversation.proposals().take_first(&key);
         context.approved = approved.map(|approved| Arc::new(Approved { first, ..approved }));
+        context.is_decided = self.by.role != Role::Policy;
         context.lua = workspace.scripts().sandbox();
         // What is written then belongs to that run.
         if let Some(seen) = conversation.tasks().seen_by_suspended(&key) {
@@ -259,6 +261,17 @@ impl Start<'_> {
                 Outcome::Outdated(why) => {
                     mailbox.job_for(conversation, move |workspace, conversation| {
                         workspace.is_outdated(conversation, (&call, run), &why);
+                    });
+                }
+                Outcome::Asks(Concern { words, unsaved }) => {
+                    mailbox.job_for(conversation, move |workspace, conversation| {
+                        if let Some(buffer) = unsaved {
+                            let key = CallKey::of(&call.id, &call.name, &call.input);
+                            conversation.proposals().wait_for_save(&key, buffer);
+                        }
+                        workspace.is_outdated(conversation, (&call, run), &UserError::new(words));
+                        // It may have been saved meanwhile.
+                        workspace.check_proposals_of(conversation);
                     });
                 }
                 outcome => finish(outcome),

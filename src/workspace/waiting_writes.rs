@@ -86,11 +86,11 @@ impl Workspace {
         let found_out = context.clone();
         let work = move || {
             let (proposed, contents) = contents_of(files);
-            let keep = |bytes: &[u8]| if is_decided { Ok(()) } else { backups.keep_edited(bytes) };
-            let found = propose(proposed, contents, &found_out, keep)?;
+            let found = propose(proposed, contents, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
             found.proposal.check_distinct()?;
             Ok(found)
         };
+        let is_asked = !is_decided || !context.unsaved.is_empty();
         let wanting = Wanting { call, run, callback };
         let then = move |workspace: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {
             Err(problem) => workspace.give_answer(callback, Err(UserError::new(problem.to_string()))),
@@ -98,14 +98,16 @@ impl Workspace {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
                 workspace.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
-            Ok(found) if is_decided => workspace.write_now(conversation, wanting, found, context),
+            Ok(found) if is_decided && !has_concern(&found.proposal) => {
+                workspace.write_now(conversation, wanting, found, context)
+            }
             Ok(found) => workspace.await_decision(conversation, wanting, found.proposed),
         };
         if self.run_for(conversation.id(), work, then).is_err() {
             let problem = "the system gives no threads, so nothing was written";
             self.give_answer(callback, Err(UserError::new(problem)));
         }
-        !is_decided
+        is_asked
     }
 
     /// Sets a run aside until somebody has decided about what it wants to write.
@@ -297,18 +299,20 @@ fn contents_of(files: Vec<WantedWrite>) -> (Proposed, HashMap<String, Vec<u8>>) 
     (Proposed { files: files.collect() }, contents)
 }
 
-/// Finds out what would be written, and keeps the contents.
+/// Finds out what would be written, and keeps the contents, unless they are written at once.
 fn propose(
     mut proposed: Proposed,
     contents: HashMap<String, Vec<u8>>,
     context: &Context,
+    is_decided: bool,
     keep: impl Fn(&[u8]) -> io::Result<()>,
 ) -> Result<Found, ModelError> {
     let contents = Arc::new(contents);
     let by_digest = Arc::clone(&contents);
     let kept: KeptContent = Arc::new(move |digest| by_digest.get(digest.as_str()).cloned());
     let proposal = StoredWrite::new(proposed.clone(), Arc::clone(&kept)).proposal(context)?;
-    for content in contents.values().filter(|_| !changes_nothing(&proposal)) {
+    let is_kept = !changes_nothing(&proposal) && (!is_decided || has_concern(&proposal));
+    for content in contents.values().filter(|_| is_kept) {
         keep(content).map_err(|error| {
             ModelError::new(format!("Nothing was written, because the proposal could not be kept: {error}."))
         })?;
@@ -326,6 +330,11 @@ fn note_before(proposed: &mut Proposed, proposal: &Proposal) {
         let digest = change.old.as_ref().map(|content| content.digest.as_str().to_owned());
         file.before = digest.map_or(Before::Absent, Before::Content);
     }
+}
+
+/// Whether the user has to know something before it is written, whatever their policy says.
+fn has_concern(proposal: &Proposal) -> bool {
+    proposal.files.iter().any(|file| file.concern().is_some())
 }
 
 /// Whether all files have these contents already.

@@ -29,7 +29,7 @@ fn files_that_a_tool_has_written_are_read_again() {
     let before = view(&mut chat);
     assert_eq!((&before["topline"], &before["lnum"]), (&json!(15), &json!(15)));
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("nothing was written: save b.txt to go on"));
     chat.wait_until_idle();
     let shown = |chat: &mut Chat, name: &str| {
         let text = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, false), '\\n') .. '\\n'";
@@ -43,8 +43,32 @@ fn files_that_a_tool_has_written_are_read_again() {
     assert_eq!(shown(&mut chat, "b.txt"), "mine\n", "what is not saved stays");
     let said = said(&mut chat.nvim);
     assert_eq!(chat.nvim.file("b.txt"), "one\n", "a file with unsaved changes is not written");
+    chat.nvim.command("wincmd t");
+    assert_eq!(chat.nvim.lua("return vim.fn.bufname()", &[]), "b.txt");
+    chat.nvim.command("silent write | wincmd b");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(chat.nvim.file("b.txt"), "two\n", "saving lets the call go on");
+    chat.nvim.wait_for("the file", |nvim| nvim.lua("return vim.fn.getbufline('b.txt', 1)[1]", &[]) == "two");
     assert!(!said.contains("W13") && !said.contains("new.txt was"), "{said}");
     chat.nvim.command("wincmd t | wincmd j | wincmd j | silent undo");
     assert_eq!(chat.nvim.text(), text.replace("line 1\n", "LINE 1\n"), "undo goes back over it");
     assert_eq!(chat.nvim.lua("return vim.o.undoreload", &[]), 1);
+}
+
+#[test]
+fn approving_a_change_of_an_unsaved_file_keeps_the_buffer() {
+    let options = "tools = { auto_approve = { 'write' } }";
+    let setup = Setup { files: &[("b.txt", "one\n")], options, ..Setup::default() };
+    let input = json!({ "label": null, "path": "b.txt", "content": "two\n" });
+    let mut chat = Chat::start(&setup, [call("toolu_1", "write", &input), prose(&["fine"])]);
+    chat.nvim.command("split b.txt | call setline(1, 'mine') | wincmd b");
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("save b.txt to go on, or approve the call");
+    chat.wait_until_idle();
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(chat.nvim.file("b.txt"), "two\n");
+    let buffer = "return { vim.fn.getbufline('b.txt', 1, '$'), vim.bo[vim.fn.bufnr('b.txt')].modified }";
+    assert_eq!(chat.nvim.lua(buffer, &[]), json!([["mine"], true]));
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("b.txt was changed on disk and in its buffer"));
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     journal::{Before, BoundFile, Take},
     model::{Digest, ModelError, UserError},
-    tools::{Approved, Content, Context, Outcome, Proposal},
+    tools::{Approved, Concern, Content, Context, FileChange, Outcome, Proposal},
 };
 
 /// How often a call proposes before it fails, if it is not another call that changes the files.
@@ -34,6 +34,15 @@ struct Held<'a> {
     step: &'a Step<'a>,
     target: WriteTarget,
     moved_to: Option<WriteTarget>,
+}
+
+impl Held<'_> {
+    /// What the user has to know before it is written.
+    fn concern(&self) -> Option<Concern> {
+        let other = self.moved_to.as_ref().and_then(|other| other.unsaved.clone());
+        let change = FileChange { unsaved: self.target.unsaved.clone().or(other), ..self.step.change.clone() };
+        change.concern()
+    }
 }
 
 /// Carries out what `propose` proposes.
@@ -87,6 +96,11 @@ fn attempt(
     let held = hold(context, &writing)?;
     if !is_current(&held)? {
         return Ok(None);
+    }
+    if !context.is_decided
+        && let Some(concern) = held.iter().find_map(Held::concern)
+    {
+        return Ok(Some(Outcome::Asks(concern)));
     }
     if context.cancel.is_cancelled() || !context.commitment.begin() {
         // After this point, everything is written.

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     model::ModelError,
     text::bounds,
-    tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, preview},
+    tools::{Access, Bounds, Context, Definition, NativeTool, Outcome, paths::real, preview},
 };
 
 /// The default for the number of matching lines that are shown.
@@ -150,6 +150,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     } else {
         (files_below(context, name, glob.as_ref(), scope, &deadline)?, false)
     };
+    let unsaved = unsaved(context, &files);
     let search = LineSearch { matcher, around: around as usize, limit, guard };
     let found = search_all(&files, &search, &deadline);
 
@@ -183,6 +184,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     notes.extend(report::unspeakable(with_matches));
     notes.extend(report::unreadable(problems));
     notes.extend(report::denied(denied));
+    notes.extend(unsaved);
     if nothing {
         let pattern = super::text(input, "pattern")?;
         let place = match (&glob, is_one_file) {
@@ -208,6 +210,27 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     Ok(match stopped {
         None => Outcome::text(text),
         Some(stopped) => stopped.outcome(text, "Choose a smaller folder in `path`, or fewer files with `glob`."),
+    })
+}
+
+/// A note about the files that were searched and have changes in the editor, if there are any.
+fn unsaved(context: &Context, files: &Files) -> Option<String> {
+    if context.unsaved.is_empty() {
+        return None;
+    }
+    let root = real(&files.root);
+    let open: Vec<PathBuf> = context.unsaved.iter().map(|open| real(open)).collect();
+    let is_open = |path: &PathBuf| {
+        let real_path = root.join(path);
+        open.contains(&real_path) || (files.paths.len() == 1 && open.contains(&real(&real_path)))
+    };
+    let names: Vec<String> =
+        files.paths.iter().filter(|path| is_open(path)).map(|path| files.prefix.show(path)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "These have changes in the editor that are not saved; searched was what is on the disk: {}",
+            names.join(", ")
+        )
     })
 }
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     attach::{self, ShownFile},
     guard::Guard,
-    line_range, lines,
+    line_range, lines, report,
 };
 use crate::{
     model::{Media, ModelError},
@@ -52,7 +52,12 @@ pub(super) fn definition() -> Definition {
 
 impl NativeTool for Read {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::looking(context, move |context| read(&input, context).unwrap_or_else(Outcome::failure)).boxed()
+        let work = move |context: &Context| {
+            let outcome = read(&input, context).unwrap_or_else(Outcome::failure);
+            let is_unsaved = super::path(&input).is_ok_and(|name| context.is_unsaved(&context.resolve(name)));
+            if is_unsaved { outcome.noted(report::UNSAVED) } else { outcome }
+        };
+        super::looking(context, work).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {

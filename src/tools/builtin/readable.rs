@@ -47,6 +47,7 @@ pub struct Readable {
     permitted: Arc<Permitted>,
     foreign: ForeignFiles,
     own: Option<PathBuf>,
+    unsaved: Arc<[PathBuf]>,
 }
 
 /// Why a file was not opened.
@@ -82,6 +83,19 @@ impl Readable {
     #[must_use]
     pub fn with_own(self, outputs: impl Into<PathBuf>) -> Self {
         Self { own: Some(outputs.into()), ..self }
+    }
+
+    /// The same, where these files have changes in the editor that are not saved.
+    #[must_use]
+    pub fn with_unsaved(self, files: impl Into<Arc<[PathBuf]>>) -> Self {
+        Self { unsaved: files.into(), ..self }
+    }
+
+    /// Whether the editor has changes of a file that are not saved. `named` is as the document names it. It blocks on the disk.
+    #[must_use]
+    pub fn is_unsaved(&self, named: &Path) -> bool {
+        !self.unsaved.is_empty()
+            && paths::find_same(&self.unsaved, &real(&paths::resolve(&self.folder, named))).is_some()
     }
 
     /// Where relative paths start.

@@ -31,7 +31,7 @@ use crate::{
     model::{Digest, ModelError},
     tools::{
         Access, Bounds, Content, Context, Earlier, FileChange, Protected, Recorder, Upcoming,
-        paths::real,
+        paths::{find_same, real},
         written_files::{note_moved, note_written},
     },
 };
@@ -92,6 +92,8 @@ pub struct WriteTarget {
     guard: Guard,
     /// What the calls above would write, while the change is only proposed.
     earlier: Earlier,
+    /// The name of the buffer that has changes of the file which are not saved.
+    pub(super) unsaved: Option<PathBuf>,
     _alone: Exclusive,
 }
 
@@ -120,12 +122,7 @@ impl WriteTarget {
         let guard = Guard::new(context, bounds.clone());
         let mut target = Self::judged(path, name, guard, &context.protected, context.recorder.clone())?;
         target.earlier = context.earlier.clone();
-        if context.unsaved.iter().any(|open| *open == target.path || real(open) == target.path) {
-            return Err(ModelError::new(format!(
-                "{name} is open in the editor with changes that are not saved, so it is not written. Ask the user to save or \
-                 discard them, and try again then."
-            )));
-        }
+        target.unsaved = find_same(&context.unsaved, &target.path).cloned();
         Ok(target)
     }
 
@@ -172,7 +169,7 @@ impl WriteTarget {
         if !is_writable {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, recorder, guard, earlier: Earlier::default(), _alone: alone })
+        Ok(Self { path: real, existing, recorder, guard, earlier: Earlier::default(), unsaved: None, _alone: alone })
     }
 
     /// The file's path with links resolved.
@@ -211,7 +208,8 @@ impl WriteTarget {
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
         let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
         let is_read_only = self.existing.as_ref().is_some_and(|found| found.mode() & WRITE_BITS == 0);
-        FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only }
+        let unsaved = self.unsaved.clone();
+        FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, unsaved }
     }
 
     /// Writes the file, and creates missing parent folders.

@@ -69,6 +69,9 @@ pub(super) fn denied(number: usize) -> Option<String> {
     })
 }
 
+/// What a result says of a file with changes in the editor.
+pub(super) const UNSAVED: &str = "The file has changes in the editor that are not saved; this is what is on the disk";
+
 /// A note about names that cannot be shown, if there are any.
 pub(super) fn unspeakable<'a>(names: impl IntoIterator<Item = &'a OsStr>) -> Option<String> {
     let number = names.into_iter().filter(|name| name.to_str().is_none()).count();

@@ -9,6 +9,9 @@ use crate::{
     tools::{Content, DiffLine, FileChange, LineCounts, Outcome, Output, Proposal},
 };
 
+/// The byte order mark of UTF-8.
+pub(super) const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The most lines of a diff in a result.
 const MAX_LINES: usize = 60;
 
@@ -199,11 +202,15 @@ pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
     } else {
         Unified::of(&plain_old, &plain_new, MAX_LINES)
     });
-    match change.as_deref().map(line_breaks::sentence).or_else(|| line_breaks::mixed(old, new)) {
-        None => hunks,
-        Some(told) if hunks.is_empty() => told,
-        Some(told) => format!("{told}\n\n{hunks}"),
-    }
+    let breaks = change.as_deref().map(line_breaks::sentence).or_else(|| line_breaks::mixed(old, new));
+    let told = [lost_mark(old, new).map(str::to_owned), breaks].into_iter().flatten();
+    told.chain((!hunks.is_empty()).then_some(hunks)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What is said of a byte order mark that a file has no longer.
+pub(super) fn lost_mark(old: &[u8], new: &[u8]) -> Option<&'static str> {
+    let is_lost = old.starts_with(MARK) && !new.starts_with(MARK);
+    is_lost.then_some("The byte order mark at the beginning of the file is gone.")
 }
 
 fn hunks(unified: Unified) -> String {

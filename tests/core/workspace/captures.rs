@@ -96,6 +96,27 @@ fn lines_of_a_file_are_sent_with_their_numbers() {
 }
 
 #[test]
+fn a_file_with_unsaved_changes_is_said_to_have_them() {
+    for (words, said) in [
+        ("See @./a.rs#L1", "./a.rs, line 1 of 4, without the changes in the editor, which are not saved\n1\tone"),
+        ("See @./a.rs", "a.rs (text/x-rust, without the changes in the editor, which are not saved):\n\n```\none\n"),
+    ] {
+        for is_unsaved in [false, true] {
+            let chat = typing(words, 1);
+            if is_unsaved {
+                *chat.host.unsaved.borrow_mut() = vec![chat.work("a.rs"), chat.work("sub/b.rs")];
+            }
+            chat.go();
+            chat.wait_for("@Assistant:\nok");
+            let body = chat.body(0).to_string();
+            let said = serde_json::to_string(said).unwrap();
+            assert_eq!(body.contains(said.trim_matches('"')), is_unsaved, "{body}");
+            assert_eq!(body.contains("not saved"), is_unsaved, "{body}");
+        }
+    }
+}
+
+#[test]
 fn the_reply_and_what_was_captured_are_one_step_of_undo() {
     let chat = typing("See @./a.rs#L1", 1);
     let before = chat.text();

@@ -4,7 +4,7 @@ use std::fs;
 
 use flemma::{
     runtime::Journal,
-    workspace::{Preview, Taken},
+    workspace::{Preview, PreviewLine, Taken},
 };
 use serde_json::{Value, json};
 
@@ -349,16 +349,97 @@ fn an_edit_that_was_killed_after_its_write_asks() {
     assert_eq!(chat.content("a.txt"), "ONE\n");
 }
 
+/// What the user does about a call that would change a file of which the buffer has changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Save,
+    Discard,
+    Approve,
+    Review,
+    Reject,
+    Stop,
+}
+
 #[test]
-fn a_file_with_unsaved_changes_is_not_written() {
-    let options = json!({ "tools": { "auto_approve": [] } });
-    let replies = [calls([("write", write("a.txt", "new"))]), prose("fine")];
-    let chat = Harness::start(Setup { options, files: &[("a.txt", "old")], ..Setup::default() }, replies);
-    *chat.host.unsaved.borrow_mut() = vec![chat.work("a.txt")];
+fn a_call_for_an_unsaved_file_waits_for_the_save() {
+    let tools = [("write", write("a.txt", "new\n")), ("edit", edit("a.txt", "two", "2"))];
+    for (tool, input) in tools {
+        for is_policy in [true, false] {
+            for way in [Way::Save, Way::Discard, Way::Approve, Way::Review, Way::Reject, Way::Stop] {
+                let list = if is_policy { json!([tool]) } else { json!([]) };
+                let options = json!({ "tools": { "auto_approve": list } });
+                let replies = [calls([(tool, input.clone())]), prose("fine")];
+                let chat = Harness::start(Setup { options, files: &[("a.txt", "two\n")], ..Setup::default() }, replies);
+                *chat.host.unsaved.borrow_mut() = vec![chat.work("a.txt")];
+                chat.go();
+                chat.wait_for_pending(1);
+                chat.wait_for_diff(0, "save a.txt to go on, or approve the call");
+                assert_eq!(chat.content("a.txt"), "two\n");
+                let told = format!("{tool} (call_0): nothing was written: save a.txt to go on");
+                if is_policy {
+                    chat.wait_for_words(&told);
+                }
+                let (before, mut after) = ("mine\ntwo\n", "mine\n2\n");
+                match way {
+                    Way::Save => {
+                        chat.put("a.txt", before);
+                        chat.host.unsaved.borrow_mut().clear();
+                        chat.workspace.check_proposals();
+                    }
+                    Way::Discard => {
+                        chat.host.unsaved.borrow_mut().clear();
+                        chat.workspace.check_proposals();
+                        after = "2\n";
+                    }
+                    Way::Approve => {
+                        chat.approve("status=pending");
+                        after = "2\n";
+                    }
+                    Way::Review => {
+                        let reviewed = chat.review("call_0").unwrap();
+                        assert_eq!(chat.accept("call_0", &reviewed.revision, vec![Taken::Proposed]), Ok(()));
+                        after = "2\n";
+                    }
+                    Way::Reject => {
+                        chat.reject("status=pending", None);
+                        after = "two\n";
+                    }
+                    Way::Stop => {
+                        chat.stop();
+                        chat.host.unsaved.borrow_mut().clear();
+                        chat.workspace.check_proposals();
+                    }
+                }
+                if way == Way::Stop || (!is_policy && matches!(way, Way::Save | Way::Discard)) {
+                    // Nobody has approved it.
+                    let asks_to_save = |line: &PreviewLine| line.text.contains("to go on");
+                    chat.drain_until("rest", |chat| !chat.previews()[0].diff.iter().any(asks_to_save));
+                    chat.wait_for_pending(1);
+                    continue;
+                }
+                chat.wait_for("@Assistant:\nfine");
+                let written = if after == "two\n" || tool == "edit" { after } else { "new\n" };
+                assert_eq!(chat.content("a.txt"), written, "{tool} {way:?} {is_policy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced_by_nobody_but_the_user() {
+    let options = json!({ "tools": { "auto_approve": ["write", "edit"] } });
+    let both = [("edit", edit("a.txt", "old", "mid")), ("write", write("a.txt", "new\n"))];
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls(both), prose("fine")]);
+    chat.put("a.txt", b"caf\xe9 old\n");
     chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "a.txt is not valid UTF-8, and the call replaces it");
+    chat.wait_for_words("write (call_1): nothing was written: a.txt is not valid UTF-8");
+    assert_eq!(fs::read(chat.work("a.txt")).unwrap(), b"caf\xe9 mid\n", "an edit keeps them");
+    chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
-    assert!(chat.results(1)[0].contains("changes that are not saved"), "{:?}", chat.results(1));
-    assert_eq!(chat.content("a.txt"), "old");
+    assert_eq!(chat.content("a.txt"), "new\n");
+    assert!(chat.results(1)[1].contains("What it had was not valid UTF-8."), "{:?}", chat.results(1));
 }
 
 #[test]
