@@ -2,8 +2,8 @@
 //!
 //! The old text must occur in the file exactly once, so that the edit is unambiguous. Otherwise the error lists where it
 //! occurs, or shows the nearest match. The file is handled as bytes: the rest of it (a byte order mark, bytes that are not
-//! valid UTF-8) is not changed. If the lines of the file end in CRLF, the line breaks of the old and the new text, which
-//! models write as LF, are treated as CRLF.
+//! valid UTF-8) is not changed. Models write line breaks as LF, whatever the file has. So the old text is found whichever way its
+//! lines end there, and each line of the new text ends as the line does that it takes the place of.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
@@ -116,6 +116,9 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     })?;
     let (mut summary, diff) = replacement.describe(name, &content);
     let new = replacement.apply(&content);
+    if let Some(lost) = written::lost_mark(&content, &new) {
+        summary.push_str(&format!(" {lost}"));
+    }
     // The diff does not show how lines end.
     if let Some(change) = line_breaks::change(&content, &new) {
         summary.push_str(&format!(" {}", line_breaks::sentence(&change)));
@@ -135,28 +138,96 @@ struct Replacement<'a> {
 
 /// Finds the only occurrence of `old`. `Err` has all occurrences: none, or more than one (at most [`MAX_PLACES`]).
 fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a>, Vec<usize>> {
-    let exact = |text: &'a str| Cow::Borrowed(text);
-    let crlf = |text: &'a str| Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"));
-    let forms = if has_crlf_only(content) {
-        vec![(crlf(old), crlf(new))]
-    } else {
-        // In a file with both kinds of line breaks, the unchanged text is tried first.
-        vec![(exact(old), exact(new)), (crlf(old), crlf(new))]
-    };
-    for (old, new) in forms {
-        match places(content, old.as_bytes()).as_slice() {
-            [] => {}
-            &[at] => return Ok(Replacement { at, old, new }),
-            places => return Err(places.to_vec()),
-        }
+    let exact = places(content, old.as_bytes());
+    let breaks = CrLf::of(content);
+    let is_mixed = breaks.0.len() < memchr::memchr_iter(b'\n', content).count();
+    // Where CRLF is written out for one of both kinds, it is meant.
+    if breaks.0.is_empty() || (is_mixed && old.contains("\r\n") && !exact.is_empty()) {
+        return match exact.as_slice() {
+            &[at] => Ok(Replacement { at, old: old.into(), new: new.into() }),
+            _ => Err(exact),
+        };
     }
-    Err(Vec::new())
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let (wanted, new) = (plain(old), plain(new));
+    let found = places(&breaks.without(content), wanted.as_bytes());
+    let [at] = found.as_slice() else {
+        return Err(found.into_iter().map(|at| breaks.place(at)).collect());
+    };
+    let (at, end) = (breaks.place(*at), breaks.place(at + wanted.len()));
+    // What is found is what was wanted, apart from how its lines end.
+    let old = String::from_utf8_lossy(&content[at..end]).into_owned();
+    let new = with_breaks_of(&old, &new, break_at(content, at));
+    Ok(Replacement { at, old: old.into(), new: new.into() })
 }
 
-/// Whether there are line breaks, and all of them are CRLF.
-fn has_crlf_only(content: &[u8]) -> bool {
-    let mut newlines = memchr::memchr_iter(b'\n', content).peekable();
-    newlines.peek().is_some() && newlines.all(|newline| newline > 0 && content[newline - 1] == b'\r')
+/// The places of the CRs that are a part of line breaks.
+struct CrLf(Vec<usize>);
+
+impl CrLf {
+    fn of(content: &[u8]) -> Self {
+        let newlines = memchr::memchr_iter(b'\n', content);
+        Self(newlines.filter_map(|at| at.checked_sub(1).filter(|before| content[*before] == b'\r')).collect())
+    }
+
+    /// The content without them.
+    fn without(&self, content: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::with_capacity(content.len());
+        let mut from = 0;
+        for cr in &self.0 {
+            plain.extend_from_slice(&content[from..*cr]);
+            from = cr + 1;
+        }
+        plain.extend_from_slice(&content[from..]);
+        plain
+    }
+
+    /// The place in the content of a place in that: before the CR of a line break.
+    fn place(&self, plain: usize) -> usize {
+        // The CR with the number `n` is before `cr - n` there.
+        let (mut low, mut high) = (0, self.0.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.0[middle] - middle < plain { low = middle + 1 } else { high = middle }
+        }
+        plain + low
+    }
+}
+
+/// How the line at this place ends; the line above, if it is the last one and does not end.
+fn break_at(content: &[u8], at: usize) -> &'static str {
+    let newline = memchr::memchr(b'\n', &content[at..]).map(|below| at + below);
+    let newline = newline.or_else(|| memchr::memrchr(b'\n', &content[..at]));
+    if newline.is_some_and(|newline| content[..newline].ends_with(b"\r")) { "\r\n" } else { "\n" }
+}
+
+/// The new text, whose lines end in LF, with the line breaks of the old one: each line that stays keeps its own, and one that is changed
+/// or added has that of the line in whose place it is, or above it. `usual` is for where there is none.
+fn with_breaks_of(old: &str, new: &str, usual: &'static str) -> String {
+    let end = |line: &str| match line {
+        line if line.ends_with("\r\n") => Some("\r\n"),
+        line if line.ends_with('\n') => Some("\n"),
+        _ => None,
+    };
+    let ends: Vec<_> = old.split_inclusive('\n').map(end).collect();
+    let content = |line: &'_ str| line.trim_end_matches('\n').len();
+    let old_lines: Vec<&str> = old.split_inclusive('\n').map(|line| line.trim_end_matches(['\r', '\n'])).collect();
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+    let bare: Vec<&str> = new_lines.iter().map(|line| &line[..content(line)]).collect();
+    let mut model = vec![0; new_lines.len()];
+    for op in diff(&old_lines, &bare, DIFF_TIME) {
+        let (old, new) = (op.old_range(), op.new_range());
+        for (at, line) in new.enumerate() {
+            // Of lines that are added: the line above them.
+            let last = old.end.max(1) - 1;
+            model[line] = (old.start + at).min(last);
+        }
+    }
+    let line = |(line, model): (&&str, usize)| match line.strip_suffix('\n') {
+        Some(line) => format!("{line}{}", ends.get(model).copied().flatten().unwrap_or(usual)),
+        None => (*line).to_owned(),
+    };
+    new_lines.iter().zip(model).map(line).collect()
 }
 
 /// The positions of `wanted`, including overlapping ones, up to [`MAX_PLACES`].
@@ -192,6 +263,16 @@ fn not_unique(name: &str, content: &[u8], places: &[usize]) -> ModelError {
 }
 
 fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
+    let plain = CrLf::of(content).without(content);
+    if let Some(old) = old.replace("\r\n", "\n").strip_suffix('\n')
+        && !old.is_empty()
+        && plain.ends_with(old.as_bytes())
+    {
+        return ModelError::new(format!(
+            "`old_text` was not found in {name}: it ends in a line break, and the last line of the file has none. Nothing was \
+             changed. Leave the line break out."
+        ));
+    }
     let text = String::from_utf8_lossy(content);
     let Some(near) = nearest::nearest(&text, old) else {
         return ModelError::new(format!(

@@ -11,6 +11,7 @@ use flemma::{
     chat::Language,
     model::{Attachment, ModelError},
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;
@@ -525,6 +526,109 @@ fn a_crlf_file_is_matched_with_lf_and_stays_crlf() {
     assert_eq!(shop.content("dos.txt"), "\u{feff}one\r\n1.5\r\ntwo\r\nthree\r\n");
     shop.ok("edit", edit("dos.txt", "three", "3\n4"));
     assert_eq!(shop.content("dos.txt"), "\u{feff}one\r\n1.5\r\ntwo\r\n3\r\n4\r\n");
+}
+
+#[test]
+fn each_line_of_an_edit_ends_as_the_one_it_replaces() {
+    let shop = Workshop::new();
+    for (before, old, new, after) in [
+        ("a\r\nb\nc\r\nd\n", "a\nb\nc\n", "a\nx\nb\nC\n", "a\r\nx\r\nb\nC\r\nd\n"),
+        ("a\nb\r\nc\n", "b", "B\nB", "a\nB\r\nB\r\nc\n"),
+        ("a\r\nb\nc", "c", "c\nd", "a\r\nb\nc\nd"),
+        ("a\r\nb\nc\n", "b\nc\n", "", "a\r\n"),
+        ("a\r\nb\nc\n", "a\nb", "b", "b\nc\n"),
+        ("a\nb\r\nc\n", "\nb\n", "\nx\nb\n", "a\nx\nb\r\nc\n"),
+        // Written out, they are meant.
+        ("a\r\nb\nc\n", "a\r\n", "a\n", "a\nb\nc\n"),
+    ] {
+        shop.put("a.txt", before);
+        shop.ok("edit", edit("a.txt", old, new));
+        assert_eq!(shop.content("a.txt"), after, "{before:?}: {old:?} becomes {new:?}");
+    }
+    // The same text is the same text, however its lines end.
+    shop.put("a.txt", "a\r\nb\r\na\nb\n");
+    assert!(shop.err("edit", edit("a.txt", "a\nb\n", "c\n")).contains("occurs in a.txt 2 times, at lines 1, 3"));
+}
+
+proptest! {
+    #[test]
+    fn an_edit_changes_no_other_line_ending(
+        lines in proptest::collection::vec(("[ab]{0,2}", any::<bool>()), 3..12),
+        at in 0usize..64,
+        count in 1usize..4,
+    ) {
+        let shop = Workshop::new();
+        let text = |lines: &[(String, bool)]| -> String {
+            lines.iter().map(|(line, crlf)| format!("{line}{}", if *crlf { "\r\n" } else { "\n" })).collect()
+        };
+        let from = at % lines.len();
+        let to = (from + count).min(lines.len());
+        let mut lines = lines;
+        // It occurs once.
+        lines[from].0 = "§".to_owned();
+        shop.put("a.txt", text(&lines));
+        let plain = text(&lines[from..to]).replace("\r\n", "\n");
+        shop.ok("edit", edit("a.txt", &plain, &plain.replace('§', "$")));
+        lines[from].0 = "$".to_owned();
+        prop_assert_eq!(shop.content("a.txt"), text(&lines));
+    }
+}
+
+#[test]
+fn a_line_break_that_the_file_lacks_is_named() {
+    let shop = Workshop::new();
+    for content in ["one\ntwo", "one\r\ntwo"] {
+        shop.put("a.txt", content);
+        let text = shop.err("edit", edit("a.txt", "one\ntwo\n", "2\n"));
+        assert!(text.contains("it ends in a line break, and the last line of the file has none"), "{text}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_stays_or_is_named() {
+    let shop = Workshop::new();
+    shop.put("a.txt", "\u{feff}one\ntwo\n");
+    let told = shop.ok("write", write("a.txt", "three\n"));
+    assert!(told.contains("The byte order mark at its beginning was kept."), "{told}");
+    assert_eq!(shop.content("a.txt"), "\u{feff}three\n");
+    shop.ok("edit", edit("a.txt", "three", "3"));
+    assert_eq!(shop.content("a.txt"), "\u{feff}3\n");
+    let told = shop.ok("edit", edit("a.txt", "\u{feff}3", "4"));
+    assert!(told.contains("The byte order mark at the beginning of the file is gone."), "{told}");
+    assert_eq!(shop.content("a.txt"), "4\n");
+}
+
+#[test]
+fn changes_in_the_editor_that_are_not_saved_are_told() {
+    let mut shop = Workshop::new();
+    shop.put("src/a.txt", "one\n");
+    shop.put("src/b.txt", "one\n");
+    shop.put("empty.txt", "");
+    symlink(shop.path("src/a.txt"), shop.path("link.txt")).unwrap();
+    let saved = "changes in the editor that are not saved";
+    let find = |path: Option<&str>, pattern: &str| json!({ "pattern": pattern, "path": path });
+    let all = [
+        ("read", read("src/a.txt")),
+        ("read", read("link.txt")),
+        ("read", read("empty.txt")),
+        ("read", page("src/a.txt", 7, 1)),
+        ("grep", find(None, "one")),
+        ("grep", find(Some("src"), "nothing")),
+        ("grep", find(Some("src/a.txt"), "one")),
+        ("grep", find(Some("link.txt"), "one")),
+    ];
+    for (tool, input) in &all {
+        assert!(!shop.render(tool, input.clone()).text.contains(saved), "{input}");
+    }
+    shop.context.unsaved = [shop.path("src/a.txt"), shop.path("empty.txt")].into();
+    for (tool, input) in &all {
+        let text = shop.render(tool, input.clone()).text;
+        assert_eq!(text.matches(saved).count(), 1, "{input}: {text}");
+        assert!(!text.contains("b.txt") || text.contains("b.txt:1"), "{text}");
+    }
+    for (tool, input) in [("read", read("src/b.txt")), ("grep", find(Some("src/b.txt"), "one"))] {
+        assert!(!shop.render(tool, input.clone()).text.contains(saved), "{input}");
+    }
 }
 
 #[test]
