@@ -22,6 +22,7 @@ mod opening;
 mod pace;
 mod rest;
 mod rounds;
+mod sizes;
 mod status;
 mod stream;
 mod typing;
@@ -29,7 +30,7 @@ mod typing;
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-') && argument != "quick").collect();
-    let parts: [(&str, fn()); 12] = [
+    let parts: [(&str, fn()); 13] = [
         ("stream", stream::measure),
         ("pace", pace::measure),
         ("streams", pace::measure_many),
@@ -42,6 +43,7 @@ fn main() {
         ("opening", opening::measure),
         ("folds", folds::measure),
         ("memory", memory::measure),
+        ("sizes", sizes::measure),
     ];
     for (name, measure) in parts {
         if wanted.is_empty() || wanted.iter().any(|part| part == name) {

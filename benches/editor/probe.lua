@@ -5,7 +5,7 @@ local PERIOD = 5
 -- The processor time of a tenth of a second in which only these measurements run.
 local QUIET = 8
 local watch = assert(uv.new_timer())
-local channel, began, cpu_before, last, stall, screens, marks, looks
+local channel, began, cpu_before, last, stall, busy_before, busiest, screens, marks, looks
 
 local function now()
   return uv.hrtime() / 1e6
@@ -14,6 +14,12 @@ end
 -- For the whole process, including the threads of the library.
 local function cpu()
   local used = uv.getrusage()
+  return (used.utime.sec + used.stime.sec) * 1e3 + (used.utime.usec + used.stime.usec) / 1e3
+end
+
+-- For the main thread alone.
+local function busy()
+  local used = uv.getrusage_thread()
   return (used.utime.sec + used.stime.sec) * 1e3 + (used.utime.usec + used.stime.usec) / 1e3
 end
 
@@ -31,6 +37,7 @@ local function used()
     wall = now() - began,
     cpu = cpu() - cpu_before,
     stall = stall,
+    busy = busiest,
     screens = screens,
     wakes = uv.getrusage().nvcsw - looks,
     memory = uv.resident_set_memory() / 2 ^ 20,
@@ -42,6 +49,9 @@ local function look()
   looks = looks + 1
   stall = math.max(stall, time - last - PERIOD)
   last = time
+  local used_now = busy()
+  busiest = math.max(busiest, used_now - busy_before)
+  busy_before = used_now
   if marks[1] and time - began >= marks[1].at then
     marks.passed[#marks.passed + 1] = used()
     table.remove(marks, 1)
@@ -56,6 +66,7 @@ local function start(at)
   end, at or {})
   marks.passed = {}
   cpu_before, began = cpu(), now()
+  busy_before, busiest = busy(), 0
   last = began
   watch:start(PERIOD, PERIOD, look)
 end
@@ -130,6 +141,15 @@ function Probe.send_to_rest()
   start()
   when_watched(function()
     api.nvim_input("<C-]>")
+  end)
+end
+
+-- Presses keys, and measures the longest time without a response to others until nothing more is done.
+function Probe.press(keys)
+  start()
+  when_watched(function()
+    api.nvim_input(keys)
+    report_at_rest()
   end)
 end
 
