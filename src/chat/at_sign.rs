@@ -9,7 +9,7 @@ use crate::text::code_span::read_code_span;
 /// it has taken.
 pub(super) fn read_at_signs(line: &str, before: &str, mut read: impl FnMut(&str, usize, Option<char>) -> usize) {
     let mut at = 0;
-    while let Some(next) = line[at..].find(['@', '`']) {
+    while let Some(next) = memchr::memchr2(b'@', b'`', &line.as_bytes()[at..]) {
         let start = at + next;
         let rest = &line[start..];
         if rest.starts_with('`') {

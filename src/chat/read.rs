@@ -3,7 +3,7 @@
 //! The lines of a message are read once, into one buffer. Carriage returns at the end of a line are dropped, and the
 //! backslash that [`escape()`](super::escape()) added is removed.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -191,6 +191,8 @@ struct Parts {
     prose: String,
     /// The files that the prose names. They follow it, each file once per message.
     files: Vec<Attachment>,
+    /// The files that were named before.
+    known: HashSet<Attachment>,
 }
 
 impl Parts {
@@ -206,9 +208,8 @@ impl Parts {
         }
         self.prose.clear();
         for file in self.files.drain(..) {
-            let file = Part::Attachment(file);
-            if !self.done.contains(&file) {
-                self.done.push(file);
+            if self.known.insert(file.clone()) {
+                self.done.push(Part::Attachment(file));
             }
         }
     }

@@ -3,6 +3,9 @@
 /// The least similarity at which a word is suggested, from 0 (nothing in common) to 1 (equal).
 const ALIKE: f64 = 0.7;
 
+/// The longest word that is looked at, in bytes. The time that a comparison takes grows with the product of the lengths.
+const LONGEST: usize = 256;
+
 /// The candidate closest to `word`, or `None` if none is close.
 ///
 /// Case is ignored. Of equally close candidates the first in sort order is returned, so that messages are the same in
@@ -13,9 +16,13 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// The `count` candidates that are closest to `word`, closest first; fewer if fewer are close.
 pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+    if word.len() > LONGEST {
+        return Vec::new();
+    }
     let word = word.to_lowercase();
     let mut scored: Vec<(f64, &str)> = candidates
         .into_iter()
+        .filter(|candidate| candidate.len() <= LONGEST)
         .map(|candidate| (likeness(&word, &candidate.to_lowercase()), candidate))
         .filter(|(score, _)| *score >= ALIKE)
         .collect();

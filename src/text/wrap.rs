@@ -17,17 +17,21 @@ pub(crate) fn wrap_with(line: &str, width: usize, indent: &str) -> Vec<String> {
         return vec![line.to_owned()];
     }
     let mut lines = Vec::new();
-    let mut current = String::new();
+    // Measured letter by letter: a line may be long.
+    let (mut current, mut used) = (String::new(), 0);
     for word in line.split_inclusive(' ') {
-        if current.width() + word.trim_end().width() > width && !current.trim().is_empty() {
+        if used + word.trim_end().width() > width && !current.trim().is_empty() {
             lines.push(current.trim_end().to_owned());
-            current = indent.to_owned();
+            (current, used) = (indent.to_owned(), indent.width());
         }
         for letter in word.graphemes(true) {
-            if current.width() + letter.width() > width && letter != " " && !current.trim().is_empty() {
+            let cells = letter.width();
+            if used + cells > width && letter != " " && !current.trim().is_empty() {
                 lines.push(std::mem::replace(&mut current, indent.to_owned()));
+                used = indent.width();
             }
             current.push_str(letter);
+            used += cells;
         }
     }
     lines.push(current.trim_end().to_owned());

@@ -2,6 +2,8 @@
 //!
 //! The names are those of `ask_user`. They mean the same in the input of every tool that the user answers.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 /// The question in an input. Anything that does not have the expected type counts as absent: it is shown before it is
@@ -41,13 +43,9 @@ impl<'a> Question<'a> {
     /// Reads an input.
     pub(super) fn of(input: &'a Value) -> Self {
         let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        let mut options: Vec<QuestionOption<'_>> = Vec::new();
-        let given = input.get("options").and_then(Value::as_array).into_iter().flatten();
-        for option in given.filter_map(QuestionOption::of) {
-            if options.iter().all(|known| known.label != option.label) {
-                options.push(option);
-            }
-        }
+        let options = input.get("options").and_then(Value::as_array).into_iter().flatten();
+        let mut known = HashSet::new();
+        let options = options.filter_map(QuestionOption::of).filter(|option| known.insert(option.label)).collect();
         Self { text: text("question"), options, default: text("default") }
     }
 

@@ -184,9 +184,17 @@ end
 ---@param last integer
 ---@return integer last the last line of a fold that was deleted, if that is further down
 local function delete(first, last)
-  local line = first
+  local line, deleted, free = first, last, 0
   while line <= last do
-    if fn.foldlevel(line) > 0 then
+    if fn.foldlevel(line) == 0 and free > MOST then
+      -- There may be millions of lines before the next fold. The motion looks at all folds, and scrolls the window.
+      free = 0
+      fn.cursor(line, 1)
+      vim.cmd("normal! zj")
+      line = fn.line(".") > line and fn.line(".") or last + 1
+    elseif fn.foldlevel(line) == 0 then
+      line, free = line + 1, free + 1
+    else
       vim.cmd(line .. "foldclose!")
       local stop = math.max(line, fn.foldclosedend(line))
       fn.cursor(line, 1)
@@ -195,11 +203,11 @@ local function delete(first, last)
         local level = fn.foldlevel(line)
         vim.cmd("normal! zD")
       until fn.foldlevel(line) == 0 or fn.foldlevel(line) == level
-      line = stop
+      deleted = math.max(deleted, stop)
+      line = stop + 1
     end
-    line = line + 1
   end
-  return line - 1
+  return deleted
 end
 
 --- Whether the window may close a fold by itself: the line with the cursor must not move on the screen, nor what a user who
