@@ -348,6 +348,14 @@ function M.open_chats()
   return paths
 end
 
+--- Some lines are so long that Neovim takes its time for each change of them. With these options, that is ten times as long.
+---@param buf integer
+function M.long_lines(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.wo[win][0].linebreak, vim.wo[win][0].breakindent = false, false
+  end
+end
+
 ---@param buf integer
 function M.turn_over(buf)
   local options = require("flemma.options").get()
@@ -386,6 +394,7 @@ for _, name in ipairs({
   "diagnose",
   "follow",
   "lock",
+  "long_lines",
   "observe",
   "read_again",
   "refresh",

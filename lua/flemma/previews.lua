@@ -52,30 +52,37 @@ function M.is_watching()
   return next(watched) ~= nil
 end
 
+--- How often each buffer was drawn.
+---@type table<integer, integer>
+local rounds = {}
+
 --- Takes the previews of a buffer away.
 ---@param buf integer
 function M.forget(buf)
+  rounds[buf] = nil
   watch(buf, {})
   if api.nvim_buf_is_valid(buf) then
     api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
   end
 end
 
+--- Draws the previews of some calls, and comes back for the others.
 ---@param buf integer
-function M.draw(buf)
-  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
-    return M.forget(buf)
+---@param first integer how many calls are drawn already
+---@param round integer
+---@param files string[] the files of the calls that are drawn already
+local function draw_from(buf, first, round, files)
+  if rounds[buf] ~= round or not api.nvim_buf_is_loaded(buf) then
+    return
   end
-  api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
   local tick = api.nvim_buf_get_changedtick(buf)
-  ---@type flemma.Preview[]
-  local items = require("flemma.native").call("previews", buf, require("flemma.ui").text_width(buf)) or {}
+  ---@type flemma.Preview[], integer?
+  local items, next_call = require("flemma.native").call("previews", buf, require("flemma.ui").text_width(buf), first)
   if api.nvim_buf_get_changedtick(buf) ~= tick then
     -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
     return
   end
-  local files = {}
-  for _, preview in ipairs(items) do
+  for _, preview in ipairs(items or {}) do
     vim.list_extend(files, preview.files)
     -- A question is to be read first of all.
     local own = preview.asks and "FlemmaToolSummary" or "FlemmaToolPreview"
@@ -85,7 +92,22 @@ function M.draw(buf)
     end
     api.nvim_buf_set_extmark(buf, M.namespace, preview.line, 0, { virt_lines = lines })
   end
-  watch(buf, files)
+  if not next_call then
+    return watch(buf, files)
+  end
+  vim.schedule(function()
+    draw_from(buf, next_call, round, files)
+  end)
+end
+
+---@param buf integer
+function M.draw(buf)
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
+    return M.forget(buf)
+  end
+  api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
+  rounds[buf] = (rounds[buf] or 0) + 1
+  draw_from(buf, 0, rounds[buf], {})
 end
 
 return M

@@ -106,12 +106,13 @@ impl Agent {
     /// Called when the user has edited the document. Calls that they approved by editing are bound to their current
     /// name and input.
     pub fn notice(&mut self, view: &dyn View) {
-        for call in view.open_calls() {
-            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            if status != Some(Status::Approved) || !view.is_authorised(&call) {
-                self.approvals.remove(&call.id);
-            } else if !self.approvals.contains_key(&call.id) {
-                self.bind(&call);
+        for (id, block) in view.open_states() {
+            let is_approved = block.is_some_and(|(status, _)| status == Status::Approved);
+            let call = if is_approved { view.open_call(&id).filter(|call| view.is_authorised(call)) } else { None };
+            match call {
+                None => drop(self.approvals.remove(&id)),
+                Some(call) if !self.approvals.contains_key(&id) => self.bind(&call),
+                Some(_) => {}
             }
         }
     }

@@ -12,7 +12,7 @@ impl Agent {
     /// The outbox has changed. Nothing of it goes out while anything is at work or waits for somebody, and not together with
     /// what the user has not sent.
     pub(super) fn outbox_changed(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
-        if self.is_busy() || !view.outbox().is_ready || !view.open_calls().is_empty() {
+        if self.is_busy() || !view.outbox().is_ready || !view.open_states().is_empty() {
             return;
         }
         if !view.tools_ready() {
@@ -30,7 +30,7 @@ impl Agent {
 
     /// The user has left a message as it was. Where nobody waits for anything, it would wait for ever.
     pub(super) fn released(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
-        let is_over = !self.is_busy() && view.open_calls().is_empty() && view.tail() != Tail::Results;
+        let is_over = !self.is_busy() && view.open_states().is_empty() && view.tail() != Tail::Results;
         if is_over && view.outbox().has_any {
             self.put_down(Departure::Unsent, effects);
         }

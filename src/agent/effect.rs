@@ -58,6 +58,8 @@ pub enum Effect {
     OpenPrompt,
     /// Send [`super::Input::Review`] before any other input, because the next step depends on what was just written.
     Review,
+    /// Let the user's keys be heard before what follows.
+    Pause,
     /// Move the cursor if the conversation is visible.
     Cursor(Cursor),
     /// Show the diagnostics of the document.

@@ -27,7 +27,7 @@ impl LoopGuard {
     pub(super) fn record(&mut self, call: &OpenCall, answer: &CallResult) {
         let mut hasher = DefaultHasher::new();
         call.name.hash(&mut hasher);
-        match &call.input {
+        match &*call.input {
             ToolInput::Json(value) => value.to_string().hash(&mut hasher),
             ToolInput::Malformed(text) => text.hash(&mut hasher),
         }

@@ -47,6 +47,7 @@
 //! assert_eq!(effects.last(), Some(&Effect::Lock(false)));
 //! ```
 
+mod categorise;
 mod decide;
 mod departures;
 mod effect;

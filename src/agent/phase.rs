@@ -1,7 +1,9 @@
 //! What a turn is waiting for, and why it looks at the document again.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use super::{Activity, RequestId, RequestKind};
-use crate::model::CallId;
+use crate::{chat::Status, model::CallId};
 
 /// What the agent is waiting for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,10 +45,27 @@ pub(super) enum ReviewCause {
     PartOfReply,
     /// An aborted reply.
     AbortedReply,
+    /// A part of the calls of a round, which took long. The rest is dealt with next.
+    PartOfRound,
     /// A round of tools.
     Round,
     /// The user's decision about the last pending call.
     Decision,
     /// A message that has left the outbox.
     Post,
+}
+
+/// What is left to do of a round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Round {
+    /// The calls that have no status block yet.
+    pub(super) new: VecDeque<CallId>,
+    /// All calls that are executed after that.
+    pub(super) calls: VecDeque<CallId>,
+    /// The first new call that waits for somebody.
+    pub(super) waits: Option<CallId>,
+    /// The status that each new call was given.
+    pub(super) placed: HashMap<CallId, Status>,
+    /// The new calls that had a result at once.
+    pub(super) settled: HashSet<CallId>,
 }

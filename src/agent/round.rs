@@ -1,17 +1,17 @@
 //! A round: what happens to the tool calls of a reply.
 //!
-//! *Categorise* writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
+//! *Categorise* (`categorise.rs`) writes a status block for each call without one. *Execute* reads every block: `approved` runs, `denied`
 //! and `rejected` become error results (the text in a rejected block is the reason), text that the user typed in any
 //! other block becomes the result, `pending` waits. When the last tool of the round has finished, the document is
 //! reviewed.
 //!
 //! No round begins in a document with an error: it could not be sent, and results might not fit into it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
     Agent, CallResult, Cursor, Effect, Level, Placement,
-    phase::ReviewCause,
+    phase::{ReviewCause, Round},
     rejection::own_words,
     view::{Settings, Verdict, View},
 };
@@ -19,6 +19,9 @@ use crate::{
     chat::{AwaitKind, OpenCall, Status},
     model::CallId,
 };
+
+/// The fewest calls that are dealt with at a time, however long that takes.
+const FEWEST: usize = 8;
 
 const DENIED: &str = "The user's policy denies this call; it did not run.";
 /// The same for a call that was started before.
@@ -33,71 +36,57 @@ const CANCELLED_BEFORE: &str = "The user cancelled this call before it ran.";
 impl Agent {
     /// Categorises, and then executes unless the user has to look first.
     pub(super) fn begin_round(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
-        let settings = view.settings();
         if is_at_fault(view, effects) {
             self.armed = false;
             self.rest();
             return;
         }
-        let mut calls = addressable(view);
+        let calls = addressable(view);
         effects.push(Effect::UndoStep);
+        let is_new = |call: &&OpenCall| call.placeholder.is_none() && !call.aborted;
+        self.round = Round {
+            new: calls.iter().filter(is_new).map(|call| call.id.clone()).collect(),
+            calls: calls.into_iter().map(|call| call.id).collect(),
+            ..Round::default()
+        };
+        self.go_on_with_round(view, effects);
+    }
 
-        let mut place = Vec::new();
-        let mut settled = Vec::new();
-        let mut waits = None;
-        for call in calls.iter().filter(|call| call.placeholder.is_none() && !call.aborted) {
-            // An id may be reused. A decision about an older call does not apply to this one.
-            self.approvals.remove(&call.id);
-            if let Some(answer) = view.recorded(call) {
-                effects.push(restored(call, view));
-                settled.push((call.clone(), answer));
-                continue;
-            }
-            let placement = match (view.verdict(call), view.suspends_as(call)) {
-                (Verdict::Invalid(reason), _) => {
-                    settled.push((call.clone(), CallResult::error(reason.to_string())));
-                    continue;
-                }
-                (Verdict::Deny, _) => Placement::Denied,
-                (Verdict::Run | Verdict::Ask, Some(AwaitKind::Elicitation)) => {
-                    Placement::Awaits(AwaitKind::Elicitation)
-                }
-                (Verdict::Run, _) => {
-                    self.approvals.insert(call.id.clone(), (call.name.clone(), call.input.clone()));
-                    Placement::Approved
-                }
-                (Verdict::Ask, _) => Placement::Awaits(AwaitKind::Approval),
-                (Verdict::Unclear(why), kind) => {
-                    let warning = format!("{}: {why}. It waits for you.", call.label());
-                    effects.push(Effect::Notify(Level::Warn, warning));
-                    Placement::Awaits(awaited(kind))
-                }
-            };
-            if matches!(placement, Placement::Awaits(_)) && waits.is_none() {
-                waits = Some(call.id.clone());
-            }
-            place.push((call.id.clone(), placement));
-        }
-        if !place.is_empty() {
-            effects.push(Effect::Place(place.clone()));
-        }
-        let done: HashSet<CallId> = settled.iter().map(|(call, _)| call.id.clone()).collect();
-        calls.retain(|call| !done.contains(&call.id));
-        for (call, answer) in settled {
-            self.settle(&call, answer, effects);
-        }
-
-        if let (Some(call), false) = (waits, settings.autopilot) {
+    /// Does what is left to do of a round; the rest another time, if there are so many calls that it takes long.
+    pub(super) fn go_on_with_round(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
+        let settings = view.settings();
+        let mut done = 0;
+        let mut is_late = || {
+            done += 1;
+            done > FEWEST && view.is_late()
+        };
+        let mut round = std::mem::take(&mut self.round);
+        self.categorise(&mut round, &mut is_late, view, effects);
+        if round.new.is_empty()
+            && let (Some(call), false) = (&round.waits, settings.autopilot)
+        {
             self.rest();
-            effects.push(Effect::Cursor(Cursor::Pending(call)));
+            effects.push(Effect::Cursor(Cursor::Pending(call.clone())));
             return;
         }
-        let placed: HashMap<CallId, Status> = place.into_iter().map(|(id, placed)| (id, placed.status())).collect();
-        for call in calls {
-            let placed = placed.get(&call.id).copied();
-            self.process(call, placed, false, view, effects);
+        while round.new.is_empty()
+            && let Some(id) = round.calls.pop_front()
+        {
+            if is_late() {
+                round.calls.push_front(id);
+                break;
+            }
+            let call = if round.settled.contains(&id) { None } else { view.open_call(&id) };
+            if let Some(call) = call {
+                self.process(call, round.placed.get(&id).copied(), false, view, effects);
+            }
         }
-        self.start_queued(settings, effects);
+        if round.calls.is_empty() {
+            return self.start_queued(settings, effects);
+        }
+        self.round = round;
+        effects.push(Effect::Pause);
+        self.review_after(ReviewCause::PartOfRound, effects);
     }
 
     /// Runs or resolves the call under the cursor.
@@ -110,7 +99,7 @@ impl Agent {
             effects.push(Effect::Notify(Level::Info, "this tool is already running".into()));
             return;
         }
-        let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else {
+        let Some(call) = view.open_call(id) else {
             effects.push(Effect::Notify(Level::Info, format!("the call {id} already has a result")));
             return;
         };
@@ -399,7 +388,7 @@ pub(super) fn restored(call: &OpenCall, view: &dyn View) -> Effect {
 
 impl Placement {
     /// The word in the block.
-    const fn status(self) -> Status {
+    pub(super) const fn status(self) -> Status {
         match self {
             Self::Awaits(_) => Status::Pending,
             Self::Approved => Status::Approved,
@@ -432,7 +421,7 @@ pub(super) fn addressable(view: &dyn View) -> Vec<OpenCall> {
 }
 
 /// What a call waits for that does not run yet, and that would wait for this if it ran.
-fn awaited(suspends_as: Option<AwaitKind>) -> AwaitKind {
+pub(super) fn awaited(suspends_as: Option<AwaitKind>) -> AwaitKind {
     match suspends_as {
         Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
         _ => AwaitKind::Approval,

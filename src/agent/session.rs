@@ -26,6 +26,9 @@ use crate::{
     provider::{ErrorKind, ProviderError},
 };
 
+/// The fewest effects that are performed at a time, however long that takes: what a key does is done in one go.
+const FEWEST: usize = 16;
+
 /// The session of one conversation.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -36,6 +39,12 @@ pub struct Session {
     working: Cell<bool>,
     /// Whether the session was abandoned during a step.
     abandoned: Cell<bool>,
+    /// Whether the rest of the effects waits until the user's keys were heard.
+    is_paused: Cell<bool>,
+    /// Whether the agent has the buffer locked.
+    is_locked: Cell<bool>,
+    /// Whether the buffer is locked only because of a pause.
+    is_held: Cell<bool>,
     writer: RefCell<Option<ReplyWriter>>,
     /// Whether a request was announced and its end was not.
     requesting: Cell<bool>,
@@ -60,8 +69,25 @@ impl Session {
             return;
         }
         let mut first_panic = FirstPanic::default();
+        self.is_paused.set(false);
+        let mut performed = 0;
         loop {
-            while let Some(input) = self.next_input() {
+            loop {
+                while let Some(effect) = self.next_effect() {
+                    let pauses = matches!(effect, Effect::Pause);
+                    self.try_to_perform(effect, shell, &mut first_panic);
+                    performed += 1;
+                    let is_over = self.effects.borrow().is_empty() && self.inbox.borrow().is_empty();
+                    if pauses || (performed >= FEWEST && !is_over && shell.is_late()) {
+                        self.pause(shell, &mut first_panic);
+                        return first_panic.resume();
+                    }
+                }
+                if !self.agent.borrow().has_request() && self.requesting.replace(false) {
+                    first_panic.catch(|| self.account(shell, false));
+                    first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
+                }
+                let Some(input) = self.next_input() else { break };
                 let decided = first_panic.catch(|| {
                     let effects = self.agent.borrow_mut().step(input, &ShellView(shell));
                     self.effects.borrow_mut().extend(effects);
@@ -73,23 +99,16 @@ impl Session {
                     // fail in the same way.
                     self.inbox.borrow_mut().push_front(Input::Cancel);
                 }
-                while let Some(effect) = self.next_effect() {
-                    self.try_to_perform(effect, shell, &mut first_panic);
-                }
-                if !self.agent.borrow().has_request() && self.requesting.replace(false) {
-                    first_panic.catch(|| self.account(shell, false));
-                    first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
-                }
+            }
+            if self.is_held.replace(false) {
+                first_panic.catch(|| shell.lock(false));
             }
             if !first_panic.catch(|| self.flush(shell)) {
                 // The position of the next write is no longer certain.
                 self.writer.take();
                 self.inbox.borrow_mut().push_front(Input::Cancel);
             } else if self.inbox.borrow().is_empty() {
-                let activity = self.activity();
-                let kind = Some(mem::discriminant(&activity));
-                let is_other = self.shown.replace(kind) != kind;
-                first_panic.catch(|| shell.show(&activity, is_other));
+                self.show(shell, &mut first_panic);
             }
             if self.inbox.borrow().is_empty() {
                 break;
@@ -97,6 +116,25 @@ impl Session {
         }
         self.working.set(false);
         first_panic.resume();
+    }
+
+    /// Stops for a moment, so that the user's keys are heard. What is left comes before any other input. Meanwhile the buffer is
+    /// locked.
+    fn pause<S: Shell>(&self, shell: &S, first_panic: &mut FirstPanic) {
+        if !self.is_locked.get() && !self.is_held.replace(true) {
+            first_panic.catch(|| shell.lock(true));
+        }
+        self.is_paused.set(true);
+        self.working.set(false);
+        self.show(shell, first_panic);
+        first_panic.catch(|| shell.go_on_later());
+    }
+
+    fn show<S: Shell>(&self, shell: &S, first_panic: &mut FirstPanic) {
+        let activity = self.activity();
+        let kind = Some(mem::discriminant(&activity));
+        let is_other = self.shown.replace(kind) != kind;
+        first_panic.catch(|| shell.show(&activity, is_other));
     }
 
     /// The user has edited the document: see [`Agent::notice`].
@@ -108,7 +146,7 @@ impl Session {
 
     /// Whether the buffer is locked.
     pub fn is_busy(&self) -> bool {
-        self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
+        self.is_paused.get() || self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
     }
 
     /// Whether a request is running or about to be sent.
@@ -119,7 +157,9 @@ impl Session {
     /// What the conversation is doing.
     pub fn activity(&self) -> Activity {
         // The agent is borrowed during a step that calls the shell.
-        self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity())
+        let activity = self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity());
+        let is_pausing = activity == Activity::Idle && self.is_paused.get();
+        if is_pausing { Activity::Executing { running: 0 } } else { activity }
     }
 
     /// Why the conversation came to rest before its end, since the last key press.
@@ -162,6 +202,9 @@ impl Session {
         self.effects.take();
         self.writer.take();
         self.requesting.set(false);
+        self.is_paused.set(false);
+        self.is_locked.set(false);
+        self.is_held.set(false);
     }
 
     /// Records the usage of a request that has ended.
@@ -209,7 +252,15 @@ impl Session {
 
     fn perform<S: Shell>(&self, effect: Effect, shell: &S) {
         match effect {
-            Effect::Lock(locked) => shell.lock(locked),
+            Effect::Lock(locked) => {
+                self.is_locked.set(locked);
+                // It was locked already, if there was a pause.
+                if !self.is_held.replace(false) || !locked {
+                    shell.lock(locked);
+                }
+            }
+            // The loop stops after it.
+            Effect::Pause => {}
             Effect::UndoStep => shell.undo_step(),
             Effect::Capture => shell.capture(),
             Effect::WriteCaptures => shell.write_captures(),
@@ -359,7 +410,7 @@ impl Session {
     /// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
     fn set_block<S: Shell>(&self, id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
         let edits = shell.with_document(|document, text| {
-            let call = document.open_calls(text).into_iter().rfind(|call| call.id == *id);
+            let call = document.open_call(id, text);
             let block = call.and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
             match block {
                 Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
@@ -448,6 +499,21 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.with_document(|document, text| document.open_calls(text))
     }
 
+    fn open_call(&self, id: &CallId) -> Option<OpenCall> {
+        self.0.with_document(|document, text| document.open_call(id, text))
+    }
+
+    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)> {
+        let state = |block: &StatusBlock| (block.status, block.kind());
+        self.0.with_document(|document, _| {
+            document.open_states().into_iter().map(|(id, block)| (id.clone(), block.map(state))).collect()
+        })
+    }
+
+    fn is_late(&self) -> bool {
+        self.0.is_late()
+    }
+
     fn verdict(&self, call: &OpenCall) -> Verdict {
         self.0.verdict(call)
     }
@@ -531,8 +597,7 @@ fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTa
 
 /// The first line of the status block of an open call.
 fn fence_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
-    let call = document.open_calls(text).into_iter().find(|call| call.id == *id)?;
-    Some(call.placeholder?.fence)
+    Some(document.open_call(id, text)?.placeholder?.fence)
 }
 
 /// The header of the last result with this id.

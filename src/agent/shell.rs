@@ -41,6 +41,14 @@ pub trait Shell {
     /// Starts a new undo step for the edits that follow.
     fn undo_step(&self);
 
+    /// Whether what is done now has taken so long that the rest waits until the user's keys were heard.
+    fn is_late(&self) -> bool {
+        false
+    }
+
+    /// Has [`Session::feed`](super::Session::feed) called again, after the user's keys were heard.
+    fn go_on_later(&self) {}
+
     /// Locks the buffer against the user's changes, or unlocks it.
     fn lock(&self, locked: bool);
 

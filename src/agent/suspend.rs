@@ -32,8 +32,9 @@ impl Agent {
         view: &dyn View,
         effects: &mut Vec<Effect>,
     ) {
-        let calls = addressable(view);
-        let Some(call) = calls.iter().find(|call| call.id == *id && !self.is_working_on(id)) else { return };
+        let Some(call) = &view.open_call(id).filter(|_| !self.is_working_on(id)) else { return };
+        let states = view.open_states();
+        let is_last = states.iter().all(|(other, _)| other == id);
         if self.has_request() {
             // No request is sent while a call is open, so this is the call of a reply that is still arriving.
             return;
@@ -46,9 +47,9 @@ impl Agent {
                 ResolvedBy::Clock => "its deadline has passed",
                 _ => "the call got another result",
             };
-            let when = match calls.len() {
-                1 => "Press Ctrl-] to send it.",
-                _ => "When the other calls have their results, Ctrl-] sends it.",
+            let when = match is_last {
+                true => "Press Ctrl-] to send it.",
+                false => "When the other calls have their results, Ctrl-] sends it.",
             };
             let message = format!(
                 "{}: {why}, so your text in its block was not used. It is at the end of your message now.",
@@ -62,8 +63,11 @@ impl Agent {
         if self.is_busy() {
             return;
         }
-        let next = calls.iter().find(|other| other.id != *id && super::turn::waits_for_user(other));
-        let is_last = calls.len() == 1;
+        let waits = |(other, block): &(CallId, Option<(Status, AwaitKind)>)| {
+            let waits = block.is_some_and(|(status, kind)| status == Status::Pending && kind != AwaitKind::ClientExec);
+            (other != id && waits).then(|| other.clone())
+        };
+        let next = states.iter().find_map(waits);
         let is_person = matches!(by, ResolvedBy::Person | ResolvedBy::Typed);
         if is_person {
             self.reset_counters();
@@ -75,7 +79,7 @@ impl Agent {
             self.armed |= is_person && !self.is_paused;
             self.review_after(ReviewCause::Decision, effects);
         } else if is_person {
-            let target = next.map_or_else(|| Cursor::Result(id.clone()), |next| Cursor::Pending(next.id.clone()));
+            let target = next.map_or_else(|| Cursor::Result(id.clone()), Cursor::Pending);
             effects.push(Effect::Cursor(target));
         }
     }
@@ -101,10 +105,10 @@ impl Agent {
     pub(super) fn refused(&mut self, id: &CallId, view: &dyn View, effects: &mut Vec<Effect>) {
         let says_approved = |call: &OpenCall| {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            call.id == *id && status == Some(Status::Approved)
+            status == Some(Status::Approved)
         };
         // A block that waits stays as it is, and so does its deadline.
-        if let Some(call) = addressable(view).into_iter().find(says_approved).filter(|_| !self.is_working_on(id)) {
+        if let Some(call) = view.open_call(id).filter(says_approved).filter(|_| !self.is_working_on(id)) {
             effects.push(Effect::UndoStep);
             self.ask_again(&call, view, effects);
         }
@@ -123,7 +127,7 @@ impl Agent {
         if self.has_request() || self.is_working_on(id) {
             return;
         }
-        let Some(call) = addressable(view).into_iter().find(|call| call.id == *id) else { return };
+        let Some(call) = view.open_call(id) else { return };
         if self.is_busy() && !self.is_stopping {
             self.reset_counters();
         } else {

@@ -7,12 +7,15 @@
 //! A step sees the document as it was before its own effects. If the next decision depends on the document after them
 //! (which calls did the reply make?), the step ends with [`Effect::Review`].
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use super::{
     Activity, Cursor, Departure, Effect, Input, Level, RequestKind, Stop,
     guard::LoopGuard,
-    phase::{Deferred, Phase, ReviewCause},
+    phase::{Deferred, Phase, ReviewCause, Round},
     view::View,
 };
 use crate::{
@@ -31,7 +34,9 @@ pub struct Agent {
     pub(super) running: BTreeMap<CallId, OpenCall>,
     pub(super) queue: VecDeque<OpenCall>,
     /// Approved calls. A call runs only while its name and input are still these.
-    pub(super) approvals: BTreeMap<CallId, (String, ToolInput)>,
+    pub(super) approvals: BTreeMap<CallId, (String, Arc<ToolInput>)>,
+    /// What is left to do of a round, while there is another step for it.
+    pub(super) round: Round,
     /// Whether autopilot may continue by itself. A key press arms it, a stop disarms it.
     pub(super) armed: bool,
     /// Whether the user has stopped everything, and calls that are changing files have not ended yet.
@@ -187,7 +192,7 @@ impl Agent {
         self.arm();
         if !view.tools_ready() {
             self.load(Deferred::Advance);
-        } else if !view.open_calls().is_empty() {
+        } else if !view.open_states().is_empty() {
             if sends_words {
                 say_what_waits(view, effects);
             }
@@ -226,6 +231,7 @@ impl Agent {
                 }
                 self.end_turn(view, effects);
             }
+            ReviewCause::PartOfRound => self.go_on_with_round(view, effects),
             ReviewCause::Reply | ReviewCause::PartOfReply if !calls.is_empty() => {
                 if settings.autopilot && self.armed {
                     self.begin_round(view, effects);
@@ -376,6 +382,6 @@ fn say_what_waits(view: &dyn View, effects: &mut Vec<Effect>) {
 
 /// Whether a call waits for the user.
 pub(super) fn waits_for_user(call: &OpenCall) -> bool {
-    let kind = call.placeholder.as_ref().map(|placeholder| placeholder.block.awaiting().kind);
+    let kind = call.placeholder.as_ref().map(|placeholder| placeholder.block.kind());
     is_pending(call) && kind != Some(AwaitKind::ClientExec)
 }

@@ -5,14 +5,33 @@ use super::{
     rejection::{UNKNOWN_EFFECT, rejection},
 };
 use crate::{
-    chat::{AwaitKind, OpenCall, Tail},
-    model::ModelError,
+    chat::{AwaitKind, OpenCall, Status, Tail},
+    model::{CallId, ModelError},
 };
 
 /// What a step can see: the document and the policies in their current state.
 pub trait View {
     /// The calls without a result, in the document's order.
     fn open_calls(&self) -> Vec<OpenCall>;
+
+    /// The last open call with this id.
+    fn open_call(&self, id: &CallId) -> Option<OpenCall> {
+        self.open_calls().into_iter().rfind(|call| call.id == *id)
+    }
+
+    /// The ids of the open calls with what their blocks say. The calls themselves are not read.
+    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)> {
+        let state = |call: OpenCall| {
+            let block = call.placeholder.map(|placeholder| placeholder.block);
+            (call.id, block.map(|block| (block.status, block.kind())))
+        };
+        self.open_calls().into_iter().map(state).collect()
+    }
+
+    /// Whether the step has taken so long that the rest of it waits until the user's keys were heard.
+    fn is_late(&self) -> bool {
+        false
+    }
 
     /// The verdict of the policies on a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;

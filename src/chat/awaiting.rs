@@ -131,11 +131,23 @@ impl StatusBlock {
     #[must_use]
     pub fn awaiting(&self) -> Awaiting {
         Awaiting {
-            kind: self.get("kind").and_then(AwaitKind::parse).unwrap_or_default(),
+            kind: self.kind(),
             executor: self.get("executor").unwrap_or_default().to_owned(),
-            expires: self.get("expires").and_then(|expires| expires.parse().ok()),
+            expires: self.expires(),
             question: self.get("question").map(str::to_owned),
         }
+    }
+
+    /// What the call waits for.
+    #[must_use]
+    pub fn kind(&self) -> AwaitKind {
+        self.get("kind").and_then(AwaitKind::parse).unwrap_or_default()
+    }
+
+    /// The first moment at which an answer comes too late; `None` if it waits for ever.
+    #[must_use]
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.get("expires").and_then(|expires| expires.parse().ok())
     }
 
     /// What is wrong with what the block says about a wait, for the user.

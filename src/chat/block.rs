@@ -8,14 +8,14 @@ use std::{
     cell::{Cell, OnceCell},
     fmt,
     ops::Range,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use sha2::{Digest as _, Sha256};
 
 use super::{StatusBlock, Text};
 use crate::{
-    model::{self, Attachment, CallId, Digest, MessageKey},
+    model::{self, Attachment, CallId, Digest, MessageKey, ToolInput},
     text::Fence,
 };
 
@@ -83,6 +83,8 @@ pub struct ParsedMessage {
     pub(super) checked: Checked,
     /// The indices of the tool blocks, computed on demand.
     pub(super) tools: OnceCell<Vec<usize>>,
+    /// Whether the reply was cut off, computed on demand.
+    pub(super) aborted: OnceCell<bool>,
     /// What it is recognised by, computed on demand.
     pub(super) key: OnceCell<MessageKey>,
 }
@@ -181,8 +183,7 @@ impl ParsedMessage {
     /// Whether the reply was cut off.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
-        // The marker is at the end, but a user may have written after it.
-        self.blocks.iter().rev().any(|block| block.kind == BlockKind::Aborted)
+        *self.aborted.get_or_init(|| self.blocks.iter().any(|block| block.kind == BlockKind::Aborted))
     }
 
     /// Whether every line that is appended becomes part of the last block, even a marker.
@@ -268,6 +269,50 @@ pub struct ToolUse {
     pub hosted: bool,
     /// The fence with the input, if there is one.
     pub input: Option<ToolFence>,
+    /// The input as it was read, until the next change here.
+    pub(super) known: Known<(Arc<ToolInput>, InputDigest)>,
+}
+
+/// What was read from the lines of a block. A change of these lines makes another block, so it is never out of date. It is
+/// ignored when blocks are compared.
+#[derive(Clone, Debug)]
+pub(super) struct Known<T>(OnceCell<T>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(OnceCell::new())
+    }
+}
+
+impl<T: Clone> Known<T> {
+    /// What is known, or what `read` says.
+    pub fn get(&self, read: impl FnOnce() -> T) -> T {
+        self.0.get_or_init(read).clone()
+    }
+}
+
+impl<T> PartialEq for Known<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Known<T> {}
+
+/// The digest of an input, once somebody has asked for it. Clones share it. It is ignored when calls are compared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InputDigest(Arc<OnceLock<Digest>>);
+
+impl PartialEq for InputDigest {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl InputDigest {
+    pub fn get(&self, input: &ToolInput) -> Digest {
+        self.0.get_or_init(|| input.digest()).clone()
+    }
 }
 
 /// A result: header, blank lines, a fence.
@@ -281,6 +326,8 @@ pub struct ToolResult {
     pub hosted: bool,
     /// What follows the header.
     pub body: ResultBody,
+    /// The content of the fence of a placeholder as it was read, until the next change here.
+    pub(super) known: Known<String>,
 }
 
 /// What follows the header of a tool result.
@@ -346,6 +393,12 @@ impl Block {
     /// The block as it would be after its first `lines` lines.
     pub(super) fn cut(&self, lines: u32) -> Self {
         let mut block = self.clone();
+        // More lines may follow.
+        match &mut block.kind {
+            BlockKind::ToolUse(tool) => tool.known = Known::default(),
+            BlockKind::ToolResult(tool) => tool.known = Known::default(),
+            _ => {}
+        }
         if lines >= self.lines {
             return block;
         }
@@ -387,6 +440,12 @@ impl ResultBody {
             Self::Output(fence) | Self::Attached(fence, _) | Self::Placeholder(fence, _) => Some(*fence),
             Self::Missing => None,
         }
+    }
+
+    /// The status block, if this is a placeholder.
+    #[must_use]
+    pub const fn status(&self) -> Option<&StatusBlock> {
+        if let Self::Placeholder(_, status) = self { Some(status) } else { None }
     }
 
     /// Whether the call has its result.

@@ -4,13 +4,13 @@
 //! result of a call is in the same turn. So a vendor may reuse an id in a long conversation, and the open calls can be
 //! found in the last turn. Hosted calls are not paired: their results came with them.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
     Awaiting, Block, BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status, StatusBlock, Text, ToolResult,
-    ToolUse, read::Lines,
+    ToolUse, block::InputDigest, read::Lines,
 };
-use crate::model::{CallId, ToolInput};
+use crate::model::{CallId, Digest, ToolInput};
 
 /// A tool use that runs here and has no result in the document.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,16 +20,23 @@ pub struct OpenCall {
     /// The tool's name.
     pub name: String,
     /// The input as it is in the document now: the user may have edited it.
-    pub input: ToolInput,
+    pub input: Arc<ToolInput>,
     /// The line of the `**Tool Use:**` header.
     pub line: usize,
     /// Whether the reply with the call was aborted. Such a call never runs.
     pub aborted: bool,
     /// The status block, if there is one.
     pub placeholder: Option<Placeholder>,
+    digest: InputDigest,
 }
 
 impl OpenCall {
+    /// The digest of the input. It is made once for each input in the document.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest.get(&self.input)
+    }
+
     /// The call in a message: `bash (toolu_01)`. Several calls of one tool may wait.
     #[must_use]
     pub fn label(&self) -> String {
@@ -104,16 +111,25 @@ impl Document {
         self.open_sites().into_iter().map(|(site, result)| self.describe(site, result, text)).collect()
     }
 
-    /// The status blocks of the open calls, in document order.
+    /// The last open call with this id. Of the others, nothing is read.
     #[must_use]
-    pub fn open_blocks(&self) -> Vec<&StatusBlock> {
-        let results = self.open_sites().into_iter().filter_map(|(_, result)| result);
-        let blocks = results.filter_map(|(message, block)| {
-            let BlockKind::ToolResult(tool) = &self.messages.get(message)?.blocks.get(block)?.kind else { return None };
-            let ResultBody::Placeholder(_, status) = &tool.body else { return None };
-            Some(status)
+    pub fn open_call(&self, id: &CallId, text: &dyn Text) -> Option<OpenCall> {
+        let (turn, _, result) = self.find_open(id)?;
+        let (site, _) = self.uses_in(&turn).rfind(|(_, tool)| tool.id == *id)?;
+        Some(self.describe(site, result, text))
+    }
+
+    /// The ids of the open calls with their status blocks, in document order. No text is read.
+    #[must_use]
+    pub fn open_states(&self) -> Vec<(&CallId, Option<&StatusBlock>)> {
+        let states = self.open_sites().into_iter().filter_map(|(site, result)| {
+            let block = result.and_then(|site| match &self.block(site)?.1.kind {
+                BlockKind::ToolResult(tool) => tool.body.status(),
+                _ => None,
+            });
+            Some((self.id_at(site)?, block))
         });
-        blocks.collect()
+        states.collect()
     }
 
     /// The calls that wait for the user's decision and whose use or status block these lines touch, each with whether it has a
@@ -228,7 +244,7 @@ impl Document {
     /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It
     /// looks at every tool block of the document, but reads only those of these calls.
     #[must_use]
-    pub fn answered_inputs(&self, id: &CallId, name: &str, text: &dyn Text) -> Vec<ToolInput> {
+    pub fn answered_inputs(&self, id: &CallId, name: &str, text: &dyn Text) -> Vec<Arc<ToolInput>> {
         let turns = self.turns_backwards().filter(|turn| self.uses_in(turn).any(|(_, tool)| tool.id == *id));
         let answered = turns.flat_map(|turn| {
             let open: Vec<Site> = self.open_in(&turn).into_iter().map(|(site, _)| site).collect();
@@ -316,7 +332,7 @@ impl Document {
     }
 
     /// The calls of a turn that run here.
-    pub(super) fn uses_in(&self, turn: &Turn) -> impl Iterator<Item = (Site, &ToolUse)> {
+    pub(super) fn uses_in(&self, turn: &Turn) -> impl DoubleEndedIterator<Item = (Site, &ToolUse)> {
         self.tools_in(turn.replies.clone()).filter_map(|(site, block)| match &block.kind {
             BlockKind::ToolUse(tool) if !tool.hosted => Some((site, &**tool)),
             _ => None,
@@ -355,8 +371,15 @@ impl Document {
     /// The last open call with this id, with its placeholder, and its turn.
     pub(super) fn find_open(&self, id: &CallId) -> Option<(Turn, Site, Option<Site>)> {
         self.unsettled_turns_backwards().find_map(|turn| {
-            let (site, result) = self.open_in(&turn).into_iter().find(|(site, _)| self.id_at(*site) == Some(id))?;
-            Some((turn, site, result))
+            let (site, _) = self.uses_in(&turn).find(|(_, tool)| tool.id == *id)?;
+            let mut first = None;
+            for (at, result) in self.results_in(&turn).filter(|(_, result)| result.id == *id) {
+                if result.body.is_answer() {
+                    return None;
+                }
+                first.get_or_insert(at);
+            }
+            Some((turn, site, first))
         })
     }
 
@@ -393,29 +416,35 @@ impl Document {
         let mut call = OpenCall {
             id: CallId::from(""),
             name: String::new(),
-            input: ToolInput::Malformed(String::new()),
+            input: Arc::default(),
             line: self.line_of(site),
             aborted: self.messages[site.0].is_aborted(),
             placeholder: None,
+            digest: InputDigest::default(),
         };
         if let Some((message, block)) = self.block(site)
             && let BlockKind::ToolUse(tool) = &block.kind
         {
             call.id.clone_from(&tool.id);
             call.name.clone_from(&tool.name);
-            call.input = Lines::read(text, message.lines_of(block)).input(block, 0);
+            (call.input, call.digest) = tool
+                .known
+                .get(|| (Arc::new(Lines::read(text, message.lines_of(block)).input(block, 0)), InputDigest::default()));
         }
         if let Some((message, block)) = result.and_then(|site| self.block(site))
             && let BlockKind::ToolResult(tool) = &block.kind
             && let ResultBody::Placeholder(fence, status) = &tool.body
         {
             let lines = message.lines_of(block);
-            let content = Lines::read(text, lines.clone()).fenced(block, 0);
+            let content = tool.known.get(|| {
+                let content = Lines::read(text, lines.clone()).fenced(block, 0);
+                if content.trim().is_empty() { String::new() } else { content }
+            });
             call.placeholder = Some(Placeholder {
                 line: lines.start,
                 fence: lines.start + fence.line as usize,
                 block: status.clone(),
-                content: if content.trim().is_empty() { String::new() } else { content },
+                content,
             });
         }
         call

@@ -27,6 +27,8 @@ pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<ParsedMessage>,
     pub(super) lines: usize,
+    /// Whether a long line was read.
+    has_long_lines: bool,
     pub(super) settled: SettledPrefix,
     /// How many messages from the start are known to have all their results paired.
     pub(super) paired: SettledPrefix,
@@ -125,8 +127,15 @@ impl Document {
         // The text may be shorter than the change says.
         let total = if matches!(seam, Seam::End) { builder.line } else { total };
         let touched = first..builder.line;
+        self.has_long_lines |= builder.has_long;
         let tools = self.replace(origin, builder, seam, total);
         Update { lines: touched, tools }
+    }
+
+    /// Whether one of the lines is long, or was: see [`LONG_LINE`](super::LONG_LINE).
+    #[must_use]
+    pub const fn has_long_lines(&self) -> bool {
+        self.has_long_lines
     }
 
     /// The number of lines that the document covers.
@@ -353,6 +362,7 @@ impl Document {
                     built: None,
                     checked: Checked::default(),
                     tools: OnceCell::new(),
+                    aborted: OnceCell::new(),
                     key: OnceCell::new(),
                 })
             })
@@ -406,6 +416,7 @@ impl ParsedMessage {
         }
         self.lines = self.lines.saturating_add_signed(delta);
         self.built = None;
+        self.aborted.take();
         self.checked = Checked::default();
         tools
     }

@@ -14,7 +14,10 @@
 
 use super::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
-    ToolUse, attachment, captured,
+    ToolUse, attachment,
+    block::Known,
+    captured,
+    reply::LONG_LINE,
     status::RESERVED,
     syntax::{self, Header},
 };
@@ -90,16 +93,19 @@ pub(super) struct Builder {
     pub done: Vec<Segment>,
     /// The current segment.
     pub current: Segment,
+    /// Whether one of the lines was long.
+    pub has_long: bool,
 }
 
 impl Builder {
     /// A parser that continues at `line` in `segment`.
     pub fn resume(state: ParserState, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
-        Self { state, line, frontmatter, done: Vec::new(), current: segment }
+        Self { state, line, frontmatter, done: Vec::new(), current: segment, has_long: false }
     }
 
     /// Parses the next line.
     pub fn feed(&mut self, line: &str) {
+        self.has_long |= line.len() > LONG_LINE;
         let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
         match (marker, self.state) {
             (Some((role, column)), _) => self.begin(role, column, line),
@@ -233,12 +239,16 @@ fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
         Some(Header::Use { .. }) if !assistant => stray(InvalidHeader::MisplacedUse),
         Some(Header::Result { hosted: true, .. }) if !assistant => stray(InvalidHeader::MisplacedHostedResult),
         Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(InvalidHeader::MisplacedResult),
-        Some(Header::Use { name, id, hosted }) => {
-            Some((BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None })), BodyState::Header))
-        }
+        Some(Header::Use { name, id, hosted }) => Some((
+            BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None, known: Known::default() })),
+            BodyState::Header,
+        )),
         Some(Header::Result { id, is_error, hosted }) => {
             let body = ResultBody::Missing;
-            Some((BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body })), BodyState::Header))
+            Some((
+                BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body, known: Known::default() })),
+                BodyState::Header,
+            ))
         }
     }
 }

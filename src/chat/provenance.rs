@@ -83,6 +83,9 @@ enum Means {
     Line,
 }
 
+/// How many lines of a reply are left for its end.
+const SCANNED_AT_ONCE: usize = 4_096;
+
 /// The user wrote it in this session.
 const BY_USER: u8 = 1;
 
@@ -224,8 +227,7 @@ impl Provenance {
             self.step = None;
             self.lines.splice(first..change.old_last, std::iter::repeat_n(0, new_last - first));
             self.shift_authorised(change, Vec::new());
-            let before = self.streamed.take().unwrap_or(first..first);
-            self.streamed = Some(before.start.min(first)..before.end.max(new_last));
+            self.streamed_on(first..new_last, change.old_last, text);
             return update;
         }
         self.look_at_reply(change, author, text);
@@ -415,21 +417,32 @@ impl Provenance {
         self.authorised.extend(authorised);
     }
 
-    /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
-    fn look_at_reply(&mut self, change: Change, author: Author, text: &dyn Text) {
-        let Some(lines) = self.streamed.take() else { return };
-        let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
-        let before = lines.start.min(change.first)..lines.end.min(change.first);
-        let behind = moved(lines.start.max(change.old_last))..moved(lines.end.max(change.old_last));
-        let mut seen = Vec::with_capacity(before.len() + behind.len());
-        for (lines, offset) in [(before, 0), (behind, change.new_last.cast_signed() - change.old_last.cast_signed())] {
-            let mut at = lines.start;
-            text.read(lines, &mut |words: &str| {
-                let (flags, hash) = self.hasher.scan(words);
-                seen.push((at.saturating_add_signed(-offset), flags, hash));
-                at += 1;
-            });
-        }
+    /// A reply has gone on with these lines. Many of them are scanned at once, so that there is not all of it left for its end.
+    fn streamed_on(&mut self, lines: Range<usize>, old_last: usize, text: &dyn Text) {
+        let streamed = match self.streamed.take() {
+            // The signature in the tag above its thinking.
+            Some(before) if lines.end < before.start && lines.end == old_last => {
+                self.scan_reply(lines, 0, text);
+                before
+            }
+            Some(before) => before.start.min(lines.start)..before.end.max(lines.end),
+            None => lines,
+        };
+        // The last line may go on.
+        let rest = if streamed.len() > SCANNED_AT_ONCE { streamed.end - 1 } else { streamed.start };
+        self.scan_reply(streamed.start..rest, 0, text);
+        self.streamed = Some(rest..streamed.end);
+    }
+
+    /// Scans lines of a reply. They are so many lines further down in the text than they are known to be here.
+    fn scan_reply(&mut self, lines: Range<usize>, offset: isize, text: &dyn Text) {
+        let mut seen = Vec::with_capacity(lines.len());
+        let mut at = lines.start;
+        text.read(lines, &mut |words: &str| {
+            let (flags, hash) = self.hasher.scan(words);
+            seen.push((at.saturating_add_signed(-offset), flags, hash));
+            at += 1;
+        });
         for (at, flags, hash) in seen {
             self.known.insert(hash);
             self.undecided.extend(approvals(&[(flags, hash)]));
@@ -437,6 +450,16 @@ impl Provenance {
                 *line |= flags;
             }
         }
+    }
+
+    /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
+    fn look_at_reply(&mut self, change: Change, author: Author, text: &dyn Text) {
+        let Some(lines) = self.streamed.take() else { return };
+        let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
+        let before = lines.start.min(change.first)..lines.end.min(change.first);
+        let behind = moved(lines.start.max(change.old_last))..moved(lines.end.max(change.old_last));
+        self.scan_reply(before, 0, text);
+        self.scan_reply(behind, change.new_last.cast_signed() - change.old_last.cast_signed(), text);
         // Some of its lines were deleted, and their text is unknown. Flemma deletes none: it adds to the last one.
         self.known.incomplete |= author != Author::Flemma && change.first < lines.end && lines.start < change.old_last;
     }

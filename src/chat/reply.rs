@@ -9,6 +9,9 @@ use super::{
 };
 use crate::model::Event;
 
+/// The length, in bytes, from which a line is long: an editor takes so long for each change of it that users feel it.
+pub const LONG_LINE: usize = 64 * 1024;
+
 /// How a reply ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -103,8 +106,19 @@ impl ReplyWriter {
 
     /// The edits that write the events since the last call, in the order in which to apply them. Empty if all text is
     /// still held back.
+    ///
+    /// An editor measures and draws a whole line again for each piece of it. So the longer a line is, the longer are the pieces
+    /// that are added to it.
     #[must_use]
     pub fn take(&mut self) -> Vec<TextEdit> {
+        let out = &self.writer.out;
+        if self.end.column > LONG_LINE && out.len() < self.end.column / 4 && !out.contains('\n') {
+            return Vec::new();
+        }
+        self.take_all()
+    }
+
+    fn take_all(&mut self) -> Vec<TextEdit> {
         let mut edits = Vec::new();
         let out = std::mem::take(&mut self.writer.out);
         if !out.is_empty() {
@@ -141,7 +155,7 @@ impl ReplyWriter {
         if ending == Ending::Aborted {
             self.writer.block(&[syntax::ABORTED.to_owned()]);
         }
-        self.take()
+        self.take_all()
     }
 
     /// Writes the attributes into the open tag, whether or not it was taken.

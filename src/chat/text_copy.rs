@@ -10,6 +10,9 @@ use super::text::{Change, Text};
 /// The most lines in a block.
 const BLOCK: usize = 512;
 
+/// How many changed lines are left for the next time that the text is taken.
+const READ_AT_ONCE: usize = 4_096;
+
 /// Some lines, as a file has them: a line feed ends each of them.
 #[derive(Debug)]
 struct Block {
@@ -73,24 +76,42 @@ impl TextCopy {
         self.change = Some(self.change.map_or(next, |was| was.then(next)));
     }
 
+    /// The text has changed, and nothing else has changed in it since. Much of it is read at once, so that there is not all of a
+    /// reply left for its end.
+    pub fn written(&mut self, next: Change, text: &dyn Text) {
+        let is_in_place = next.old_last == next.new_last;
+        // Together, the lines between the two would count as changed.
+        let is_apart =
+            |was: &mut Change| next.first > was.new_last + BLOCK || (is_in_place && next.new_last + BLOCK < was.first);
+        if let Some(was) = self.change.take_if(is_apart) {
+            let before = (text.line_count() + next.old_last).saturating_sub(next.new_last);
+            self.update(was, before, text);
+        }
+        self.changed(next);
+        if let Some(change) = self.change.take_if(|change| change.new_last - change.first > READ_AT_ONCE) {
+            self.update(change, text.line_count(), text);
+        }
+    }
+
     /// The lines as they are now.
     pub fn take(&mut self, text: &dyn Text) -> Snapshot {
         if let Some(change) = self.change.take() {
-            self.update(change, text);
+            self.update(change, text.line_count(), text);
         }
         // A file must not lose anything. If the host did not report a change, everything is read again.
         let is_right =
             self.lines.count() == text.line_count() && text.size().is_none_or(|size| size == self.lines.size());
         if !is_right {
             self.lines = Snapshot::default();
-            self.update(Change { first: 0, old_last: 0, new_last: text.line_count() }, text);
+            let total = text.line_count();
+            self.update(Change { first: 0, old_last: 0, new_last: total }, total, text);
         }
         self.lines.clone()
     }
 
     /// Reads the blocks again that a change touches. The one before it is read with them, so that text that is appended
-    /// bit by bit does not become many small blocks.
-    fn update(&mut self, change: Change, text: &dyn Text) {
+    /// bit by bit does not become many small blocks. `total` is the number of lines after the change.
+    fn update(&mut self, change: Change, total: usize, text: &dyn Text) {
         let known = self.lines.count();
         let blocks = &mut self.lines.0;
         let (mut from, mut first) = (0, 0);
@@ -103,7 +124,7 @@ impl TextCopy {
             old_last += block.lines;
             to += 1;
         }
-        let count = text.line_count().saturating_sub(known - old_last).saturating_sub(first);
+        let count = total.saturating_sub(known - old_last).saturating_sub(first);
         let pieces = count.div_ceil(BLOCK);
         let bound = |piece| first + count * piece / pieces;
         let read = (0..pieces).map(|piece| Arc::new(Block::read(text, bound(piece)..bound(piece + 1))));

@@ -182,7 +182,7 @@ impl Call {
             "expires": awaiting.and_then(|awaiting| awaiting.expires).map(|expires| expires.to_string()),
             "overdue": self.found.is_overdue,
             "question": awaiting.and_then(|awaiting| awaiting.question.as_deref()),
-            "input": match &self.found.input {
+            "input": match &*self.found.input {
                 ToolInput::Json(value) => value.clone(),
                 ToolInput::Malformed(_) => Value::Null,
             },
@@ -210,7 +210,7 @@ impl Call {
 
     /// The input, indented. JSON escapes what could control a terminal.
     pub(super) fn input(&self) -> String {
-        let text = match &self.found.input {
+        let text = match &*self.found.input {
             ToolInput::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
             ToolInput::Malformed(text) => text.clone(),
         };

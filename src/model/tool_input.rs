@@ -14,6 +14,12 @@ pub enum ToolInput {
     Malformed(String),
 }
 
+impl Default for ToolInput {
+    fn default() -> Self {
+        Self::Malformed(String::new())
+    }
+}
+
 impl ToolInput {
     /// The digest of the input: of its compact JSON text with the keys in the order of the document, or of the text that is not
     /// valid JSON. The two never have the same digest.

@@ -4,7 +4,7 @@
 //! 1 to n is a list, any other an object; `vim.NIL` is null, and so is, in a list, what would else leave a hole. The keys of
 //! an object are in alphabetical order: a Lua table has none.
 
-use mlua::{Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
+use mlua::{IntoLua, Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -183,6 +183,16 @@ pub(super) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lual> {
         }
         plain => to_lua(lua, plain)?,
     })
+}
+
+/// A list of any length. Lua keeps only a few thousand values for Rust at the same time, so they are never collected first.
+///
+/// # Errors
+/// Of the first item that could not be made.
+pub(super) fn list<T: IntoLua>(lua: &Lua, items: impl IntoIterator<Item = mlua::Result<T>>) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    items.into_iter().enumerate().try_for_each(|(at, item)| table.raw_set(at + 1, item?))?;
+    Ok(table)
 }
 
 /// Anything serialisable as a Lua value; what is absent becomes `nil`.

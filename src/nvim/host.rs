@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
 
 use jiff::Timestamp;
-use mlua::{Function, IntoLuaMulti, Lua, LuaString, Table, Value};
+use mlua::{BString, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
 
 use super::{buffer::BufferText, convert, usage_table, waker::Waker};
 use crate::{
@@ -46,6 +46,7 @@ pub(super) const NAMES: &[&str] = &[
     "languages",
     "local_time",
     "lock",
+    "long_lines",
     "look",
     "notify",
     "observe",
@@ -283,7 +284,7 @@ impl NvimHost {
         Ok((event, data))
     }
 
-    fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Vec<Table>> {
+    fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
         let item = |diagnostic: &Diagnostic| {
             let item = self.shim.lua.create_table()?;
             item.set("line", diagnostic.line)?;
@@ -291,7 +292,7 @@ impl NvimHost {
             item.set("message", diagnostic.message.as_str())?;
             Ok(item)
         };
-        diagnostics.iter().map(item).collect()
+        convert::list(&self.shim.lua, diagnostics.iter().map(item))
     }
 }
 
@@ -380,7 +381,7 @@ impl Host for NvimHost {
             wanted.set("path", path.transpose()?)?;
             Ok(wanted)
         });
-        match wanted.collect::<mlua::Result<Vec<Table>>>() {
+        match convert::list(&self.shim.lua, wanted) {
             Ok(wanted) => self.shim.tell("look", (buffer, number, wanted)),
             Err(error) => {
                 self.shim.report(&error);
@@ -443,6 +444,11 @@ impl Host for NvimHost {
         self.shim.tell("refold", buffer);
     }
 
+    fn long_lines(&self, buffer: i32) {
+        self.shim.tell("long_lines", buffer);
+    }
+
+    /// `:help foldopen`.
     fn unfold(&self, buffer: i32, line: usize) {
         self.shim.tell("unfold", (buffer, line));
     }
@@ -489,8 +495,8 @@ impl Host for NvimHost {
 
     /// `:help 'modified'`.
     fn unsaved_files(&self) -> Vec<PathBuf> {
-        let names: Vec<LuaString> = self.shim.ask("unsaved", ());
-        names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect()
+        let names: Vec<BString> = self.shim.ask("unsaved", ());
+        names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
     }
 
     fn proposals_changed(&self, buffer: i32) {

@@ -2,8 +2,9 @@
 
 use std::{ops::Range, sync::Arc};
 
-use mlua::{IntoLua, Lua, Table};
+use mlua::{Lua, Table};
 
+use super::convert;
 use crate::{
     text::{hunk_places::HunkPlace, hunk_rows::HunkRows},
     workspace::{DrawnHunks, Reviewed, ReviewedFile},
@@ -16,7 +17,7 @@ pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
     table.set("tool", reviewed.tool.as_str())?;
     table.set("revision", reviewed.revision.as_str())?;
     table.set("change", reviewed.change)?;
-    let files = reviewed.files.iter().map(|reviewed| file(lua, reviewed)).collect::<mlua::Result<Vec<_>>>()?;
+    let files = convert::list(lua, reviewed.files.iter().map(|reviewed| file(lua, reviewed)))?;
     table.set("files", files)?;
     Ok(table)
 }
@@ -82,29 +83,22 @@ pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("hunks", places(lua, &drawn.places)?)?;
     let rows = drawn.rows.iter().map(|rows| hunk(lua, rows));
-    table.set("rows", sequence(lua, rows)?)?;
+    table.set("rows", convert::list(lua, rows)?)?;
     Ok(table)
 }
 
 fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     let lines = |lines: &[Vec<String>]| {
-        sequence(lua, lines.iter().map(|rows| sequence(lua, rows.iter().map(|row| Ok(row.as_str())))))
+        convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
     };
     // A list with nil would not keep its places.
     let same = rows.same.iter().map(|line| Ok(line.as_deref().unwrap_or_default()));
     let table = lua.create_table()?;
     table.set("old", lines(&rows.old)?)?;
     table.set("new", lines(&rows.new)?)?;
-    table.set("same", sequence(lua, same)?)?;
+    table.set("same", convert::list(lua, same)?)?;
     table.set("more", rows.more)?;
     table.set("is_cut", rows.is_cut)?;
     table.set("is_tall", rows.is_tall)?;
-    Ok(table)
-}
-
-/// A list of any length.
-fn sequence<T: IntoLua>(lua: &Lua, items: impl Iterator<Item = mlua::Result<T>>) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    items.enumerate().try_for_each(|(at, item)| table.raw_set(at + 1, item?))?;
     Ok(table)
 }

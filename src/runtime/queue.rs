@@ -138,6 +138,14 @@ impl<J> Queue<J> {
         (slice, next)
     }
 
+    /// Gives the last notices of a slice back, for which there was no time. The caller comes back at once.
+    pub fn give_back(&self, rest: Vec<Notice<J>>) {
+        let mut waiting = self.lock();
+        waiting.drained -= rest.len() as u64;
+        rest.into_iter().rev().for_each(|notice| waiting.notices.push_front(notice));
+        (waiting.is_woken, waiting.is_pausing) = (true, false);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Waiting<J>> {
         // A panic elsewhere leaves whole notices behind: each is pushed in one go.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)

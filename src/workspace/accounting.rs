@@ -30,7 +30,7 @@ impl Workspace {
         }
         let notify = self.config().notify;
         // Between the rounds of a turn, it would only be in the way.
-        let is_over = conversation.page().open_calls().is_empty();
+        let is_over = conversation.page().open_ids().is_empty();
         let lines = figures::after_reply(&record, &self.totals(None)).filter(|_| notify.usage && is_over);
         if let Some(lines) = lines {
             self.host().show_usage(buffer, &lines, notify.usage_timeout);
@@ -82,7 +82,7 @@ impl Workspace {
         let request = match built {
             Ok(built) => {
                 let turn = self.turn_tools(&conversation, &file);
-                Effects { workspace: self, conversation: &conversation }.request(&file, &turn, built)
+                Effects::new(self, &conversation).request(&file, &turn, built)
             }
             Err(found) => {
                 let first = found.first().map(|first| format!("line {}: {}", first.line + 1, first.message));

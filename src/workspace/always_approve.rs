@@ -52,7 +52,7 @@ impl Workspace {
         }
         let before = page.frontmatter();
         let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries))?;
-        let effects = Effects { workspace: self, conversation };
+        let effects = Effects::new(self, conversation);
         effects.undo_step();
         effects.apply(&edits);
         // It says what the user has just asked for.

@@ -60,6 +60,11 @@ impl<W: 'static> Background<W> {
         self.mailbox.0.drain()
     }
 
+    /// Gives back what there was no time for.
+    pub(super) fn give_back(&self, rest: Vec<Notice<Continuation<W>>>) {
+        self.mailbox.0.give_back(rest);
+    }
+
     /// Does something that may wait for the disk, and brings its result back.
     ///
     /// # Errors

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace, made::NotMade, ports::CallContext, suspension::INTERRUPTED};
+use super::{
+    Conversation, Workspace, call_key::Keyed as _, made::NotMade, ports::CallContext, suspension::INTERRUPTED,
+};
 use crate::{
     agent::{Activity, Level},
     chat::{OpenCall, Status},
-    journal::CallKey,
     model::{CallId, ToolInput},
     provider::ProviderName,
     text::ansi::{self, AnsiStyle},
@@ -97,15 +98,24 @@ const SPINNER: usize = 2;
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
 
+/// How many open calls are previewed at a time. The user's keys are heard in between.
+const PREVIEWED_AT_ONCE: usize = 100;
+
 impl Workspace {
     /// The previews of the status blocks that are empty and wait, none wider than `width` cells. A file that is still being
     /// read has none yet: reading on here would hold up the first screen.
+    ///
+    /// These are the previews of a few open calls, from the one at `first` on; and where to go on, if there are more.
     #[must_use]
-    pub fn previews(&self, conversation: &Conversation, width: usize) -> Vec<Preview> {
+    pub fn previews(&self, conversation: &Conversation, width: usize, first: usize) -> (Vec<Preview>, Option<usize>) {
         if !conversation.is_complete() {
-            return Vec::new();
+            return (Vec::new(), None);
         }
-        let calls = conversation.page().with_document(|document, text| document.open_calls(text));
+        let (calls, next) = conversation.page().with_document(|document, text| {
+            let (calls, next) = (document.open_calls(text).into_iter(), first + PREVIEWED_AT_ONCE);
+            let next = Some(next).filter(|next| *next < calls.len());
+            (calls.skip(first).take(PREVIEWED_AT_ONCE).collect::<Vec<_>>(), next)
+        });
         let waiting = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
             let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
@@ -135,12 +145,12 @@ impl Workspace {
             let words = "this call is no longer running; Ctrl-] asks what to do with it";
             Preview::of(line, preview::line(&call.name, words, width))
         });
-        waiting.chain(left).collect()
+        (waiting.chain(left).collect(), next)
     }
 
     /// Adds what a call would write, which the user is shown with that.
     fn with_change(&self, conversation: &Conversation, call: &OpenCall, mut preview: Preview, width: usize) -> Preview {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let Some(found) = conversation.proposals().found(&key) else {
             let words = conversation.proposals().delay_words(&key).map(DiffLine::note);
             preview.diff.extend(fitted(words.as_slice(), width));
@@ -179,7 +189,7 @@ impl Workspace {
     /// What a tool's own `format_preview` says; `None` where it has none, throws, or gives no text.
     fn own_preview(&self, buffer: i32, definition: &Definition, call: &OpenCall, width: usize) -> Option<String> {
         let function = definition.format_preview?;
-        let ToolInput::Json(input) = &call.input else { return None };
+        let ToolInput::Json(input) = &*call.input else { return None };
         let room = preview::room(&definition.name, width);
         match self.scripts().preview(function, &definition.taken(input), room, CallContext { buffer, call: &call.id }) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),

@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use jiff::Timestamp;
@@ -34,7 +35,7 @@ pub struct CallOnDisk {
     /// The tool.
     pub tool: String,
     /// The input.
-    pub input: ToolInput,
+    pub input: Arc<ToolInput>,
     /// What becomes of it.
     pub state: StateOnDisk,
     /// Whether its deadline has passed.

@@ -58,6 +58,7 @@ impl Workspace {
 
     fn after_change(&self, conversation: &Conversation, Changed { lines, heads, code, tools }: Changed) -> Redraw {
         let (page, is_busy) = (conversation.page(), conversation.is_busy());
+        self.tell_long_lines(conversation);
         if tools {
             self.host().refresh(conversation.buffer());
             page.touch(!page.is_writing() && page.is_complete() && !is_busy);
@@ -71,13 +72,20 @@ impl Workspace {
         Redraw { lines, heads, is_code: code }
     }
 
+    /// Tells the editor once that there are long lines.
+    pub(super) fn tell_long_lines(&self, conversation: &Conversation) {
+        if conversation.page().take_long_lines() {
+            self.host().long_lines(conversation.buffer());
+        }
+    }
+
     /// The user's edit of a buffer is complete.
     pub fn noticed(&self, buffer: i32) {
         let Some(conversation) = self.conversation(buffer) else { return };
         conversation.page().settle();
         let is_here = conversation.held_elsewhere().is_none();
         if conversation.page().take_touched() && !conversation.is_busy() && is_here {
-            conversation.session().notice(&Effects { workspace: self, conversation: &conversation });
+            conversation.session().notice(&Effects::new(self, &conversation));
             self.watch_deadlines(&conversation, true);
         }
         self.look_for_proposals(&conversation);
@@ -105,7 +113,7 @@ impl Workspace {
             self.post_for(conversation.id(), Self::mark_cut_off);
         }
         conversation.tasks().stop_all();
-        session.account(&Effects { workspace: self, conversation }, false);
+        session.account(&Effects::new(self, conversation), false);
         session.abandon();
         self.host().lock(conversation.buffer(), false);
         self.host().show(conversation.buffer(), false, false);
@@ -124,7 +132,7 @@ impl Workspace {
         if conversation.is_busy() || edits.is_empty() {
             return;
         }
-        let effects = Effects { workspace: self, conversation };
+        let effects = Effects::new(self, conversation);
         effects.undo_step();
         effects.apply(&edits);
         let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));

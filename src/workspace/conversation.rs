@@ -294,8 +294,7 @@ impl Conversation {
     /// The ids of the calls that have no result yet.
     #[must_use]
     pub fn open_calls(&self) -> Vec<String> {
-        let calls = self.page.with_document(|document, text| document.open_calls(text));
-        calls.into_iter().map(|call| call.id.0).collect()
+        self.page.open_ids().into_iter().map(|id| id.0).collect()
     }
 
     /// Whether a line belongs to a call that waits for the user's decision.

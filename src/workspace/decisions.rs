@@ -2,6 +2,7 @@
 
 use super::{
     Conversation, Workspace,
+    call_key::Keyed as _,
     resolution::{Prepared, Resolution, ResolveError},
     stale::Stale,
     standing::Standing,
@@ -33,8 +34,7 @@ impl Workspace {
 
     /// Runs the call under the cursor, or opens its form.
     fn execute_call(&self, conversation: &Conversation, id: CallId) {
-        let calls = conversation.page().open_calls();
-        let Some(call) = calls.iter().rfind(|call| call.id == id) else {
+        let Some(call) = &conversation.page().open_call(&id) else {
             return self.feed(conversation, [Input::Execute(id)]);
         };
         if matches!(self.standing(conversation, call), Standing::Ended(_)) {
@@ -50,7 +50,7 @@ impl Workspace {
                 if let Err(error) = self.check_held(conversation) {
                     return self.host().notify(Level::Info, &error.to_string());
                 }
-                if let ToolInput::Malformed(input) = &call.input {
+                if let ToolInput::Malformed(input) = &*call.input {
                     return self.explain_input(conversation, call, input);
                 }
                 self.host().open_form(conversation.buffer(), &id);
@@ -86,11 +86,9 @@ impl Workspace {
             // The agent says why not.
             return self.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
         }
-        let open = conversation.page().open_calls();
-        let is_over = |call: &&OpenCall| {
-            calls.contains(&call.id) && matches!(self.standing(conversation, call), Standing::Ended(_))
-        };
-        let over: Vec<CallId> = open.iter().filter(is_over).map(|call| call.id.clone()).collect();
+        let open = calls.iter().filter_map(|id| conversation.page().open_call(id));
+        let is_over = |call: &OpenCall| matches!(self.standing(conversation, call), Standing::Ended(_));
+        let over: Vec<CallId> = open.filter(is_over).map(|call| call.id).collect();
         if !over.is_empty() {
             // They were undone: their results are restored.
             return self.feed(conversation, [Input::Recover(over)]);
@@ -191,10 +189,8 @@ impl Workspace {
 
     /// Whether a call with this key is open.
     pub(super) fn is_open(&self, conversation: &Conversation, key: &CallKey) -> bool {
-        let open = conversation.page().open_calls();
-        open.iter()
-            .rfind(|call| call.id == key.id)
-            .is_some_and(|call| CallKey::of(&call.id, &call.name, &call.input) == *key)
+        let open = conversation.page().open_call(&key.id);
+        open.is_some_and(|call| call.key() == *key)
     }
 
     /// These starts were recorded, and did not happen.
@@ -208,8 +204,8 @@ impl Workspace {
         if matches!(error, ResolveError::Late(_)) {
             return;
         }
-        let open = conversation.page().open_calls();
-        let kind = open.iter().find(|call| call.id == *id).map(|call| self.effective_kind(conversation, call));
+        let open = conversation.page().open_call(id);
+        let kind = open.map(|call| self.effective_kind(conversation, &call));
         let message = match (error, kind) {
             (ResolveError::Stale(Stale::Busy), _) if conversation.records().is_claimed(id) => BEING_RECORDED.to_owned(),
             (ResolveError::Stale(_), Some(AwaitKind::Elicitation)) => {

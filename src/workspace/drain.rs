@@ -2,11 +2,17 @@
 
 use std::{
     io,
+    iter::Peekable,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    time::Duration,
+    time::{Duration, Instant},
+    vec::IntoIter,
 };
 
-use super::{Conversation, Job, Workspace, background::Mailbox, effects::Effects};
+use super::{
+    Conversation, Job, Workspace,
+    background::Mailbox,
+    effects::{Effects, SLICE},
+};
 use crate::{
     agent::{CallResult, Input, Level},
     model::CallId,
@@ -24,7 +30,7 @@ impl Mailbox<Workspace> {
 impl Workspace {
     /// Feeds inputs to the session of a conversation.
     pub(super) fn feed(&self, conversation: &Conversation, inputs: impl IntoIterator<Item = Input>) {
-        conversation.session().feed(inputs, &Effects { workspace: self, conversation });
+        conversation.session().feed(inputs, &Effects::new(self, conversation));
     }
 
     /// Runs a job for a conversation with the next results from the background; nothing happens if it is closed by then.
@@ -64,8 +70,14 @@ impl Workspace {
     /// # Panics
     /// When one of the notices panicked. The others were taken all the same.
     pub fn drain(&self) {
-        let (notices, next) = self.background().drain();
-        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(notices)));
+        let (notices, mut next) = self.background().drain();
+        let mut notices = notices.into_iter().peekable();
+        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(&mut notices)));
+        let rest: Vec<_> = notices.collect();
+        if !rest.is_empty() {
+            self.background().give_back(rest);
+            next = NextDrain::Now;
+        }
         match next {
             NextDrain::Woken => {}
             NextDrain::Now => self.host().wake(),
@@ -78,9 +90,9 @@ impl Workspace {
         }
     }
 
-    fn feed_slice(&self, notices: Vec<Notice<Job>>) {
-        let mut failed = None;
-        let mut notices = notices.into_iter().peekable();
+    /// Takes notices as long as there is time. At least one is taken.
+    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) {
+        let (mut failed, begun) = (None, Instant::now());
         while let Some(notice) = notices.next() {
             let fed = match notice {
                 Notice::Job(job) => catch_unwind(AssertUnwindSafe(|| job(self))),
@@ -96,6 +108,9 @@ impl Workspace {
                 }
             };
             failed = failed.or(fed.err());
+            if begun.elapsed() > SLICE && !self.is_leaving().get() {
+                break;
+            }
         }
         if let Some(panic) = failed {
             // A panic in one conversation must not cost another its notices: the rest of the slice was fed all the same.

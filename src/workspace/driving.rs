@@ -102,7 +102,7 @@ impl Workspace {
             return;
         }
         let drive = conversation.drive();
-        let has_open_calls = !conversation.page().open_calls().is_empty();
+        let has_open_calls = !conversation.page().open_ids().is_empty();
         let stop = conversation.session().stop().filter(|_| drive.has_begun());
         if drive.is_cancelled() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(UserError::new("it was stopped"))));
@@ -147,7 +147,7 @@ impl Workspace {
     /// A driven conversation may be sent. A reply at its end that was cut off is asked for again.
     pub(super) fn drop_cut_off(&self, conversation: &Conversation) {
         if conversation.drive().is_on() && !conversation.is_busy() {
-            let effects = Effects { workspace: self, conversation };
+            let effects = Effects::new(self, conversation);
             let edits = effects.with_document(|document, text| chat::drop_cut_off(document, text));
             effects.apply(&edits);
         }

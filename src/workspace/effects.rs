@@ -1,6 +1,10 @@
 //! The shell of a session: how its effects reach the host, the tools and the providers.
 
-use std::{rc::Rc, sync::Arc, time::Duration};
+use std::{
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 
@@ -20,13 +24,21 @@ use crate::{
     tools::TurnTools,
 };
 
+/// How long inputs are taken and effects are performed at a time. The user's keys are heard in between.
+pub(super) const SLICE: Duration = Duration::from_millis(25);
+
 /// A conversation in its workspace: what its session acts on.
 pub(super) struct Effects<'a> {
-    pub(super) workspace: &'a Workspace,
-    pub(super) conversation: &'a Conversation,
+    workspace: &'a Workspace,
+    conversation: &'a Conversation,
+    begun: Instant,
 }
 
-impl Effects<'_> {
+impl<'a> Effects<'a> {
+    pub(super) fn new(workspace: &'a Workspace, conversation: &'a Conversation) -> Self {
+        Self { workspace, conversation, begun: Instant::now() }
+    }
+
     fn buffer(&self) -> i32 {
         self.conversation.buffer()
     }
@@ -114,6 +126,17 @@ impl Shell for Effects<'_> {
 
     fn undo_step(&self) {
         self.conversation.page().undo_step();
+    }
+
+    fn is_late(&self) -> bool {
+        self.begun.elapsed() > SLICE && !self.workspace.is_leaving().get()
+    }
+
+    fn go_on_later(&self) {
+        self.workspace.post_for(self.conversation.id(), |workspace, conversation| {
+            workspace.feed(conversation, []);
+            workspace.came_to_rest(conversation);
+        });
     }
 
     fn lock(&self, locked: bool) {

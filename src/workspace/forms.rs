@@ -33,14 +33,13 @@ impl Workspace {
     /// What an open call asks the user. `None` if it has been answered meanwhile, or was never one that the user answers.
     #[must_use]
     pub fn form(&self, conversation: &Conversation, call: &str) -> Option<AskedForm> {
-        let open = conversation.page().with_document(|document, text| document.open_calls(text));
-        let waits = |call: &&OpenCall| {
+        let waits = |call: &OpenCall| {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             status.is_none_or(|status| status == Status::Pending)
         };
-        let call = open.iter().rfind(|open| open.id.0 == call).filter(waits)?;
+        let call = conversation.page().open_call(&CallId::from(call)).filter(waits)?;
         let definition = self.toolbox().get(&call.name)?;
-        let input = match &call.input {
+        let input = match &*call.input {
             ToolInput::Json(input) => input,
             ToolInput::Malformed(_) => return None,
         };
@@ -52,8 +51,7 @@ impl Workspace {
     #[must_use]
     pub fn why_not_answerable(&self, buffer: i32, call: &CallId) -> String {
         let Some(conversation) = self.conversation(buffer) else { return "the conversation was closed".to_owned() };
-        let open = conversation.page().open_calls();
-        if let Some(open) = open.iter().rfind(|open| open.id == *call) {
+        if let Some(open) = conversation.page().open_call(call) {
             let is_over = open.awaiting().is_some_and(|awaiting| awaiting.is_over(self.host().now()));
             return match () {
                 () if is_over => "its deadline has passed".to_owned(),

@@ -81,7 +81,7 @@ impl Workspace {
             return Ok(Asked::Later(added));
         }
         self.check_end(&conversation)?;
-        let effects = Effects { workspace: self, conversation: &conversation };
+        let effects = Effects::new(self, &conversation);
         effects.undo_step();
         let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
         effects.apply(&edits);

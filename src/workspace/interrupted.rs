@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::{
     Conversation, Workspace,
+    call_key::Keyed as _,
     interrupted_calls::{Effects, Left},
     standing::Standing,
     taking_back::name,
@@ -29,7 +30,7 @@ impl Workspace {
         if !self.host().carries_on() {
             return;
         }
-        let key = |call: &OpenCall| CallKey::of(&call.id, &call.name, &call.input);
+        let key = |call: &OpenCall| call.key();
         let is_new = |call: &&OpenCall| {
             self.standing(conversation, call) == Standing::Interrupted
                 && self.is_recorded(call)
@@ -67,7 +68,7 @@ impl Workspace {
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
     pub(super) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         match conversation.interrupted().left(&key) {
             None => UNKNOWN_EFFECT.to_owned(),
             Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
@@ -83,7 +84,7 @@ impl Workspace {
             return Some("What this call has written before that is not recorded.".to_owned());
         }
         let (backups, log) = (self.backups().clone(), self.log_key(conversation));
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let folder = self.place(conversation).folder();
         let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
         match self.promptly(&folder, look).ok().flatten() {

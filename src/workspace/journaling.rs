@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{Conversation, Workspace, records::needs_opening};
+use super::{Conversation, Workspace, call_key::Keyed as _, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
     chat::{AwaitKind, Language, OpenCall, Status},
@@ -65,7 +65,7 @@ impl Workspace {
         role: Role,
         events: impl IntoIterator<Item = Event>,
     ) -> Vec<Record> {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let opening = needs_opening(&conversation.records().life(&key));
         let events = opening.into_iter().chain(events);
         events.map(|event| self.record(conversation, key.clone(), event, role)).collect()
@@ -126,14 +126,13 @@ impl Workspace {
 
     /// Calls are about to get status blocks: a new life begins.
     pub(super) fn note_placed(&self, conversation: &Conversation, calls: &[(CallId, Placement)]) {
-        let open = conversation.page().with_document(|document, text| document.open_calls(text));
         let mut records = Vec::new();
-        for call in open.iter().filter(|call| calls.iter().any(|(id, _)| *id == call.id)) {
-            let key = CallKey::of(&call.id, &call.name, &call.input);
-            let placement = calls.iter().rfind(|(id, _)| *id == call.id).map(|(_, placement)| *placement);
+        for (id, placement) in calls {
+            let Some(call) = conversation.page().open_call(id) else { continue };
+            let key = call.key();
             // Its block was undone, or the file is older. It still may only do what was approved.
             let is_approved = conversation.records().with_ledger(|ledger| ledger.approval(&key).is_some());
-            if placement == Some(Placement::Approved) && is_approved {
+            if *placement == Placement::Approved && is_approved {
                 continue;
             }
             let event = if conversation.records().take_start(&key) { Event::Withdrawn } else { Event::Opened };
@@ -151,11 +150,10 @@ impl Workspace {
         if kind == AwaitKind::Approval {
             return;
         }
-        let open = conversation.page().with_document(|document, text| document.open_calls(text));
-        let Some(call) = open.iter().rfind(|call| call.id == *id) else { return };
+        let Some(call) = &conversation.page().open_call(id) else { return };
         let schema = self.toolbox().get(&call.name).and_then(|definition| definition.result_schema.as_deref().cloned());
         let asked = Asked { kind: kind.to_string(), schema };
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         self.note(conversation, vec![self.record(conversation, key, Event::Asked(asked), Role::Policy)]);
     }
 
@@ -163,7 +161,7 @@ impl Workspace {
     /// the tools of the user. It begins no life, since nobody has looked at the calls here.
     pub(super) fn note_found(&self, conversation: &Conversation, calls: &[OpenCall]) {
         let is_unrecorded = |call: &&OpenCall| {
-            let key = CallKey::of(&call.id, &call.name, &call.input);
+            let key = call.key();
             let is_open = matches!(conversation.records().life(&key), Life::Open { .. });
             let is_asked = conversation.records().with_ledger(|ledger| ledger.asked(&key).is_some());
             call.awaiting().is_some() && !is_open && !is_asked
@@ -177,7 +175,7 @@ impl Workspace {
             let tool = self.toolbox().get(&call.name).filter(|_| built_in.get(&call.name).is_none())?;
             let kind = self.effective_kind(conversation, call).to_string();
             let asked = Asked { kind, schema: tool.result_schema.as_deref().cloned() };
-            let key = CallKey::of(&call.id, &call.name, &call.input);
+            let key = call.key();
             Some(self.record(conversation, key, Event::Asked(asked), Role::Policy))
         });
         self.note(conversation, records.collect());
@@ -185,9 +183,8 @@ impl Workspace {
 
     /// A call has its result. It is recorded unless that was done before.
     pub(super) fn note_settled(&self, conversation: &Conversation, id: &CallId, answer: &CallResult) {
-        let open = conversation.page().with_document(|document, text| document.open_calls(text));
-        let Some(call) = open.iter().rfind(|call| call.id == *id) else { return };
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let Some(call) = &conversation.page().open_call(id) else { return };
+        let key = call.key();
         // Vendors reuse ids: the next call with this key needs a record of its own.
         conversation.records().take_start(&key);
         if matches!(conversation.records().life(&key), Life::Open { .. }) {

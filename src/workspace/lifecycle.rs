@@ -47,7 +47,7 @@ impl Workspace {
     pub fn detach(&self, buffer: i32) {
         let conversation = self.conversations().remove(buffer);
         if let Some(conversation) = conversation {
-            let effects = Effects { workspace: self, conversation: &conversation };
+            let effects = Effects::new(self, &conversation);
             conversation.session().account(&effects, false);
             conversation.tasks().stop_all();
             self.leave(&conversation);

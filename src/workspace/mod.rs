@@ -79,6 +79,7 @@ mod attached_files;
 mod background;
 mod bare_names;
 mod buffer_view;
+mod call_key;
 mod calls_on_disk;
 mod captured_diff;
 mod captured_text;

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 
 use super::{
+    call_key::Keyed as _,
     page::answered,
     standing::{Standing, waits},
 };
@@ -74,7 +75,7 @@ pub(super) fn outlooks(
 ) -> Vec<Outlook> {
     let calls = calls.into_iter().filter(|call| !call.aborted);
     let look = |call: OpenCall| {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let standing = Standing::of(ledger, &key, || answered(document, text, &key));
         let state = state(&call, &key, &standing, ledger, tools);
         Outlook { call, state }

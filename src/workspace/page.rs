@@ -32,6 +32,9 @@ const FIRST_SLICE: usize = 1_000;
 /// How many lines are read at a time before the first request of a conversation.
 const REQUEST_SLICE: usize = 2_500;
 
+/// The most references that are coloured on a screen. A single line may have any number of them.
+const MOST_REFERENCES: usize = 1_000;
+
 /// The text of a conversation and everything that follows from it.
 pub(super) struct Page {
     text: Rc<dyn Text>,
@@ -55,6 +58,8 @@ pub(super) struct Page {
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
     stale_folds: StaleFolds,
+    /// Whether the editor knows that there are long lines.
+    is_long_known: Cell<bool>,
 }
 
 /// What a change has brought about.
@@ -97,7 +102,13 @@ impl Page {
             is_writing_own: Cell::new(false),
             joins: Cell::new(false),
             stale_folds: StaleFolds::default(),
+            is_long_known: Cell::new(false),
         }
+    }
+
+    /// Whether there are long lines, and nobody has asked since.
+    pub(super) fn take_long_lines(&self) -> bool {
+        self.document.borrow().has_long_lines() && !self.is_long_known.replace(true)
     }
 
     /// The text as it is now.
@@ -149,7 +160,7 @@ impl Page {
         self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, text);
         self.files.borrow_mut().find(&document, known..next, text);
         // Asked after every slice, so that no slice has to look at all of the calls.
-        let _ = document.open_calls(text);
+        let _ = document.open_states();
         let is_reading = next < text.line_count();
         self.provenance.borrow_mut().read(is_reading);
         self.is_complete.set(!is_reading);
@@ -202,7 +213,11 @@ impl Page {
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
-                self.copy.borrow_mut().changed(change);
+                if self.is_writing.get() {
+                    self.copy.borrow_mut().written(change, text);
+                } else {
+                    self.copy.borrow_mut().changed(change);
+                }
                 changed.extend(change.first..change.new_last);
                 let known = document.line_count();
                 if change.old_last > known {
@@ -400,14 +415,10 @@ impl Page {
     /// The open calls whose blocks these lines touch, in their order.
     pub(super) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
         self.with_document(|document, text| {
-            let mut touched: Vec<CallId> = Vec::new();
-            for line in lines.start..lines.end.min(text.line_count()) {
-                if let Some(call) = document.call_at(line).filter(|call| !touched.contains(&call.id)) {
-                    touched.push(call.id);
-                }
-            }
-            let open = document.open_calls(text);
-            open.into_iter().map(|call| call.id).filter(|id| touched.contains(id)).collect()
+            let lines = lines.start..lines.end.min(text.line_count());
+            let touched: HashSet<CallId> = document.cards(lines).into_iter().map(|card| card.id).collect();
+            let open = document.open_states().into_iter();
+            open.filter(|(id, _)| touched.contains(id)).map(|(id, _)| id.clone()).collect()
         })
     }
 
@@ -441,6 +452,16 @@ impl Page {
         self.with_document(|document, text| document.open_calls(text))
     }
 
+    /// The last open call with this id.
+    pub(super) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
+        self.with_document(|document, text| document.open_call(id, text))
+    }
+
+    /// The ids of the open calls, in their order.
+    pub(super) fn open_ids(&self) -> Vec<CallId> {
+        self.with_document(|document, _| document.open_states().into_iter().map(|(id, _)| id.clone()).collect())
+    }
+
     /// The line of the next or the previous message's marker.
     pub(super) fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
         self.with_document(|document, _| {
@@ -467,6 +488,7 @@ impl Page {
         let mut found = document.editor_references(&lines, self.text());
         let files = document.files(lines, self.text());
         found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
+        found.truncate(MOST_REFERENCES);
         found
     }
 
@@ -520,9 +542,7 @@ impl Page {
 
     /// The first line of the block in place of an open call's result.
     pub(super) fn result_line(&self, id: &CallId) -> Option<usize> {
-        let calls = self.open_calls();
-        let call = calls.iter().rfind(|call| call.id == *id)?;
-        call.placeholder.as_ref().map(|placeholder| placeholder.fence)
+        self.open_call(id)?.placeholder.map(|placeholder| placeholder.fence)
     }
 
     /// The lines of `count` messages: see [`Document::message_object`].

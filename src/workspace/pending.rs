@@ -62,8 +62,7 @@ impl Workspace {
     #[must_use]
     pub fn is_resolving(&self, buffer: i32) -> bool {
         self.conversation(buffer).is_some_and(|conversation| {
-            let calls = conversation.page().open_calls();
-            calls.iter().any(|call| conversation.records().is_claimed(&call.id))
+            conversation.page().open_ids().iter().any(|id| conversation.records().is_claimed(id))
         })
     }
 
@@ -89,9 +88,9 @@ impl Workspace {
                 line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence),
                 id: call.id,
                 tool: call.name,
-                input: match (call.input, definition) {
-                    (ToolInput::Json(value), Some(definition)) => Some(definition.taken(&value).into_owned()),
-                    (ToolInput::Json(value), None) => Some(value),
+                input: match (&*call.input, definition) {
+                    (ToolInput::Json(value), Some(definition)) => Some(definition.taken(value).into_owned()),
+                    (ToolInput::Json(value), None) => Some(value.clone()),
                     (ToolInput::Malformed(_), _) => None,
                 },
             })

@@ -192,6 +192,9 @@ pub trait Host {
     /// ([`super::Workspace::keep_made`]).
     fn note_reviews(&self, _buffer: i32) {}
 
+    /// A buffer has lines that are so long that an editor takes its time for each change of them.
+    fn long_lines(&self, _buffer: i32) {}
+
     /// The folds of a buffer may begin in another state now, although its text is the same.
     fn refold(&self, _buffer: i32) {}
 

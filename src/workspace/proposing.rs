@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{
     Conversation, Resolution, Workspace,
+    call_key::Keyed as _,
     ready::Found,
     ready::label,
     survey::{Candidate, Surveyed, survey},
@@ -31,7 +32,7 @@ impl Workspace {
             let is_wanted = !call.aborted && (waits || conversation.session().is_working_on(&call.id));
             is_wanted && self.is_proposing(conversation, call)
         });
-        calls.map(|call| (CallKey::of(&call.id, &call.name, &call.input), call)).collect()
+        calls.map(|call| (call.key(), call)).collect()
     }
 
     /// The calls of a conversation that wait and propose what they would write, in order.
@@ -48,9 +49,9 @@ impl Workspace {
 
     /// Calls have come that wait for approval.
     pub(super) fn note_arrived(&self, conversation: &Conversation, calls: &[CallId]) {
-        for call in conversation.page().open_calls() {
-            if calls.contains(&call.id) && self.is_proposing(conversation, &call) {
-                conversation.proposals().arrive(CallKey::of(&call.id, &call.name, &call.input));
+        for call in calls.iter().filter_map(|id| conversation.page().open_call(id)) {
+            if self.is_proposing(conversation, &call) {
+                conversation.proposals().arrive(call.key());
             }
         }
     }
@@ -175,7 +176,7 @@ impl Workspace {
     /// It is known what a call would write.
     fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, (found, is_stale): (Found, bool)) {
         let open = conversation.page().open_calls();
-        let keys: Vec<CallKey> = open.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
+        let keys: Vec<CallKey> = open.iter().map(|call| call.key()).collect();
         let mut above = open.iter().zip(&keys).take(keys.iter().rposition(|other| other == key).unwrap_or(open.len()));
         // What is known of it may have to do with a call above after all, by a link.
         let is_open = |(call, key): (&OpenCall, &CallKey)| {

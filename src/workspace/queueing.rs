@@ -108,7 +108,7 @@ impl Workspace {
         self.keep_outbox(conversation);
         self.host().refresh(conversation.buffer());
         let is_ready = conversation.outbox().with(|outbox| outbox.state().is_ready);
-        let waits = || conversation.is_known() && !conversation.page().open_calls().is_empty();
+        let waits = || conversation.is_known() && !conversation.page().open_ids().is_empty();
         // A turn is about to begin.
         let is_wanted = conversation.holding().has_wish() || conversation.gate().is_waiting();
         if is_ready && !is_wanted && !conversation.is_busy() && !waits() {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Conversation, Workspace, standing::Standing, suspension::INTERRUPTED};
+use super::{Conversation, Workspace, call_key::Keyed as _, standing::Standing, suspension::INTERRUPTED};
 use crate::{
     agent::{Input, Level},
     chat::{OpenCall, Status},
@@ -19,6 +19,7 @@ impl Workspace {
     pub fn parse_on(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let more = conversation.parse_on();
+        self.tell_long_lines(&conversation);
         if !more {
             self.recover(&conversation);
         }
@@ -113,7 +114,7 @@ impl Workspace {
 
     /// Tells of calls that were started and that the file knows nothing of: it was not written in time.
     fn report_lost(&self, conversation: &Conversation, calls: &[OpenCall]) {
-        let here: Vec<CallKey> = calls.iter().map(|call| CallKey::of(&call.id, &call.name, &call.input)).collect();
+        let here: Vec<CallKey> = calls.iter().map(|call| call.key()).collect();
         let written = conversation.records().take_written();
         let (unfinished, finished) = conversation.records().with_ledger(|ledger| {
             let answered = |key: &CallKey| conversation.page().answered(key);

@@ -44,7 +44,7 @@ impl Workspace {
         reason: Option<&str>,
     ) -> Option<String> {
         let function = self.toolbox().get(&call.name)?.format_rejection?;
-        let ToolInput::Json(input) = &call.input else { return None };
+        let ToolInput::Json(input) = &*call.input else { return None };
         let context = CallContext { buffer: conversation.buffer(), call: &call.id };
         match self.scripts().rejection(function, input, context, reason.map(str::trim_end)) {
             Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),

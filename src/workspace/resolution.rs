@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use super::{
     Conversation, Workspace,
+    call_key::Keyed as _,
     journaling::{not_recorded, recorded},
     records::Claim,
     rejection::{refused_write, with_writes_before},
@@ -245,9 +246,9 @@ impl Workspace {
         if resolution == Resolution::Approve {
             self.host().note_reviews(conversation.buffer());
         }
-        let calls = conversation.page().open_calls();
-        let Some(call) = calls.iter().rfind(|call| call.id == *id && !call.aborted).cloned() else {
-            return Err(ResolveError::Stale(self.why_not_open(conversation, id, &calls)));
+        let open = conversation.page().open_call(id);
+        let Some(call) = open.clone().filter(|call| !call.aborted) else {
+            return Err(ResolveError::Stale(self.why_not_open(conversation, id, open.as_ref())));
         };
         let stale = |why: Stale| Err(ResolveError::Stale(why));
         let session = conversation.session();
@@ -255,7 +256,7 @@ impl Workspace {
             return stale(Stale::Busy);
         }
         let awaiting = self.waits(conversation, &call);
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         match self.standing(conversation, &call) {
             Standing::Ended(_) => {
                 let ending = conversation.records().with_ledger(|ledger| ledger.ending(&key).cloned());
@@ -392,16 +393,17 @@ impl Workspace {
     }
 
     /// Why there is no open call of this name.
-    fn why_not_open(&self, conversation: &Conversation, id: &CallId, open: &[OpenCall]) -> Stale {
-        if open.iter().any(|call| call.id == *id) {
+    fn why_not_open(&self, conversation: &Conversation, id: &CallId, open: Option<&OpenCall>) -> Stale {
+        if open.is_some() {
             return Stale::CutOff;
         }
         if conversation.page().call_ids().contains(id) {
             let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(id).cloned());
             return Stale::Resolved(ending.map(|ending| (ending.by, ending.at)));
         }
-        let waiting = open.iter().filter(|call| self.waits(conversation, call).is_some());
-        Stale::Missing(id.clone(), waiting.map(|call| call.id.clone()).collect())
+        let calls = conversation.page().open_calls().into_iter();
+        let waiting = calls.filter(|call| self.waits(conversation, call).is_some());
+        Stale::Missing(id.clone(), waiting.map(|call| call.id).collect())
     }
 
     /// Whether only the block of a call says what it waits for. Where conversations do not go on, the tools of the user are

@@ -59,9 +59,8 @@ impl Workspace {
             }
         }
         // What was decided about may be another call now. It asks for itself.
-        let open = conversation.page().open_calls();
         let is_same = |prepared: &Prepared| {
-            let now = open.iter().rfind(|call| call.id == prepared.call.id);
+            let now = conversation.page().open_call(&prepared.call.id);
             now.is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
         };
         let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();

@@ -77,7 +77,7 @@ impl Workspace {
         if known == Some(Known::Told) || conversation.session().stop().is_some() {
             return Some(Rest::Failed);
         }
-        let has_open_calls = !conversation.page().open_calls().is_empty();
+        let has_open_calls = !conversation.page().open_ids().is_empty();
         let tail = conversation.page().with_document(|document, text| document.tail(text));
         Some(if has_open_calls || tail != Tail::Reply { Rest::Paused } else { Rest::Done })
     }

@@ -4,6 +4,7 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError, Workspace,
+    call_key::Keyed as _,
     made::MadeFile,
     ready::Ready,
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
@@ -212,7 +213,7 @@ impl Workspace {
 
     /// Whether the user has made something of a call's change and has not decided about it.
     pub(super) fn has_made(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        self.made_of(conversation, &CallKey::of(&call.id, &call.name, &call.input)).is_some()
+        self.made_of(conversation, &call.key()).is_some()
     }
 
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the

@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     Conversation, Workspace,
+    call_key::Keyed as _,
     latest_output::LatestOutput,
     lookups::{unanswered, unanswered_for_model},
     lua_outcome::FilePlaces,
@@ -84,7 +85,7 @@ impl Workspace {
             tasks.wait(&call.id);
             return self.need_journal(conversation);
         }
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let by = records.approved_by(&key).unwrap_or_else(|| self.actor(Role::Policy));
         if records.take_start(&key) {
             return self.begin(conversation, call, by);
@@ -158,7 +159,7 @@ impl Workspace {
             return refuse(&problem);
         }
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         if let Some(tool) = self.stored_write(conversation, &key) {
             let call = call.clone();
             return start.native(&definition, &tool, input, move |outcome| {
@@ -445,14 +446,12 @@ impl Workspace {
             return;
         }
         conversation.tasks().remove_tool(&call.id);
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         conversation.proposals().doubt(&key);
         self.withdraw(conversation, [key.clone()]);
         self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: why.to_string() }]);
-        let calls = conversation.page().open_calls();
-        let block = calls.iter().rfind(|now| now.id == call.id).and_then(|now| now.placeholder.as_ref());
-        if let Some(block) = block {
-            self.host().unfold(conversation.buffer(), block.fence);
+        if let Some(fence) = conversation.page().result_line(&call.id) {
+            self.host().unfold(conversation.buffer(), fence);
         }
     }
 
@@ -461,8 +460,7 @@ impl Workspace {
         if !conversation.tasks().is_run(id, run) {
             return None;
         }
-        let calls = conversation.page().open_calls();
-        let call = calls.iter().rfind(|call| call.id == *id)?;
+        let call = &conversation.page().open_call(id)?;
         let mut context = self.tool_context(conversation, &*self.toolbox().get(&call.name)?);
         context.recorder = self.recorder(conversation, call);
         context.cancel = conversation.tasks().end_of_run(id)?;

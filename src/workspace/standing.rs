@@ -1,6 +1,6 @@
 //! What the journal says of a call in the document.
 
-use super::{Conversation, Workspace, journaling::restored};
+use super::{Conversation, Workspace, call_key::Keyed as _, journaling::restored};
 use crate::{
     agent::{CallResult, Verdict},
     chat::{AwaitKind, Awaiting, OpenCall, Status},
@@ -74,7 +74,7 @@ pub(super) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<A
 impl Workspace {
     /// What the journal says of an open call.
     pub(super) fn standing(&self, conversation: &Conversation, call: &OpenCall) -> Standing {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let records = conversation.records();
         let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || conversation.page().answered(&key)));
         match standing {
@@ -93,13 +93,13 @@ impl Workspace {
 
     /// Whether a call was started, and waits for a decision about what it wants to write, or is about to have that written.
     pub(super) fn has_proposed(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         conversation.records().with_ledger(|ledger| ledger.proposed(&key).is_some())
     }
 
     /// Whether a call was started in its latest life, which may have ended.
     pub(super) fn has_begun(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         conversation.records().with_ledger(|ledger| match ledger.life(&key) {
             Life::Unknown => false,
             Life::Open { started, .. } => started.is_some(),

@@ -54,6 +54,7 @@ impl Workspace {
             Activity::Writing => "writing".to_owned(),
             Activity::Calling { tool, .. } => format!("calling {tool}"),
             Activity::Hosting { tool } => format!("running {tool}"),
+            Activity::Executing { running: 0 } => return Some("working".to_owned()),
             Activity::Executing { running } => {
                 let tools = if running == 1 { "tool" } else { "tools" };
                 let calls = conversation.session().running();
@@ -75,11 +76,11 @@ impl Conversation {
         let is_busy = self.is_busy();
         self.page().with_parsed(|document, _| {
             let waits = |block: &&StatusBlock| match block.status {
-                Status::Pending => block.awaiting().kind != AwaitKind::ClientExec,
+                Status::Pending => block.kind() != AwaitKind::ClientExec,
                 Status::Approved | Status::Running => !is_busy,
                 Status::Denied | Status::Rejected => false,
             };
-            document.open_blocks().into_iter().filter(waits).count()
+            document.open_states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
         })
     }
 }

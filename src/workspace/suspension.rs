@@ -7,14 +7,15 @@ use serde_json::Value;
 
 use super::{
     Conversation, Workspace,
+    call_key::Keyed as _,
     resolution::Resolution,
     standing::{Standing, waits},
 };
 use crate::{
     agent::Level,
-    chat::{AwaitKind, Awaiting, OpenCall, deadline},
+    chat::{AwaitKind, Awaiting, OpenCall, Status, deadline},
     config::Wait,
-    journal::{Asked, CallKey, Life, Role},
+    journal::{Asked, Life, Role},
     model::{CallId, ToolInput},
     text::one_line,
     tools::{Definition, Executor, form::Form},
@@ -23,6 +24,9 @@ use crate::{
 /// The question about a call that was started, and of which nobody knows whether it has ended.
 pub(super) const INTERRUPTED: &str =
     "It was interrupted while it was running, and may have had an effect. Run it again?";
+
+/// How many calls expire at a time. The user's keys are heard in between.
+pub(super) const EXPIRED_AT_ONCE: usize = 16;
 
 /// The longest question in a block, in characters. The whole of it is in the call.
 const QUESTION: usize = 160;
@@ -63,7 +67,7 @@ impl Workspace {
 
     /// What a call waits for, where the user's tools are not known; `None` if nothing here says so.
     pub(super) fn recorded_kind(&self, conversation: &Conversation, call: &OpenCall) -> Option<AwaitKind> {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let standing = self.standing(conversation, call);
         let tool = self.toolbox().get(&call.name);
         let executor = tool.as_deref().map(|tool| &tool.executor);
@@ -72,7 +76,7 @@ impl Workspace {
 
     /// What was recorded of the question of a call.
     pub(super) fn asked(&self, conversation: &Conversation, call: &OpenCall) -> Option<Asked> {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         conversation.records().with_ledger(|ledger| ledger.asked(&key).cloned())
     }
 
@@ -83,8 +87,7 @@ impl Workspace {
 
     /// What the block of a call says that begins to wait now.
     pub(super) fn awaiting(&self, conversation: &Conversation, id: &CallId, kind: AwaitKind) -> Awaiting {
-        let calls = conversation.page().open_calls();
-        let Some(call) = calls.iter().rfind(|call| call.id == *id) else {
+        let Some(call) = &conversation.page().open_call(id) else {
             return Awaiting { kind, ..Awaiting::default() };
         };
         let definition = self.toolbox().get(&call.name);
@@ -124,7 +127,7 @@ impl Workspace {
     fn question(&self, conversation: &Conversation, call: &OpenCall, kind: AwaitKind) -> Option<String> {
         match kind {
             AwaitKind::Elicitation => {
-                let ToolInput::Json(input) = &call.input else { return None };
+                let ToolInput::Json(input) = &*call.input else { return None };
                 let form = Form::of(&*self.toolbox().get(&call.name)?, input);
                 Some(one_line(&form.question, QUESTION))
             }
@@ -150,10 +153,15 @@ impl Workspace {
     /// just opened may be anybody's, so only calls that the user's journal knows expire in it by themselves.
     pub(super) fn watch_deadlines(&self, conversation: &Conversation, is_opening: bool) {
         let now = self.host().now();
-        let mut next: Option<Timestamp> = None;
-        for call in conversation.page().open_calls() {
-            let Some(expires) = call.awaiting().and_then(|awaiting| awaiting.expires) else { continue };
-            if conversation.records().is_claimed(&call.id) || conversation.session().is_working_on(&call.id) {
+        let (mut next, mut expired): (Option<Timestamp>, _) = (None, 0);
+        let deadlines = conversation.page().with_document(|document, _| {
+            let states = document.open_states().into_iter();
+            let waiting = states.filter_map(|(id, block)| Some((id, block?)));
+            let waiting = waiting.filter(|(_, block)| block.status == Status::Pending);
+            waiting.filter_map(|(id, block)| Some((id.clone(), block.expires()?))).collect::<Vec<_>>()
+        });
+        for (id, expires) in deadlines {
+            if conversation.records().is_claimed(&id) || conversation.session().is_working_on(&id) {
                 continue;
             }
             if now < expires {
@@ -162,8 +170,17 @@ impl Workspace {
                 // Nothing is written and nothing is sent under their hands.
                 let soon = now.saturating_add(TYPING).unwrap_or(now);
                 next = Some(next.map_or(soon, |next| next.min(soon)));
-            } else if !is_opening || self.is_known(conversation, &call) {
+            } else if let Some(call) = conversation.page().open_call(&id)
+                && (!is_opening || self.is_known(conversation, &call))
+            {
                 self.expire_call(conversation, &call);
+                // One with the user's text in its block stays.
+                let has_begun = conversation.records().is_claimed(&id) || conversation.page().open_call(&id).is_none();
+                expired += usize::from(has_begun);
+                if expired == EXPIRED_AT_ONCE {
+                    next = Some(now);
+                    break;
+                }
             }
         }
         let Some(next) = next else { return };
@@ -184,7 +201,7 @@ impl Workspace {
 
     /// Whether the journal has an open life of this call.
     fn is_known(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         matches!(conversation.records().life(&key), Life::Open { .. })
     }
 

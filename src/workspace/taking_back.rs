@@ -11,13 +11,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, interrupted, protected_files::protected};
+use super::{Conversation, Workspace, call_key::Keyed as _, interrupted, protected_files::protected};
 use crate::{
     agent::Level,
     changes::Wanted,
     chat::OpenCall,
     config::BackupOptions,
-    journal::CallKey,
     model::{CallId, UserError},
     runtime::backups::{Difference, Limits, LogKey, Overview, OverviewFile, Permit, Proposal, Restored, damaged_lines},
     tools::{LuaRef, Recorder},
@@ -119,7 +118,7 @@ impl Workspace {
     /// Records what a run of a call changes; `None` where the options say that nothing is kept.
     pub(super) fn recorder(&self, conversation: &Conversation, call: &OpenCall) -> Option<Arc<dyn Recorder>> {
         let options = self.config().tools.backups;
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let (log, fence) = (self.log_key(conversation), self.fence(conversation));
         options.enabled.then(|| self.backups().recorder_of_call(&log, &key, limits(options), fence))
     }
@@ -331,7 +330,7 @@ fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserErr
         let message = document.message_at(line).ok_or_else(|| {
             UserError::new("the cursor is not on a message; put it on the last message that is to stay")
         })?;
-        let key = |call: OpenCall| CallKey::of(&call.id, &call.name, &call.input);
+        let key = |call: OpenCall| call.key();
         let (before, after): (Vec<_>, Vec<_>) =
             document.all_calls(text).into_iter().partition(|(of, _)| *of <= message);
         let keys = |calls: Vec<(usize, OpenCall)>| calls.into_iter().map(|(_, call)| key(call)).collect();

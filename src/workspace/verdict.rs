@@ -197,7 +197,7 @@ impl Workspace {
                 call.name
             )));
         }
-        let ToolInput::Json(input) = &call.input else {
+        let ToolInput::Json(input) = &*call.input else {
             return Err(UserError::new(format!("the input of the call of `{}` is not valid JSON", call.name)));
         };
         if !Target::exists_for(&definition) {

@@ -10,7 +10,7 @@ use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Workspace, rejection::with_writes_before, standing::Standing};
+use super::{Conversation, Workspace, call_key::Keyed as _, rejection::with_writes_before, standing::Standing};
 use crate::{
     agent::{CallResult, Input, Level, Verdict},
     chat::OpenCall,
@@ -71,8 +71,7 @@ impl Workspace {
     ) -> bool {
         let conversation = self.conversation(buffer);
         let context = conversation.as_deref().and_then(|conversation| self.context_of_run(conversation, call, run));
-        let calls = conversation.as_deref().map(|conversation| conversation.page().open_calls()).unwrap_or_default();
-        let call = calls.into_iter().rfind(|open| open.id == *call);
+        let call = conversation.as_deref().and_then(|conversation| conversation.page().open_call(call));
         let (Some(conversation), Some(context), Some(call)) = (conversation, context, call) else {
             let problem = "the call is over, or waits for a decision already; nothing was written";
             self.give_answer(callback, Err(UserError::new(problem)));
@@ -120,7 +119,7 @@ impl Workspace {
         self.commit(conversation, records, move |workspace, conversation, written| match written {
             Err(problem) => workspace.go_on(conversation, &call, Err(problem)),
             Ok(()) => {
-                let key = CallKey::of(&call.id, &call.name, &call.input);
+                let key = call.key();
                 conversation.proposals().begin_anew(&key);
                 // If it turns out to be impossible, nobody is asked.
                 conversation.proposals().arrive(key);
@@ -196,7 +195,7 @@ impl Workspace {
             // It was cancelled in the meantime, and has its result.
             return;
         }
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let (names, takes) = conversation.records().with_ledger(|ledger| {
             let takes =
                 ledger.binding(&key).map(|binding| binding.files.iter().map(|file| file.take.clone()).collect());
@@ -268,7 +267,7 @@ impl Workspace {
 
     /// What the block of a call asks that wants to write something.
     pub(super) fn write_question(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let key = call.key();
         let names = conversation.records().with_ledger(|ledger| ledger.proposed(&key).map(names))?;
         Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
     }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace, decisions::BEING_RECORDED, journaling::recorded, records::Claim, resolution::answer_text,
-    standing::Standing, wish::Wish,
+    Conversation, Workspace, call_key::Keyed as _, decisions::BEING_RECORDED, journaling::recorded, records::Claim,
+    resolution::answer_text, standing::Standing, suspension::EXPIRED_AT_ONCE, wish::Wish,
 };
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},
@@ -42,7 +42,7 @@ impl Workspace {
             _ => None,
         };
         let records = conversation.records();
-        let mut wanted = conversation.page().open_calls().into_iter().map(|call| call.id);
+        let mut wanted = conversation.page().open_ids().into_iter();
         if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
             return self.host().notify(Level::Info, BEING_RECORDED);
         }
@@ -101,7 +101,7 @@ impl Workspace {
         let mut written = Written::default();
         let mut free = self.free_slots(conversation);
         let now = self.host().now();
-        let mut is_late = false;
+        let mut late = 0;
         for call in conversation.page().open_calls() {
             if only.is_some_and(|id| *id != call.id) || call.aborted {
                 continue;
@@ -115,8 +115,11 @@ impl Workspace {
                 continue;
             }
             if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
-                self.expire_by_key(conversation, &call);
-                is_late = true;
+                // The clock deals with the others, some at a time.
+                if late < EXPIRED_AT_ONCE {
+                    self.expire_by_key(conversation, &call);
+                }
+                late += 1;
                 continue;
             }
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
@@ -157,7 +160,7 @@ impl Workspace {
                     // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
                     continue;
                 }
-                let key = CallKey::of(&call.id, &call.name, &call.input);
+                let key = call.key();
                 if let Some(problem) = self.made_of_another(conversation, &call, &key) {
                     self.host().notify(Level::Warn, &problem);
                     self.feed(conversation, [Input::Refused(call.id.clone())]);
@@ -173,7 +176,7 @@ impl Workspace {
                 written.approved.push(key);
             }
         }
-        (!is_late).then_some(written)
+        (late == 0).then_some(written)
     }
 
     fn add(
@@ -246,7 +249,7 @@ impl Workspace {
 
     /// The result that the text in the block of a question makes; `None` after a message.
     fn typed_answer(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
-        let (Some(definition), ToolInput::Json(input)) = (self.toolbox().get(&call.name), &call.input) else {
+        let (Some(definition), ToolInput::Json(input)) = (self.toolbox().get(&call.name), &*call.input) else {
             return Some(CallResult::text(own_words(content, "")));
         };
         match Form::of(&definition, input).answer_from_text(content) {

@@ -31,7 +31,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             entry.set("description", resolver.description)?;
             Ok(entry)
         };
-        binding.workspace.resolvers().into_iter().map(entry).collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, binding.workspace.resolvers().into_iter().map(entry))
     })?;
     // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
     exports.add("approval_resolve", |lua, binding, args: (Option<String>, String, Value, Option<Table>)| {

@@ -49,7 +49,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // pending_calls(buffer or nil) -> the calls that wait
     exports.add("pending_calls", |lua, binding, buffer: Option<i32>| {
         let calls = binding.workspace.pending_calls(buffer);
-        calls.into_iter().map(|call| describe(lua, call)).collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, calls.into_iter().map(|call| describe(lua, call)))
     })?;
     // list_waiting(folder, whether the journal's conversations belong to it, callback) -> calls back with { calls = { { buf or
     // file, line, call, text } }, problems, is_cut_short }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use mlua::{IntoLuaMulti, LuaString, Table, Value};
+use mlua::{BString, IntoLuaMulti, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
@@ -16,8 +16,9 @@ use crate::{
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // looked(buffer, number, views): what the editor shows for the references that `look` was asked for with this number; a table as in
     // `flemma.EditorView` for each
-    exports.add("looked", |_, binding, (buffer, number, views): (i32, u64, Vec<Table>)| {
-        let views = views.iter().map(|found| {
+    exports.add("looked", |_, binding, (buffer, number, views): (i32, u64, Table)| {
+        let views = views.sequence_values::<Table>().map(|found| {
+            let found = &found.map_err(|error| UserError::new(convert::words(&error)))?;
             let problem = text(found, "problem");
             if !problem.is_empty() {
                 return Err(UserError::new(problem));
@@ -34,8 +35,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`,
     // `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
     exports.add("ask_about", |lua, binding, (buffer, question): (i32, Table)| {
-        let about = if let Some(lines) = question.get::<Option<Vec<LuaString>>>("lines")? {
-            let lines = lines.iter().map(LuaString::to_string_lossy).collect();
+        let about = if let Some(lines) = question.get::<Option<Vec<BString>>>("lines")? {
+            let lines = lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
             AskedAbout::Text { name: text(&question, "name"), language: text(&question, "language"), lines }
         } else {
             let lines = LineRange { first: number(&question, "first")?, last: number(&question, "last")? };
@@ -50,9 +51,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 }
 
 fn view(found: &Table) -> mlua::Result<EditorView> {
-    let lines = found.get::<Option<Vec<LuaString>>>("lines")?.unwrap_or_default();
-    let items = found.get::<Option<Vec<Table>>>("items")?.unwrap_or_default();
-    let items = items.iter().map(|item| {
+    let lines = found.get::<Option<Vec<BString>>>("lines")?.unwrap_or_default();
+    let items = found.get::<Option<Table>>("items")?;
+    let items = items.iter().flat_map(Table::sequence_values::<Table>).map(|item| {
+        let item = &item?;
         Ok(EditorItem {
             name: path(item, "name"),
             line: number(item, "line")?,
@@ -65,7 +67,7 @@ fn view(found: &Table) -> mlua::Result<EditorView> {
         name: path(found, "name"),
         is_modified: found.get::<Option<bool>>("is_modified")?.unwrap_or_default(),
         first: number(found, "first")?,
-        lines: lines.iter().map(LuaString::to_string_lossy).collect(),
+        lines: lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect(),
         total: number(found, "total")?,
         symbol: text(found, "symbol"),
         items: items.collect::<mlua::Result<_>>()?,

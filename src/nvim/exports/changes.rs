@@ -2,17 +2,17 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use mlua::{Function, LuaString};
+use mlua::{BString, Function};
 use serde_json::json;
 
 use super::table::Exports;
 use crate::{model::CallId, workspace::TakeBack};
 
 /// What `propose_taking_back` takes.
-type Proposing = (i32, String, Option<String>, Vec<LuaString>, Function);
+type Proposing = (i32, String, Option<String>, Vec<BString>, Function);
 
 /// What `restore_files` takes.
-type Restoring = (i32, u64, Vec<usize>, Vec<LuaString>, Function);
+type Restoring = (i32, u64, Vec<usize>, Vec<BString>, Function);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -74,6 +74,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-fn paths(names: &[LuaString]) -> Vec<PathBuf> {
-    names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect()
+fn paths(names: &[BString]) -> Vec<PathBuf> {
+    names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
 }

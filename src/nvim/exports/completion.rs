@@ -1,6 +1,6 @@
 //! Completion.
 
-use mlua::{Function, LuaString};
+use mlua::{BString, Function};
 use serde_json::{Value, json};
 
 use super::table::Exports;
@@ -25,13 +25,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // complete_draft(buffer, lines, line, column, callback): the same in a message for this conversation that is being written
     exports.add(
         "complete_draft",
-        |_, binding, (buffer, lines, line, column, callback): (i32, Vec<LuaString>, usize, usize, Function)| {
+        |_, binding, (buffer, lines, line, column, callback): (i32, Vec<BString>, usize, usize, Function)| {
             let callback = binding.functions.keep(callback);
             let Some(conversation) = binding.workspace.conversation(buffer) else {
                 binding.workspace.give_answer(callback, Ok(Value::Null));
                 return Ok(true);
             };
-            let lines = lines.iter().map(LuaString::to_string_lossy).collect();
+            let lines = lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
             binding.workspace.complete_draft(
                 &conversation,
                 lines,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mlua::{Function, IntoLua};
 
 use super::table::Exports;
-use crate::{model::UserError, workspace::Workspace};
+use crate::{model::UserError, nvim::convert, workspace::Workspace};
 
 /// A result for Lua: the value, or nil and what went wrong.
 fn or_problem<T>(result: Result<T, UserError>) -> (Option<T>, Option<String>) {
@@ -44,7 +44,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("real_paths", |lua, binding, paths: Vec<PathBuf>| {
         let (found, problem) = or_problem(binding.workspace.real_paths(paths));
         let or_false = |path: Option<PathBuf>| path.map_or_else(|| false.into_lua(lua), |path| path.into_lua(lua));
-        let found = found.map(|found| found.into_iter().map(or_false).collect::<mlua::Result<Vec<_>>>()).transpose()?;
+        let found = found.map(|found| convert::list(lua, found.into_iter().map(or_false))).transpose()?;
         Ok((found, problem))
     })?;
     // look_for_project_root(start, cwd, callback). Calls back later with the root

@@ -13,12 +13,13 @@ use crate::{
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // previews(buffer, width) -> { line, text, asks, added?, removed?, diff, files } for each status block that is empty and waits; `asks`
+    // previews(buffer, width, first) -> the previews of a few open calls from this one on, counted from 0, and where to go on. Each is { line, text, asks, added?, removed?, diff, files } for each status block that is empty and waits; `asks`
     // says whether the text is a question, `diff` is a list of { kind, text }, and `files` are those that the call would write
-    exports.add("previews", |lua, binding, (buffer, width): (i32, usize)| {
+    exports.add("previews", |lua, binding, (buffer, width, first): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
-        let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width));
-        convert::to_lua(lua, &previews)
+        let previews = conversation.map(|conversation| binding.workspace.previews(&conversation, width, first));
+        let (previews, next) = previews.unwrap_or_default();
+        Ok((convert::to_lua(lua, &previews)?, next))
     })?;
     // live(buffer, width) -> what goes on right now: `text`, and the tools that are `running`
     exports.add("live", |lua, binding, (buffer, width): (i32, usize)| {
@@ -50,7 +51,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("hint", hint)?;
             Ok(item)
         });
-        lines.chain(references).chain(hints).collect::<mlua::Result<Vec<_>>>().map(Some)
+        convert::list(lua, lines.chain(references).chain(hints)).map(Some)
     })?;
     // looks(buffer, first, last, width, wraps, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
     type Screen = (i32, usize, usize, usize, bool, String, i64);
@@ -85,7 +86,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("lines", lines)?;
             Ok(item)
         });
-        blocks.collect::<mlua::Result<Vec<_>>>().map(Some)
+        convert::list(lua, blocks).map(Some)
     })?;
     exports.add("diagnose_again", |_, binding, buffer: i32| {
         binding.workspace.diagnose_again(buffer);
@@ -106,7 +107,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("file", region.fence.and_then(|fence| files.get(&fence).cloned()))?;
             Ok(item)
         });
-        items.collect::<mlua::Result<Vec<_>>>().map(Some)
+        convert::list(lua, items).map(Some)
     })?;
     // open_calls(buffer) -> the ids of the calls that have no result yet
     exports.add("open_calls", |_, binding, buffer: i32| {

@@ -2,11 +2,12 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use mlua::{Function, Lua, LuaString, Table, Value};
+use mlua::{BString, Function, Lua, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
     model::CallId,
+    nvim::convert,
     tools::form::{FormField, Given},
     workspace::AskedForm,
 };
@@ -40,8 +41,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(binding.workspace.why_not_answerable(buffer, &CallId(call)))
     })?;
     // may_read(buffer, names) -> for each file or buffer whether a model may be told about it, whether nothing is denied
-    exports.add("may_read", |_, binding, (buffer, names): (i32, Vec<LuaString>)| {
-        let names: Vec<_> = names.iter().map(|name| PathBuf::from(OsStr::from_bytes(&name.as_bytes()))).collect();
+    exports.add("may_read", |_, binding, (buffer, names): (i32, Vec<BString>)| {
+        let names: Vec<_> = names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
         let conversation = binding.workspace.conversation(buffer);
         let judged = conversation.map(|conversation| binding.workspace.may_read(&conversation, &names));
         Ok(judged.unwrap_or_else(|| (vec![false; names.len()], false)))
@@ -66,7 +67,7 @@ fn form(lua: &Lua, asked: &AskedForm) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("tool", asked.tool.as_str())?;
     table.set("question", asked.form.question.as_str())?;
-    table.set("fields", asked.form.fields.iter().map(|each| field(lua, each)).collect::<mlua::Result<Vec<_>>>()?)?;
+    table.set("fields", convert::list(lua, asked.form.fields.iter().map(|each| field(lua, each)))?)?;
     Ok(table)
 }
 

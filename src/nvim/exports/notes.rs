@@ -50,9 +50,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(())
     })?;
     // patch_frontmatter(content, patches) -> the content with other frontmatter; or nil and what is wrong
-    exports.add("patch_frontmatter", |lua, _, (content, patches): (LuaString, Vec<Table>)| {
+    exports.add("patch_frontmatter", |lua, _, (content, patches): (LuaString, Table)| {
         let mut keys = Vec::new();
-        for patch in patches {
+        for patch in patches.sequence_values::<Table>() {
+            let patch = patch?;
             let key = patch.get::<LuaString>("path")?.to_string_lossy();
             let is_deleted = patch.get::<LuaString>("op")?.as_bytes() == b"delete-key";
             let value = (!is_deleted).then(|| convert::to_json(lua, patch.get("value")?)).transpose()?;

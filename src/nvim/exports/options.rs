@@ -52,7 +52,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             item.set("label", label)?;
             Ok(item)
         });
-        items.collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, items)
     })?;
     // models(provider, callback): calls back with the names of models, or nil and why there are none
     exports.add("models", |_, binding, (provider, callback): (String, Function)| {

@@ -45,7 +45,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("tools", |lua, binding, disabled_too: bool| {
         let tools = binding.workspace.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
         let described = tools.map(|(definition, _)| lua_tools::describe(lua, &binding.functions, &definition));
-        described.collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, described)
     })?;
     // register_group(name, group) -> true, or false, problem
     exports.add("register_group", |lua, binding, (name, group): (String, Table)| {
@@ -62,7 +62,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("unregister_group", |_, binding, name: String| Ok(binding.workspace.unregister_group(&name)))?;
     exports.add("groups", |lua, binding, ()| {
         let groups = binding.workspace.groups();
-        groups.iter().map(|group| convert::from_json(lua, &group.describe())).collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, groups.iter().map(|group| convert::from_json(lua, &group.describe())))
     })?;
     exports.add("tool_count", |_, binding, ()| Ok(binding.workspace.tool_count()))?;
     exports.add("tools_ready", |_, binding, ()| Ok(binding.workspace.tools_are_ready()))?;
@@ -91,24 +91,22 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // propose_write(buffer, run, files, callback): a tool that runs wants files to have these contents. A run has the id of its `call` and a `number`, a
     // file has a `name`, `is_page` and the `content`. Calls back with the outcome, or with nil and why nothing was
     // written. Returns whether somebody may have to decide.
-    exports.add(
-        "propose_write",
-        |_, binding, (buffer, run, files, callback): (i32, Table, Vec<Table>, Function)| {
-            let call = CallId(run.get::<LuaString>("call")?.to_string_lossy());
-            let files: mlua::Result<Vec<WantedWrite>> = files
-                .into_iter()
-                .map(|file| {
-                    Ok(WantedWrite {
-                        name: file.get::<LuaString>("name")?.to_string_lossy(),
-                        is_page: file.get("is_page")?,
-                        content: file.get::<LuaString>("content")?.as_bytes().to_vec(),
-                    })
+    exports.add("propose_write", |_, binding, (buffer, run, files, callback): (i32, Table, Table, Function)| {
+        let call = CallId(run.get::<LuaString>("call")?.to_string_lossy());
+        let files: mlua::Result<Vec<WantedWrite>> = files
+            .sequence_values::<Table>()
+            .map(|file| {
+                let file = file?;
+                Ok(WantedWrite {
+                    name: file.get::<LuaString>("name")?.to_string_lossy(),
+                    is_page: file.get("is_page")?,
+                    content: file.get::<LuaString>("content")?.as_bytes().to_vec(),
                 })
-                .collect();
-            let (number, files) = (run.get("number")?, files?);
-            let callback = binding.functions.keep(callback);
-            Ok(binding.workspace.propose_write(buffer, &call, number, files, callback))
-        },
-    )?;
+            })
+            .collect();
+        let (number, files) = (run.get("number")?, files?);
+        let callback = binding.functions.keep(callback);
+        Ok(binding.workspace.propose_write(buffer, &call, number, files, callback))
+    })?;
     exports.add("is_writable", |_, binding, path: String| Ok(binding.workspace.is_writable(Path::new(&path))))
 }

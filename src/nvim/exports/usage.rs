@@ -1,7 +1,10 @@
 //! What conversations have used.
 
 use super::table::Exports;
-use crate::nvim::usage_table::{record, totals};
+use crate::nvim::{
+    convert,
+    usage_table::{record, totals},
+};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -9,7 +12,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("usage_totals", |lua, binding, buffer: Option<i32>| totals(lua, binding.workspace.totals(buffer)))?;
     // usage_requests() -> tables as in `flemma.Usage`
     exports.add("usage_requests", |lua, binding, ()| {
-        binding.workspace.records().iter().map(|each| record(lua, each)).collect::<mlua::Result<Vec<_>>>()
+        convert::list(lua, binding.workspace.records().iter().map(|each| record(lua, each)))
     })?;
     exports.add("usage_reset", |_, binding, ()| {
         binding.workspace.reset_usage();

@@ -167,7 +167,7 @@ fn an_edited_call_waits_although_the_disk_answers_late() {
     let questions = Rc::new(Cell::new(0));
     let asked = Rc::clone(&questions);
     let harness = waiting(&[("a", "bash")]).with_policy(move |call| {
-        let is_edited = matches!(&call.input, ToolInput::Json(input) if input.get("command").is_some());
+        let is_edited = matches!(&*call.input, ToolInput::Json(input) if input.get("command").is_some());
         asked.set(asked.get() + usize::from(is_edited));
         match (is_edited, asked.get()) {
             (false, _) => Verdict::Ask,

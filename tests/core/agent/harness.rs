@@ -51,6 +51,12 @@ pub struct Harness {
     policy: RefCell<Policy>,
     pub outbox: RefCell<Outbox>,
     pub locked: Cell<bool>,
+    /// Whether everything takes so long that the session pauses where it may.
+    pub is_late: Cell<bool>,
+    /// How often it has paused.
+    pub pauses: Cell<usize>,
+    /// Whether it has paused and has not gone on yet.
+    is_paused: Cell<bool>,
     /// Whether every source of tools has loaded.
     pub tools_ready: Cell<bool>,
     /// What was sent, and under which number.
@@ -80,6 +86,9 @@ impl Harness {
             policy: RefCell::new(Box::new(policy) as Policy),
             outbox: RefCell::default(),
             locked: Cell::new(false),
+            is_late: Cell::new(false),
+            pauses: Cell::new(0),
+            is_paused: Cell::new(false),
             tools_ready: Cell::new(true),
             sent: RefCell::default(),
             timers: RefCell::default(),
@@ -252,6 +261,10 @@ impl Harness {
     #[track_caller]
     pub fn feed(&self, inputs: impl IntoIterator<Item = Input>) {
         self.session.feed(inputs, self);
+        while self.is_paused.take() {
+            assert!(self.locked.get() && self.session.is_busy(), "nobody changes the text during a pause");
+            self.session.feed([], self);
+        }
         self.check();
     }
 
@@ -388,6 +401,15 @@ impl Shell for Harness {
 
     fn undo_step(&self) {
         self.note("undo step".to_owned());
+    }
+
+    fn is_late(&self) -> bool {
+        self.is_late.get()
+    }
+
+    fn go_on_later(&self) {
+        self.is_paused.set(true);
+        self.pauses.update(|pauses| pauses + 1);
     }
 
     fn lock(&self, locked: bool) {

@@ -115,3 +115,27 @@ fn rounds_in_which_the_user_has_a_say_are_no_loop() {
     }
     assert_eq!((harness.requests(), harness.told()), (5, vec![]));
 }
+
+#[test]
+fn a_round_in_parts_ends_as_one_at_once() {
+    let tools = ["read", "bash", "rm", "nonsense", "ask"];
+    let ids: Vec<String> = (0..60).map(|call| format!("call_{call}")).collect();
+    let round = |is_late: bool, autopilot: bool| {
+        let harness = Harness::new("@You:\nHello");
+        harness.is_late.set(is_late);
+        harness.set(|settings| (settings.autopilot, settings.max_concurrent) = (autopilot, 100));
+        harness.go();
+        harness.calls(ids.iter().enumerate().map(|(at, id)| (id.as_str(), tools[at % tools.len()])));
+        let placed = harness.text();
+        harness.go();
+        let running = harness.running();
+        running.iter().for_each(|call| harness.tool(call, "done"));
+        ((placed, harness.text(), running, harness.told()), harness.pauses.get())
+    };
+    for autopilot in [true, false] {
+        let (at_once, none) = round(false, autopilot);
+        let (in_parts, pauses) = round(true, autopilot);
+        assert_eq!(at_once, in_parts);
+        assert!(none == 0 && pauses >= 7, "{pauses} pauses for 60 calls");
+    }
+}

@@ -461,9 +461,11 @@ proptest! {
     #[test]
     fn whatever_happens_the_conversation_holds(
         again in any::<bool>(),
+        is_late in any::<bool>(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {
         let mut storm = Storm::new(again);
+        storm.harness.is_late.set(is_late);
         for step in steps {
             storm.take(step);
             storm.check();

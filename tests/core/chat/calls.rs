@@ -56,9 +56,9 @@ fn open_calls_come_in_order_with_what_the_user_wrote() {
     let ids: Vec<_> = calls.iter().map(|call| call.id.0.as_str()).collect();
     assert_eq!(ids, ["a", "b"], "the provider's own call is not ours to run");
     assert_eq!((calls[0].name.as_str(), calls[0].line), ("read", 19));
-    assert_eq!(calls[0].input, ToolInput::Json(json!({ "path": "x" })));
+    assert_eq!(*calls[0].input, ToolInput::Json(json!({ "path": "x" })));
     assert_eq!(calls[0].placeholder, None);
-    assert_eq!(calls[1].input, ToolInput::Malformed("{\"command".into()));
+    assert_eq!(*calls[1].input, ToolInput::Malformed("{\"command".into()));
     let placeholder = calls[1].placeholder.clone().unwrap();
     assert_eq!((placeholder.line, placeholder.fence), (32, 34));
     assert_eq!(placeholder.block.status, Status::Rejected);

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use flemma::chat::{Author, Change, Document, Provenance, Text};
+use flemma::chat::{Author, Change, Document, Provenance, Status, Text, TextCopy};
 use proptest::prelude::*;
 
 /// A text that counts how many of its lines are read.
@@ -101,6 +101,55 @@ fn lines_that_go_one_by_one_are_not_looked_at_again_and_again() {
         });
     }
     assert!(read < 10 * 200, "{read} lines were read for 200 that went");
+}
+
+#[test]
+fn open_calls_are_read_once_until_they_change() {
+    let call = |id: usize| format!("**Tool Use:** `bash` (`{id}`)\n\n```json\n{{\"command\":\"ls\"}}\n```\n");
+    let block = |id: usize| format!("**Tool Result:** `{id}`\n\n```flemma:tool status=pending\n```\n");
+    let all = |each: &dyn Fn(usize) -> String| (0..100).map(each).collect::<Vec<_>>().join("\n");
+    let mut text = Counted::new(&format!("@Assistant:\n{}\n@You:\n{}", all(&call), all(&block)));
+    let mut document = Document::parse(&text);
+    assert_eq!(text.reads(|text| assert_eq!(document.open_states().len(), 100, "{:?}", text.lines)), 0);
+    assert!(text.reads(|text| drop(document.open_call(&"50".into(), text))) <= 10, "one call is read for one");
+    text.reads(|text| drop(document.open_calls(text)));
+    assert_eq!(text.reads(|text| assert_eq!(document.open_calls(text).len(), 100)), 0);
+    let line = text.lines.iter().rposition(|line| line.contains("pending")).unwrap();
+    text.lines[line] = "```flemma:tool status=approved".to_owned();
+    document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text);
+    let read = text.reads(|text| {
+        let last = document.open_calls(text).pop().unwrap();
+        assert_eq!(last.placeholder.unwrap().block.status, Status::Approved);
+    });
+    assert!(read <= 5, "{read} lines for one block");
+}
+
+#[test]
+fn the_end_of_a_long_reply_reads_little_of_it() {
+    let mut text = Counted::new("@You:\nPlease.\n\n@Assistant:\n<thinking>\nthought");
+    let (mut document, mut provenance, mut copy) = (Document::default(), Provenance::default(), TextCopy::default());
+    let (tag, count) = (4, text.lines.len());
+    provenance.follow(&mut document, Change { first: 0, old_last: 0, new_last: count }, Author::Stranger, &text);
+    let mut write = |text: &mut Counted, first: usize, length: usize, new: &[String], author: Author| {
+        text.lines.splice(first..first + length, new.iter().cloned());
+        let change = Change { first, old_last: first + length, new_last: first + new.len() };
+        text.reads(|text| {
+            copy.written(change, text);
+            provenance.follow(&mut document, change, author, text);
+            if author == Author::Flemma {
+                copy.take(text);
+            }
+        })
+    };
+    for piece in 0..200 {
+        let lines: Vec<String> = (0..500).map(|line| format!("thought {piece} {line}")).collect();
+        let last = text.lines.len();
+        write(&mut text, last, 0, &lines, Author::Model);
+    }
+    let signed = write(&mut text, tag, 1, &["<thinking anthropic:signature=\"abc\">".to_owned()], Author::Model);
+    let last = text.lines.len();
+    let ended = write(&mut text, last, 0, &["</thinking>".to_owned()], Author::Flemma);
+    assert!(signed + ended < 20_000, "{signed} and {ended} of 100,000 lines");
 }
 
 fn a_line() -> impl Strategy<Value = String> {

@@ -216,3 +216,21 @@ fn a_line_of_a_million_marks_is_not_rescanned_per_chunk() {
         assert!(written >= expected, "{mark:?}: {written}");
     }
 }
+
+#[test]
+fn a_long_line_is_written_in_ever_longer_pieces() {
+    let mut page = Vec::<String>::new();
+    let mut reply = ReplyWriter::open(&page);
+    let mut edits = Vec::new();
+    for _ in 0..10_000 {
+        reply.push(&text(&"word ".repeat(100)));
+        edits.extend(reply.take());
+    }
+    let few = edits.len();
+    reply.push(&text("\nThe next line."));
+    edits.extend(reply.take());
+    edits.extend(reply.close(Ending::Complete));
+    edits.iter().for_each(|edit| edit.apply(&mut page));
+    assert!(few < 200, "{few} edits for 10,000 pieces");
+    assert!(page.contains(&"word ".repeat(1_000_000)) && page.contains(&"The next line.".to_owned()));
+}

@@ -121,7 +121,7 @@ proptest! {
     fn the_copy_is_the_text_whatever_was_changed(
         lines in 0..2_000_usize,
         rounds in prop::collection::vec(
-            prop::collection::vec((any::<Index>(), any::<Index>(), 0..700_usize, any::<u8>()), 0..4),
+            prop::collection::vec((any::<Index>(), any::<Index>(), 0..3_000_usize, any::<u8>()), 0..4),
             1..12,
         ),
     ) {
@@ -133,7 +133,9 @@ proptest! {
                 let (at, end) = (at.index(text.lines.len() + 1), end.index(text.lines.len() + 1));
                 let line = [byte, b'x', byte];
                 let new = vec![line.as_slice(); count];
-                copy.changed(text.splice(at.min(end)..at.max(end), &new));
+                let change = text.splice(at.min(end)..at.max(end), &new);
+                // Whoever writes says so at once.
+                if byte % 2 == 0 { copy.written(change, &text) } else { copy.changed(change) }
             }
             text.take(&mut copy);
         }
