@@ -69,11 +69,24 @@ function M.all(written, moved)
   end
 end
 
---- Reads a file again that another editor writes, without asking. A buffer with changes keeps them.
+--- Reads a file again that another process has changed, without asking. A buffer with changes keeps them, and Flemma does not write
+--- it any more until the user has.
 ---@param buf integer
+---@return boolean is_in_conflict whether the buffer has changes, and its file others
 function M.follow(buf)
+  if require("flemma.saving").is_writing(buf) then
+    -- The file is compared before it is replaced.
+    return false
+  elseif vim.bo[buf].modified then
+    local is_in_conflict = require("flemma.reload").is_in_conflict(buf)
+    if is_in_conflict then
+      require("flemma.native").call("on_disk", buf)
+    end
+    return is_in_conflict
+  end
   -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
   require("flemma.reload").run(buf, { no_filetype = true })
+  return false
 end
 
 return M

@@ -40,10 +40,11 @@ local results = {
 ---@param call string the call's id
 ---@param kind "approve"|"reject"|"answer"|"error"
 ---@param text string the message, or the answer as JSON
----@return "done"|"closed"|string outcome `closed` if the conversation is not open here; otherwise why it was not resolved
+---@return "done"|"closed"|string outcome `closed` if the conversation is not open here, or is still being opened; otherwise why it
+---  was not resolved
 function M.resolve(path, call, kind, text)
   local buf = buffer_of(path)
-  if not buf then
+  if not buf or not native("is_settled", buf) then
     return "closed"
   end
   local ok, problem = native("resolve_call", buf, call, results[kind](text), "command-line")

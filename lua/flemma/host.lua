@@ -16,7 +16,7 @@ M.observe = function(...)
 end
 
 M.read_again = function(...)
-  require("flemma.checktime").follow(...)
+  return require("flemma.checktime").follow(...)
 end
 
 M.cursor = function(...)

@@ -36,6 +36,27 @@ end
 ---@field whole_undo? boolean undo goes back however long the file is (|'undoreload'|)
 ---@field no_filetype? boolean file type plugins are not run again
 
+--- Whether the file of a buffer with unsaved changes has been changed since it was read.
+---@param buf integer
+---@return boolean
+function M.is_in_conflict(buf)
+  if was_new(buf) then
+    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) ~= nil
+  end
+  local is_changed = false
+  local id = api.nvim_create_autocmd("FileChangedShell", {
+    buffer = buf,
+    desc = "Flemma: notice that the file has changed",
+    callback = function()
+      vim.v.fcs_choice = ""
+      is_changed = vim.v.fcs_reason == "conflict" or vim.v.fcs_reason == "changed"
+    end,
+  })
+  pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
+  pcall(api.nvim_del_autocmd, id)
+  return is_changed
+end
+
 --- Reads the file of a buffer again if it has changed. A buffer with unsaved changes keeps them, and a file that was deleted stays on
 --- the screen.
 ---@param buf integer

@@ -354,7 +354,12 @@ impl Agent {
     pub(super) fn stop_tools(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         let settings = view.settings();
         for (id, call) in std::mem::take(&mut self.running) {
+            let stays_approved = view.is_ending() && view.stays_approved(&call);
             effects.push(Effect::Kill(id.clone()));
+            if stays_approved {
+                effects.push(Effect::SetStatus(id, Status::Approved));
+                continue;
+            }
             if !view.drop_unless_changing(&call) {
                 self.running.insert(id, call);
             } else if !settings.is_unattended {
@@ -363,7 +368,8 @@ impl Agent {
         }
         for call in std::mem::take(&mut self.queue) {
             self.approvals.remove(&call.id);
-            if !settings.is_unattended {
+            let stays_approved = view.is_ending() && view.stays_approved(&call);
+            if !settings.is_unattended && !stays_approved {
                 effects.push(Effect::Await(call.id, AwaitKind::Approval));
             }
         }

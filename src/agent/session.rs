@@ -538,6 +538,14 @@ impl<S: Shell> View for ShellView<'_, S> {
         self.0.has_proposed(call)
     }
 
+    fn is_ending(&self) -> bool {
+        self.0.is_ending()
+    }
+
+    fn stays_approved(&self, call: &OpenCall) -> bool {
+        self.0.stays_approved(call)
+    }
+
     fn has_begun(&self, call: &OpenCall) -> bool {
         self.0.has_begun(call)
     }

@@ -164,6 +164,16 @@ pub trait Shell {
         false
     }
 
+    /// See [`View::is_ending`](super::View::is_ending).
+    fn is_ending(&self) -> bool {
+        false
+    }
+
+    /// See [`View::stays_approved`](super::View::stays_approved).
+    fn stays_approved(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
     /// See [`View::has_begun`](super::View::has_begun).
     fn has_begun(&self, _call: &OpenCall) -> bool {
         false

@@ -84,10 +84,14 @@ impl Agent {
         }
     }
 
-    /// A tool was not started. Its call waits again, and nothing goes on by itself.
+    /// A tool was not started. Its call waits again, or stays approved if the user has approved it, and nothing goes on by itself.
     pub(super) fn not_started(&mut self, id: &CallId, problem: &str, view: &dyn View, effects: &mut Vec<Effect>) {
         let Some(call) = self.running.remove(id) else { return };
-        self.ask_again(&call, view, effects);
+        if view.stays_approved(&call) {
+            effects.push(Effect::SetStatus(call.id.clone(), Status::Approved));
+        } else {
+            self.ask_again(&call, view, effects);
+        }
         self.pause();
         effects.push(Effect::Notify(Level::Error, format!("{}: {problem}", call.label())));
         self.after_one(view, effects);

@@ -59,6 +59,16 @@ pub trait View {
         false
     }
 
+    /// Whether the conversation does not go on here. What was decided stays so for whoever opens it next.
+    fn is_ending(&self) -> bool {
+        false
+    }
+
+    /// Whether a call that has not begun was approved, and whoever did that was told so.
+    fn stays_approved(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
     /// Whether a call was started in its life, which may have ended since with the words that the user typed.
     fn has_begun(&self, _call: &OpenCall) -> bool {
         false

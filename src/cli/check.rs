@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::Place,
-    desk,
-    files::Found,
+    files::{self, Found},
     names,
     report::{Exit, Failure, Report},
 };
@@ -20,7 +19,7 @@ pub(super) fn check(place: &Place) -> Result<Report, Failure> {
     let (mut lines, mut found) = (Vec::new(), Vec::new());
     let (mut has_error, mut agents) = (false, Vec::new());
     for file in files {
-        let text = match desk::read(&file) {
+        let text = match files::read(&file) {
             Ok((_, text)) => text,
             Err(failure) => {
                 unread.push(failure.to_string());

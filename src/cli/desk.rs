@@ -1,7 +1,7 @@
 //! One conversation, open without an editor: its lock is held here, its journal is read, and nothing runs.
 
 use std::{
-    env, fs, io,
+    env,
     path::{Path, PathBuf},
     rc::Rc,
     sync::mpsc::{self, Receiver},
@@ -11,14 +11,14 @@ use std::{
 use super::{
     host::{BUFFER, FileHost},
     names,
-    report::{Failure, words},
+    report::Failure,
     state,
 };
 use crate::{
     journal::Role,
     model::CallId,
     runtime::Owner,
-    workspace::{FileLayout, NoScripts, Resolution, ResolveError, Workspace},
+    workspace::{NoScripts, Resolution, ResolveError, Workspace},
 };
 
 /// How long the disk may take for one thing.
@@ -38,7 +38,6 @@ pub(super) struct Desk {
     host: Rc<FileHost>,
     woken: Receiver<()>,
     path: PathBuf,
-    layout: FileLayout,
 }
 
 /// What happens if another process holds the conversation.
@@ -57,24 +56,18 @@ impl Desk {
     /// When the file cannot be read, or the conversation cannot be taken over.
     pub(super) fn open(path: &Path, lock: Lock) -> Result<Opened, Failure> {
         let path = state::absolute(path)?;
-        // Before there is a lock file beside it.
-        let (layout, before) = read(&path)?;
-        let name = path.to_str().ok_or_else(|| {
-            Failure::Failed(format!("{} is not UTF-8: rename the file or its folder", names::path(&path)))
-        })?;
         let folder = state::folder()?;
         let (waker, woken) = mpsc::channel();
         let cwd = env::current_dir().unwrap_or_default();
-        let host = Rc::new(FileHost::new(name.to_owned(), cwd, waker.clone()));
+        // With no text, the journal would have calls that the file seems to lack.
+        let host = Rc::new(FileHost::open(path.clone(), cwd, waker.clone())?);
         let wake = move || {
             let _ = waker.send(());
         };
         let workspace = Rc::new(Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake));
         host.report_to(&workspace);
-        // With no text, the journal would have calls that the file seems to lack.
-        host.load(before.clone());
         let conversation = workspace.attach(BUFFER);
-        let mut desk = Self { workspace, host, woken, path, layout };
+        let desk = Self { workspace, host, woken, path };
         desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
         if lock == Lock::Steal && matches!(desk.workspace.holder(BUFFER), Some(Err(_))) {
             desk.workspace.steal(BUFFER);
@@ -88,21 +81,12 @@ impl Desk {
         if let Some(Err(owner)) = desk.workspace.holder(BUFFER) {
             return Ok(Opened::Elsewhere(owner));
         }
-        // Nobody else writes it from now on.
-        let lines;
-        (desk.layout, lines) = read(&desk.path)?;
-        // Whatever is added to an empty file is a line.
-        desk.layout.is_empty = false;
-        desk.workspace.on_disk(BUFFER, Some(desk.path.clone()));
-        if lines != before {
-            // What was told before was about the other text.
-            desk.host.told();
-            desk.host.load(lines);
-            desk.workspace.reloaded(BUFFER);
+        // Nobody else writes it from now on. Both it and the journal are as they were when it was locked.
+        if let Some(failure) = desk.host.failure() {
+            return Err(failure);
         }
+        desk.workspace.on_disk(BUFFER, Some(desk.path.clone()));
         while desk.workspace.parse_on(BUFFER) {}
-        // It may have been read before the lock was free.
-        desk.workspace.read_journal_again(BUFFER);
         while conversation.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
         Ok(Opened::Here(Box::new(desk)))
@@ -168,7 +152,7 @@ impl Desk {
     /// When the file was not written. What was recorded comes into it when it is opened next.
     pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
         let written = if self.host.is_changed() {
-            let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.layout, false);
+            let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.host.layout(), false);
             saved.map_err(|error| Failure::Failed(error.without_advice().to_string()))
         } else {
             Ok(())
@@ -176,25 +160,4 @@ impl Desk {
         self.workspace.shut_down();
         (self.host.told(), written)
     }
-}
-
-/// The text of a conversation's file.
-///
-/// # Errors
-/// When it cannot be read, or is no text.
-pub(super) fn read(path: &Path) -> Result<(FileLayout, Vec<String>), Failure> {
-    let name = names::path(path);
-    let unreadable = |error: io::Error| Failure::Failed(format!("{name} cannot be read: {}", words(&error)));
-    if path.to_str().is_none() {
-        let problem = "is no name that a conversation can have, because it is not UTF-8: rename the file";
-        return Err(Failure::Failed(format!("{name} {problem}")));
-    }
-    // A pipe would wait for a writer, and a device may have no end.
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Failure::Failed(format!("{name} is not a regular file")));
-    }
-    let bytes = fs::read(path).map_err(unreadable)?;
-    FileLayout::read(&bytes).map_err(|error| {
-        Failure::Failed(format!("{name} is not UTF-8 text (byte {}); open it in an editor", error.valid_up_to()))
-    })
 }

@@ -1,14 +1,18 @@
-//! The conversations in a folder.
+//! The conversations in a folder, and their texts.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use ignore::Error;
 
 use super::{
     names,
     report::{Failure, words},
+    state,
 };
-use crate::workspace::chat_files;
+use crate::workspace::{FileLayout, chat_files, project_chat_files};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -20,7 +24,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The conversations at a path: the file itself, or the `.chat` files of a folder and the folders in it.
+    /// The conversations at a path: the file itself, or the `.chat` files of a folder and the folders in it, and those of the
+    /// project in which the folder lies.
     ///
     /// # Errors
     /// When there is nothing.
@@ -30,8 +35,9 @@ impl Found {
             return Ok(Self { files: vec![path.to_owned()], unread: Vec::new() });
         }
         let mut found = Self::default();
-        for file in chat_files(path) {
+        for file in chat_files(path).chain(project_chat_files(&state::folder()?, path)) {
             match file {
+                Ok(file) if found.files.contains(&file) => {}
                 Ok(file) => found.files.push(file),
                 Err(error) => found.unread.push(unread(&error, path)),
             }
@@ -52,4 +58,25 @@ fn unread(error: &Error, place: &Path) -> String {
         }
         error => format!("{} cannot be looked into: {}", names::path(place), words(error)),
     }
+}
+
+/// The text of a conversation's file.
+///
+/// # Errors
+/// When it cannot be read, or is no text.
+pub(super) fn read(path: &Path) -> Result<(FileLayout, Vec<String>), Failure> {
+    let name = names::path(path);
+    let unreadable = |error: io::Error| Failure::Failed(format!("{name} cannot be read: {}", words(&error)));
+    if path.to_str().is_none() {
+        let problem = "is no name that a conversation can have, because it is not UTF-8: rename the file";
+        return Err(Failure::Failed(format!("{name} {problem}")));
+    }
+    // A pipe would wait for a writer, and a device may have no end.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Failure::Failed(format!("{name} is not a regular file")));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    FileLayout::read(&bytes).map_err(|error| {
+        Failure::Failed(format!("{name} is not UTF-8 text (byte {}); open it in an editor", error.valid_up_to()))
+    })
 }

@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
+use super::{files, names, report::Failure};
 use crate::{
     agent::Level,
     chat::{Author, Text, TextEdit},
     workspace::{
-        Host, Workspace,
+        FileLayout, Host, Workspace,
         ports::{HostError, Place, Question},
     },
 };
@@ -39,7 +40,12 @@ impl Text for Lines {
 pub(super) struct FileHost {
     workspace: RefCell<Weak<Workspace>>,
     lines: Rc<Lines>,
+    layout: Cell<FileLayout>,
+    path: PathBuf,
+    /// Its name.
     file: String,
+    /// Why the file could not be read again.
+    failure: RefCell<Option<Failure>>,
     cwd: PathBuf,
     is_changed: Cell<bool>,
     waker: Sender<()>,
@@ -48,16 +54,37 @@ pub(super) struct FileHost {
 }
 
 impl FileHost {
-    pub(super) fn new(file: String, cwd: PathBuf, waker: Sender<()>) -> Self {
-        Self {
+    /// Reads the file at this absolute path.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no text.
+    pub(super) fn open(path: PathBuf, cwd: PathBuf, waker: Sender<()>) -> Result<Self, Failure> {
+        let (layout, lines) = files::read(&path)?;
+        let file = path.to_str().ok_or_else(|| {
+            Failure::Failed(format!("{} is not UTF-8: rename the file or its folder", names::path(&path)))
+        })?;
+        Ok(Self {
             workspace: RefCell::default(),
-            lines: Rc::default(),
-            file,
+            lines: Rc::new(Lines(RefCell::new(lines))),
+            layout: Cell::new(layout),
+            file: file.to_owned(),
+            path,
+            failure: RefCell::default(),
             cwd,
             is_changed: Cell::default(),
             waker,
             told: RefCell::default(),
-        }
+        })
+    }
+
+    /// How the file is written. Whatever is added to an empty one is a line.
+    pub(super) fn layout(&self) -> FileLayout {
+        FileLayout { is_empty: false, ..self.layout.get() }
+    }
+
+    /// Why the file could not be read again, if that failed.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.failure.take()
     }
 
     /// From now on, changes are reported to this workspace.
@@ -68,12 +95,6 @@ impl FileHost {
     /// Whether the text was changed since it was read.
     pub(super) fn is_changed(&self) -> bool {
         self.is_changed.get()
-    }
-
-    /// Another text takes the place of all lines, as when a file is read again.
-    pub(super) fn load(&self, lines: Vec<String>) {
-        *self.lines.0.borrow_mut() = lines;
-        self.is_changed.set(false);
     }
 
     /// What was told, for standard error.
@@ -94,6 +115,25 @@ impl Host for FileHost {
             workspace.changed(buffer, edit.change(), Author::Stranger);
         }
         Ok(())
+    }
+
+    fn read_again(&self, buffer: i32) -> bool {
+        match files::read(&self.path) {
+            Ok((layout, lines)) => {
+                self.layout.set(layout);
+                if lines != *self.lines.0.borrow() {
+                    // What was told before was about the other text.
+                    self.told.take();
+                    *self.lines.0.borrow_mut() = lines;
+                    self.is_changed.set(false);
+                    if let Some(workspace) = self.workspace.borrow().upgrade() {
+                        workspace.reloaded(buffer);
+                    }
+                }
+            }
+            Err(failure) => *self.failure.borrow_mut() = Some(failure),
+        }
+        false
     }
 
     fn place(&self, _: i32) -> Place {

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use super::{
     arguments::{Run, Takeover},
     configuration::Configuration,
-    desk::{self, Desk, Lock, Opened},
+    desk::{Desk, Lock, Opened},
     editor::{self, Editor},
+    files,
     headless::{Happening, Headless, WARN},
     names,
     report::{Exit, Failure, Report, words},
@@ -52,7 +53,7 @@ pub(super) fn run(arguments: &Run) -> Report {
 
 fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
     let configuration = Configuration::read()?;
-    let (_, lines) = desk::read(&arguments.path)?;
+    let (_, lines) = files::read(&arguments.path)?;
     let document = Document::parse(&lines);
     if document.tail(&lines) == Tail::Reply && document.open_calls(&lines).is_empty() {
         return Ok(report(&arguments.path, &json!({ "state": "done", "requests": 0 }), &[], Vec::new()));

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     arguments::File,
-    desk, names,
+    files, names,
     report::{Failure, Report},
     waiting::{Call, Look},
 };
@@ -17,7 +17,7 @@ use crate::chat::{Document, Severity, Speaker};
 /// # Errors
 /// When the file cannot be read.
 pub(super) fn show(file: &File) -> Result<Report, Failure> {
-    let (_, lines) = desk::read(&file.path)?;
+    let (_, lines) = files::read(&file.path)?;
     let document = Document::parse(&lines);
     let diagnostics = document.diagnostics(&lines);
     let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();

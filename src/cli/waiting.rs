@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    desk, names,
+    files, names,
     report::{Failure, words},
     state,
 };
@@ -49,7 +49,7 @@ impl Look {
     /// # Errors
     /// When it or its journal cannot be read.
     pub(super) fn at(&self, path: &Path) -> Result<Vec<Call>, Failure> {
-        let (_, lines) = desk::read(path)?;
+        let (_, lines) = files::read(path)?;
         self.of(path, &Document::parse(&lines), &lines)
     }
 

@@ -327,8 +327,8 @@ impl Host for NvimHost {
     }
 
     /// `:help :checktime`.
-    fn read_again(&self, buffer: i32) {
-        self.shim.tell("read_again", buffer);
+    fn read_again(&self, buffer: i32) -> bool {
+        self.shim.ask("read_again", buffer)
     }
 
     /// `:help nvim_buf_get_name()` and `:help getcwd()`.

@@ -8,7 +8,10 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::outlook::{CallState, Outlook, outlooks};
+use super::{
+    outlook::{CallState, Outlook, outlooks},
+    suspension::asks_again,
+};
 use crate::{
     chat::{AwaitKind, Awaiting, Document, Text},
     journal::Ledger,
@@ -78,7 +81,10 @@ impl CallsOnDisk {
         let holder = outlooks.iter().any(is_started).then(|| holder::look(&self.locks, path)).flatten();
         let calls = outlooks.into_iter().map(|Outlook { call, state }| {
             let state = match (state, &holder) {
-                (CallState::Interrupted { since, .. }, Some(by)) => StateOnDisk::Running { since, by: by.clone() },
+                // Where its block asks, whoever holds it does not run it.
+                (CallState::Interrupted { since, awaiting, .. }, Some(by)) if !asks_again(&awaiting) => {
+                    StateOnDisk::Running { since, by: by.clone() }
+                }
                 (state, _) => StateOnDisk::Known(state),
             };
             CallOnDisk {

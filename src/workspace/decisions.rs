@@ -165,19 +165,37 @@ impl Workspace {
     /// The editor exits before these calls start, of which some were recorded as started. They stay approved, for what they were
     /// approved for, and Ctrl-] starts them when the file is open again.
     pub(super) fn keep_approved(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
+        self.put_off(conversation, started);
+        let calls = approved.into_iter().filter(|key| self.is_open(conversation, key)).map(|key| key.id).collect();
+        self.feed(conversation, [Input::KeepApproved(calls)]);
+    }
+
+    /// These starts were recorded, and did not happen. Whoever approved the calls still has.
+    pub(super) fn put_off(&self, conversation: &Conversation, started: impl IntoIterator<Item = CallKey>) {
         let mut records = Vec::new();
         for key in started {
             let (bound, role) = conversation
                 .records()
                 .with_ledger(|ledger| (ledger.binding(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
-            let Some(role) = role else { continue };
-            let again = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
-            let events = [Event::Withdrawn].into_iter().chain(again);
+            let again = role.map(|_| Event::Decided(Decision::Approved));
+            let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
+            let role = role.unwrap_or(Role::Policy);
             records.extend(events.map(|event| self.record(conversation, key.clone(), event, role)));
         }
         self.note(conversation, records);
-        let calls = approved.into_iter().filter(|key| self.is_open(conversation, key)).map(|key| key.id).collect();
-        self.feed(conversation, [Input::KeepApproved(calls)]);
+    }
+
+    /// Whether a conversation does not go on here, because the editor exits or its drive was stopped. What was decided stays so for
+    /// whoever opens it next.
+    pub(super) fn is_ending(&self, conversation: &Conversation) -> bool {
+        self.is_leaving().get() || conversation.drive().is_stopping()
+    }
+
+    /// Whether a call that has not begun is approved, as the journal has it.
+    pub(super) fn stays_approved(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let is_approved = conversation.records().with_ledger(|ledger| ledger.approval(&key).is_some());
+        is_approved && !conversation.tasks().has_begun(&call.id)
     }
 
     /// The starts of these calls are recorded: they may start once. What was edited meanwhile is another call.

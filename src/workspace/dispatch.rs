@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Conversation, Workspace, always_approve::BUSY, questions::QuestionSubject, wish::Wish};
 use crate::{
     agent::{Choice, Input, Level, UndoStep},
+    journal::CallKey,
     model::CallId,
 };
 
@@ -105,7 +106,12 @@ impl Workspace {
             conversation.ending().cancel();
             self.feed(conversation, [Input::Cancel]);
         }
-        self.withdraw(conversation, conversation.records().take_starts());
+        let starts: Vec<CallKey> = conversation.records().take_starts().into_iter().collect();
+        if self.is_ending(conversation) {
+            self.keep_approved(conversation, starts.clone(), starts);
+        } else {
+            self.withdraw(conversation, starts);
+        }
     }
 
     fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {

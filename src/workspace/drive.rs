@@ -91,6 +91,11 @@ impl Drive {
         self.is_cancelled.get()
     }
 
+    /// Whether the conversation is still driven, and the user wants that to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_on() && self.is_cancelled()
+    }
+
     /// Whether what the file brings is trusted; `None` for a conversation that is not driven.
     pub(super) fn trusts(&self) -> Option<bool> {
         self.options.borrow().as_ref().map(|options| options.is_trusted)

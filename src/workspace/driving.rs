@@ -38,7 +38,8 @@ impl Workspace {
         let Some(conversation) = self.conversation(buffer).filter(|it| it.drive().is_on()) else { return false };
         conversation.drive().cancel();
         if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding().has_wish() {
-            self.dispatch(buffer, Command::Cancel);
+            // Who stops it takes no decision back.
+            self.stop(&conversation, false);
         }
         self.look_at_drive_later(&conversation);
         true

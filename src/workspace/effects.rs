@@ -365,6 +365,14 @@ impl Shell for Effects<'_> {
         self.workspace.is_interrupted(self.conversation, call) || self.workspace.is_repeated(self.conversation, call)
     }
 
+    fn is_ending(&self) -> bool {
+        self.workspace.is_ending(self.conversation)
+    }
+
+    fn stays_approved(&self, call: &OpenCall) -> bool {
+        self.workspace.stays_approved(self.conversation, call)
+    }
+
     fn has_proposed(&self, call: &OpenCall) -> bool {
         self.workspace.has_proposed(self.conversation, call)
     }

@@ -38,6 +38,8 @@ enum KnownState {
     Nothing,
     /// The file of this name was last seen so; `None` if there was none.
     At(PathBuf, Option<Stamp>),
+    /// Something else has changed it since it was read.
+    Changed,
 }
 
 /// A conversation's file, for the main thread and the one that writes. A clone is the same file.
@@ -95,10 +97,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl FileOnDisk {
-    /// The file of this name has the buffer's text, or there is none; `None` for not knowing.
+    /// The file of this name has the buffer's text, or there is none; `None` for a file that something else has changed.
     pub(super) fn note(&self, path: Option<PathBuf>) {
-        let known = path.and_then(|path| Some((Stamp::of(&path).ok()?, path)));
-        self.set(known.map_or(KnownState::Nothing, |(stamp, path)| KnownState::At(path, stamp)));
+        self.set(path.map_or(KnownState::Changed, |path| match Stamp::of(&path) {
+            Ok(stamp) => KnownState::At(path, stamp),
+            Err(_) => KnownState::Nothing,
+        }));
     }
 
     /// The editor calls the buffer unmodified. If the file of this name has this text, the editor has written it, which an
@@ -153,15 +157,16 @@ impl FileOnDisk {
         let known = lock(&self.0.known).clone();
         let failed = |trouble: SaveError| not_written(path, &trouble.to_string()).with_advice(trouble.advice());
         let stamp = match known {
-            _ if *is_forced => Stamp::of(path).map_err(|error| failed(error.into()))?,
-            KnownState::At(at, stamp) if at == *path => stamp,
+            _ if *is_forced => Ok(Stamp::of(path).map_err(|error| failed(error.into()))?),
+            KnownState::At(at, stamp) if at == *path => Ok(stamp),
             // The buffer has another name now: such a file must not be there yet.
-            KnownState::At(..) => None,
+            KnownState::At(..) => Ok(None),
+            KnownState::Changed => Err(SaveError::Changed),
             KnownState::Nothing => return Err(not_known(path)),
         };
         let check = || fence.as_ref().map_or(Ok(()), |fence| fence());
         let bytes = layout.bytes(lines.pieces());
-        let mut saved = save(path, &bytes, stamp, check);
+        let mut saved = stamp.and_then(|stamp| save(path, &bytes, stamp, check));
         if matches!(saved, Err(SaveError::Changed | SaveError::Appeared)) {
             let unmodified = lock(&self.0.unmodified).clone();
             let own = unmodified.and_then(|unmodified| unmodified.stamp(path));

@@ -129,6 +129,11 @@ impl Holding {
         self.is_observed.replace(is_observed)
     }
 
+    /// Whether the buffer is read-only because another process holds the conversation, or did a moment ago.
+    pub(super) fn is_observed(&self) -> bool {
+        self.is_observed.get()
+    }
+
     /// Notes whether the file was written meanwhile; gives what was noted before.
     pub(super) fn set_written(&self, is_written: bool) -> bool {
         self.is_written.replace(is_written)

@@ -39,6 +39,9 @@ const SOON: Duration = Duration::from_secs(1);
 /// How long the editor waits on exit for the lock files to go. One that stays does no harm.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// What a user is told whose changes are not in the file, which another process has changed.
+const KEPT: &str = "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
+
 impl Workspace {
     /// Tries to hold the conversation, whose file is `path` from now on.
     pub(super) fn hold(&self, conversation: &Conversation, path: &str) {
@@ -105,8 +108,8 @@ impl Workspace {
         let conversation = self.conversations().by_id(id);
         match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
             (Some(conversation), Hold::Ours(ours)) => {
-                self.is_held_now(&conversation, Some(ours));
-                if conversation.holding().set_written(false) {
+                self.take_over(&conversation, attempt, ours);
+                if conversation.holding().is_latest(attempt) && conversation.holding().set_written(false) {
                     self.renew(&conversation, attempt);
                 }
             }
@@ -137,9 +140,8 @@ impl Workspace {
             self.host().show(buffer, conversation.is_busy(), false);
         }
         if holding.set_told(false) {
-            let advice = " Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
-            self.host().notify(Level::Info, &(news + if has_changes { advice } else { "" }));
+            self.host().notify(Level::Info, &if has_changes { format!("{news} {KEPT}") } else { news });
         }
         if was_observed || is_new && conversation.records().problem().is_none() {
             // Whoever held it before may have recorded more since the journal was read. One that could not be read is read
@@ -258,11 +260,7 @@ impl Workspace {
         match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
             (Some(conversation), Hold::Ours(ours)) => {
                 let name = conversation.holding().name();
-                let end = if has_changes {
-                    "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them."
-                } else {
-                    "It is read again."
-                };
+                let end = if has_changes { KEPT } else { "It is read again." };
                 let news =
                     format!("the lock of {name} was gone, so another process may have changed it meanwhile. {end}");
                 self.host().notify(Level::Warn, &news);
@@ -300,7 +298,9 @@ impl Workspace {
     fn sighted(&self, id: ConversationId, attempt: u64, sighting: Sighting) {
         let conversation = self.conversations().by_id(id);
         match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), sighting) {
-            (Some(conversation), Sighting::Changed) => self.host().read_again(conversation.buffer()),
+            (Some(conversation), Sighting::Changed) => {
+                self.host().read_again(conversation.buffer());
+            }
             (Some(conversation), Sighting::Owner(owner)) => {
                 conversation.holding().set(Holder::Other(OtherHolder(owner)));
             }
@@ -310,10 +310,16 @@ impl Workspace {
         }
     }
 
-    /// The other one is gone. The file is read before anybody can change the buffer.
+    /// The conversation is held here now. Somebody else may have held and written it between reading the file and locking it, so the
+    /// two are compared before anything of the conversation can be changed, sent or run.
     fn take_over(&self, conversation: &Conversation, attempt: u64, ours: Ours) {
-        self.host().read_again(conversation.buffer());
-        if conversation.holding().is_latest(attempt) {
+        let holding = conversation.holding();
+        let is_observed = holding.is_observed();
+        if self.host().read_again(conversation.buffer()) && !is_observed {
+            let name = holding.name();
+            self.host().notify(Level::Warn, &format!("{name} was changed while it was being opened here. {KEPT}"));
+        }
+        if holding.is_latest(attempt) {
             self.is_held_now(conversation, Some(ours));
         } else {
             // The host has opened it anew, and that conversation gets the lock.

@@ -208,14 +208,6 @@ impl Workspace {
         }
     }
 
-    /// The journal of a buffer's conversation is read again: whoever held the conversation before may have written to it since
-    /// it was read.
-    pub fn read_journal_again(&self, buffer: i32) {
-        let Some(conversation) = self.conversation(buffer) else { return };
-        conversation.records().forget();
-        self.read_journal(&conversation, &self.place(&conversation).file);
-    }
-
     /// Somebody needs the journal: if it could not be read, it is tried again.
     pub(super) fn need_journal(&self, conversation: &Conversation) {
         let records = conversation.records();

@@ -58,6 +58,7 @@ impl Workspace {
     /// The editor is about to exit. What runs is stopped unless it is changing files, no call starts any more, and no request is
     /// sent. What the user has decided still counts: a call that is approved from now on stays approved.
     pub fn begin_to_leave(&self) {
+        self.is_leaving().set(true);
         for conversation in self.conversations().all() {
             if conversation.is_busy() {
                 // Who exits takes no decision back.
@@ -65,7 +66,6 @@ impl Workspace {
             }
             conversation.tasks().wind_down();
         }
-        self.is_leaving().set(true);
     }
 
     /// The files are written after this, and then the editor exits. Calls that are changing files, and decisions, answers and

@@ -190,7 +190,7 @@ mod written;
 pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
 pub use calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
 pub use changes::Redraw;
-pub use chat_files::chat_files;
+pub use chat_files::{chat_files, project_chat_files};
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
 pub use conversation_list::{ConversationRow, RowState};

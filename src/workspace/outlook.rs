@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{
     call_key::Keyed as _,
     page::answered,
-    standing::{Standing, waits},
+    standing::{Standing, is_handed_on, waits},
 };
 use crate::{
     chat::{AwaitKind, Awaiting, Document, OpenCall, Status, Text},
@@ -94,7 +94,9 @@ fn state(call: &OpenCall, key: &CallKey, standing: &Standing, ledger: &Ledger, t
             }
         }
         // The command line has decided, also where the file has not got it yet.
-        (Standing::Approved(by), Some((_, at))) if by.role == Role::CommandLine || awaiting.is_none() => {
+        (Standing::Approved(by), Some((_, at)))
+            if awaiting.is_none() || by.role == Role::CommandLine && !is_handed_on(ledger, key) =>
+        {
             return CallState::Approved { by: by.clone(), at };
         }
         _ => {}

@@ -151,8 +151,11 @@ pub trait Host {
         false
     }
 
-    /// Shows what a buffer's file has now, unless the buffer has changes of its own.
-    fn read_again(&self, _buffer: i32) {}
+    /// Compares a buffer's file with what was read of it, and reads it again if it has changed since. A buffer with changes of its
+    /// own keeps them, and is not written any more by itself. Says whether that is so.
+    fn read_again(&self, _buffer: i32) -> bool {
+        false
+    }
 
     /// Where the conversation is.
     fn place(&self, buffer: i32) -> Place;

@@ -253,6 +253,8 @@ impl Records {
     pub(super) fn forget(&self) {
         self.reading.take();
         self.ledger.take();
+        // That process may have started them.
+        self.startable.take();
         self.is_forgotten.set(true);
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Conversation, Workspace, call_key::Keyed as _, standing::Standing, suspension::INTERRUPTED};
+use super::{Conversation, Workspace, call_key::Keyed as _, standing::Standing, suspension::asks_again};
 use crate::{
     agent::{Input, Level},
     chat::{OpenCall, Status},
@@ -98,7 +98,7 @@ impl Workspace {
             Standing::Interrupted => {
                 let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file may be older than the start. Nobody may approve the call without knowing of it.
-                let is_told = call.awaiting().is_some_and(|awaiting| awaiting.question.as_deref() == Some(INTERRUPTED));
+                let is_told = call.awaiting().is_some_and(|awaiting| asks_again(&awaiting));
                 !is_told && !matches!(status, Some(Status::Denied | Status::Rejected))
             }
             Standing::New | Standing::Approved(_) | Standing::Proposed => {

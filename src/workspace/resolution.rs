@@ -24,7 +24,7 @@ use super::{
     records::Claim,
     rejection::{refused_write, with_writes_before},
     stale::Stale,
-    standing::Standing,
+    standing::{Standing, is_handed_on},
 };
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict},
@@ -263,7 +263,12 @@ impl Workspace {
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
             // The first decision counts, also where the file has not got it yet. A key of the user may change it.
-            Standing::Approved(by) if role != Role::User && (by.role == Role::CommandLine || awaiting.is_none()) => {
+            Standing::Approved(by)
+                if role != Role::User
+                    && (awaiting.is_none()
+                        || by.role == Role::CommandLine
+                            && !conversation.records().with_ledger(|ledger| is_handed_on(ledger, &key))) =>
+            {
                 let approval =
                     conversation.records().with_ledger(|ledger| ledger.approval(&key).map(|(by, at)| (by.clone(), at)));
                 return stale(Stale::Approved(approval));
@@ -423,10 +428,11 @@ impl Workspace {
         format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)")
     }
 
-    /// Whether a call that is approved now starts in the same step.
-    fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
+    /// Whether a call that is approved now starts in the same step. In a driven conversation the file is written first.
+    pub(super) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        is_server && !self.is_leaving().get() && self.can_run_tools() && conversation.records().is_read()
+        let goes_on = !self.is_leaving().get() && !conversation.drive().is_on();
+        is_server && goes_on && self.can_run_tools() && conversation.records().is_read()
     }
 
     pub(super) fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {

@@ -34,7 +34,7 @@ impl Workspace {
             self.take_back(conversation, approved, started(&prepared));
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
-        if self.is_leaving().get() && prepared.iter().any(Prepared::is_approval) {
+        if self.is_ending(conversation) && prepared.iter().any(Prepared::is_approval) {
             let approved = prepared.iter().map(Prepared::key).collect();
             self.keep_approved(conversation, approved, started(&prepared));
             return Ok(());

@@ -96,7 +96,11 @@ impl Workspace {
         let call = call.clone();
         self.commit(conversation, records, move |workspace, conversation, written| {
             if !conversation.tasks().is_run(&call.id, run) {
-                // It was cancelled in the meantime, and has its result.
+                // It was cancelled in the meantime, and has its result, or stays approved because the editor exits.
+                let key = CallKey::of(&call.id, &call.name, &call.input);
+                if written.is_ok() && workspace.stays_approved(conversation, &call) {
+                    workspace.put_off(conversation, [key]);
+                }
                 return;
             }
             match written {
@@ -298,7 +302,7 @@ impl Start<'_> {
         };
         let answer = ToolAnswer::new(call.name.clone(), deliver, threads, places);
         // What it asks for at once belongs to this run.
-        tasks.add_tool(&call.id, run, latest.clone(), Stop::NotStarted);
+        tasks.add_tool(&call.id, run, latest.clone(), Stop::Begins);
         let begun = Instant::now();
         let function = workspace.scripts().start(ToolRun {
             buffer: self.conversation.buffer(),

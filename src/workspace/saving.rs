@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Workspace {
-    /// A buffer's file is known to have its text now; or, without a path, it is not known what the file has.
+    /// A buffer's file is known to have its text now; or, without a path, something else has changed it.
     pub fn on_disk(&self, buffer: i32, path: Option<PathBuf>) {
         if let Some(conversation) = self.conversation(buffer) {
             let has_all = path.is_some();

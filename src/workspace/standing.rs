@@ -60,6 +60,11 @@ impl Standing {
     }
 }
 
+/// Whether the approval of a call has been carried out: it waits for the editor's user interface now.
+pub(super) fn is_handed_on(ledger: &Ledger, key: &CallKey) -> bool {
+    ledger.asked(key).is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
+}
+
 /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
 /// an approval or a run that nobody here knows of (`is_real`) waits for the user like any other call.
 pub(super) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<Awaiting> {

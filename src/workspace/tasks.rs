@@ -78,6 +78,8 @@ pub(super) enum Stop {
     NotStarted,
     /// Not at all: it waits for the journal to be read, or for a user interface.
     Waits,
+    /// Not at all: it is a function in Lua that has not returned.
+    Begins,
     /// By a token, unless it has begun to change files.
     Native(CancellationToken),
     /// By taking the right to answer from it, and by the function that it gave for the purpose.
@@ -122,7 +124,7 @@ impl RunningTool {
     fn stop(self) -> Result<(), LuaError> {
         self.commitments.iter().for_each(Commitment::abandon);
         match self.stop {
-            Stop::NotStarted | Stop::Waits => Ok(()),
+            Stop::NotStarted | Stop::Waits | Stop::Begins => Ok(()),
             Stop::Native(token) => {
                 token.cancel();
                 Ok(())
@@ -323,6 +325,12 @@ impl Tasks {
     /// Whether a tool runs for this call.
     pub(super) fn is_running(&self, call: &CallId) -> bool {
         self.tools.borrow().contains_key(call)
+    }
+
+    /// Whether the tool of this call has begun.
+    pub(super) fn has_begun(&self, call: &CallId) -> bool {
+        let tools = self.tools.borrow();
+        tools.get(call).is_some_and(|tool| !matches!(tool.stop, Stop::NotStarted | Stop::Waits))
     }
 
     /// Whether a tool runs, or waits for a user interface.

@@ -70,8 +70,8 @@ impl Workspace {
             let is_cancelled = conversation.records().cancellations() != cancellations;
             // A key runs the call that the user saw. If they have edited it since, it waits.
             let is_same = only.is_none() || approved.iter().all(|key| workspace.is_open(conversation, key));
-            let (stays, is_leaving) = (is_same && !is_cancelled, workspace.is_leaving().get());
-            let goes_on = stays && !is_leaving;
+            let stays = is_same && !is_cancelled;
+            let goes_on = stays && !workspace.is_ending(conversation);
             if goes_on {
                 workspace.let_start(conversation, starts);
             } else if stays {
@@ -154,7 +154,8 @@ impl Workspace {
                 Some(Status::Pending | Status::Running) | None => only.is_some(),
             };
             if is_approved {
-                let starts = free > 0 && self.is_server(&call);
+                let definition = self.toolbox().get(&call.name);
+                let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
                 free = free.saturating_sub(usize::from(starts));
                 if only.is_none() && matches!(self.standing(conversation, &call), Standing::Approved(_)) {
                     // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
@@ -241,10 +242,6 @@ impl Workspace {
             return None;
         }
         Some(CallResult::text(own_words(content, "")))
-    }
-
-    fn is_server(&self, call: &OpenCall) -> bool {
-        self.toolbox().get(&call.name).is_some_and(|tool| matches!(tool.executor, Executor::Server(_)))
     }
 
     /// The result that the text in the block of a question makes; `None` after a message.

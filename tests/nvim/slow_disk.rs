@@ -2,7 +2,11 @@
 //! disk would have to say more about.
 #![cfg(target_os = "linux")]
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,10 +26,7 @@ impl Share {
         let share = Self(tempfile::tempdir().unwrap());
         fs::create_dir(share.root().join("share")).unwrap();
         fs::write(share.path().join("a.txt"), "far away\n").unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/slow_disk.c");
-        let library = share.library();
-        let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
-        assert!(built.expect("a C compiler").success());
+        build(&share.library());
         share
     }
 
@@ -73,6 +74,13 @@ impl Share {
     fn read(&self) -> Value {
         read(self.path().join("a.txt").to_str().unwrap())
     }
+}
+
+/// Builds what is preloaded.
+pub fn build(library: &Path) {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/slow_disk.c");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(library).args([source, "-ldl"]).status();
+    assert!(built.expect("a C compiler").success());
 }
 
 impl Drop for Share {

@@ -271,6 +271,16 @@ end
 --- How long `resolve` waits for a conversation to be read.
 local PATIENCE = 5000
 
+--- Waits until the text and the journal of a conversation are read, if they are not.
+---@param buf integer
+---@return boolean
+local function wait_until_settled(buf)
+  local function is_settled()
+    return native("is_settled", buf)
+  end
+  return is_settled() or vim.wait(PATIENCE, is_settled, 5)
+end
+
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
 --- started is over.
 ---@param conversation integer|string
@@ -281,7 +291,12 @@ local function buffer_of(conversation)
   local buffers = require("flemma.buffer")
   if type(conversation) == "number" then
     local buf = conversation == 0 and vim.api.nvim_get_current_buf() or conversation
-    return buffers.is_attached(buf) and buf or nil, "stale"
+    if not buffers.is_attached(buf) then
+      return nil, "stale"
+    end
+    -- It may have been taken over from another process a moment ago.
+    wait_until_settled(buf)
+    return buf
   elseif type(conversation) ~= "string" then
     return nil, ("resolve: the conversation must be a buffer or a path, not a %s"):format(type(conversation))
   end
@@ -303,10 +318,7 @@ local function buffer_of(conversation)
   if not buffers.is_attached(buf) then
     return nil, ("%s is not a conversation"):format(conversation), leave
   end
-  local is_ready = vim.wait(PATIENCE, function()
-    return native("is_settled", buf)
-  end, 5)
-  return is_ready and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000), leave
+  return wait_until_settled(buf) and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000), leave
 end
 
 --- Resolves a call that waits. The forms of a result:

@@ -15,7 +15,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.saved(buffer, path);
         Ok(())
     })?;
-    // on_disk(buffer, path or nil): the file of this name has the buffer's text, or it is not known what it has
+    // on_disk(buffer, path or nil): the file of this name has the buffer's text, or something else has changed it
     exports.add("on_disk", |_, binding, (buffer, path): (i32, Option<PathBuf>)| {
         binding.workspace.on_disk(buffer, path);
         Ok(())

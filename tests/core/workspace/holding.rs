@@ -148,6 +148,19 @@ fn an_observer_follows_the_file_and_takes_over() {
 }
 
 #[test]
+fn a_file_that_changed_before_its_lock_is_read_again() {
+    let chat = Harness::new("@You:\nHello", []);
+    chat.put("shared.chat", waiting());
+    let buffer = chat.edit("shared.chat");
+    // Somebody else had the lock until then.
+    let finished = waiting().replace("```flemma:tool status=pending\n```", "```\nhi\n```\n\n@Assistant:\nfine");
+    chat.put("shared.chat", &finished);
+    chat.execute("status=pending");
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    assert_eq!((chat.text() + "\n", chat.sent(), is_held(&chat, "shared.chat")), (finished, 0, true));
+}
+
+#[test]
 fn what_was_typed_before_the_lock_was_known_is_kept() {
     let chat = Harness::new("@You:\nHello", []);
     chat.put("shared.chat", "@You:\nHello\n");

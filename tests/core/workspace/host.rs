@@ -324,14 +324,15 @@ impl Host for FakeHost {
         buffer.is_modified.get()
     }
 
-    fn read_again(&self, number: i32) {
-        let Some(buffer) = self.find(number).filter(|buffer| !buffer.is_modified.get()) else { return };
+    fn read_again(&self, number: i32) -> bool {
+        let Some(buffer) = self.find(number).filter(|buffer| !buffer.is_modified.get()) else { return false };
         let text = fs::read_to_string(&*buffer.file.borrow()).unwrap_or_default();
         let lines: Vec<_> = text.lines().map(str::to_owned).collect();
         if lines != buffer.lines() {
             buffer.load(lines);
             while self.workspace().reloaded(number) {}
         }
+        false
     }
 
     fn place(&self, buffer: i32) -> Place {

@@ -47,4 +47,5 @@ mod trust;
 mod unread;
 mod unseen;
 mod waiting_writes;
+mod ways_out;
 mod written_before;

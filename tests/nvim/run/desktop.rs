@@ -131,6 +131,10 @@ impl Drop for Desktop {
 pub struct Running(Child);
 
 impl Running {
+    pub fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process_group(self.pid(), signal).unwrap();
     }

@@ -6,4 +6,5 @@ mod endings;
 mod fleet;
 mod interruptions;
 mod page;
+mod races;
 mod waiting;

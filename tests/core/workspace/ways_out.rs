@@ -1,0 +1,229 @@
+//! Every state of a call that has no result can be left by a key, by a program, by the command line, and by the clock if it has a
+//! deadline; what does not leave it says why. The conversation is open without a user interface, or not at all.
+
+use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc, time::Duration};
+
+use flemma::{
+    journal::{Actor, Asked, CallKey, Decision, Event, Record, Role},
+    model::ToolInput,
+    runtime::Journal,
+    workspace::Resolution,
+};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{
+    harness::{Harness, Setup},
+    scripts::text,
+};
+
+/// Where a call is.
+struct State {
+    name: &'static str,
+    executor: &'static str,
+    /// What its block says.
+    block: &'static str,
+    /// What the journal says after `Opened`, each by whom.
+    events: Vec<(Role, Event)>,
+}
+
+const QUESTION: &str = "It was interrupted while it was running, and may have had an effect. Run it again?";
+
+fn states() -> Vec<State> {
+    let asked = |kind: &str| (Role::Policy, Event::Asked(Asked { kind: kind.into(), schema: None }));
+    let approved = |role| (role, Event::Decided(Decision::Approved));
+    let started = || (Role::User, Event::Started);
+    let state = |name, executor, block, events| State { name, executor, block, events };
+    let client = "status=pending kind=client_exec executor=client expires=2026-01-02T00:00:00Z";
+    vec![
+        state("waits for approval", "server", "status=pending expires=2026-01-02T00:00:00Z", vec![]),
+        state("approved by a key", "server", "status=approved", vec![approved(Role::User)]),
+        state("approved by the command line", "server", "status=approved", vec![approved(Role::CommandLine)]),
+        state(
+            "interrupted",
+            "server",
+            "status=pending expires=2026-01-02T00:00:00Z QUESTION",
+            vec![approved(Role::User), started()],
+        ),
+        state("rejected in the file", "server", "status=rejected", vec![]),
+        state(
+            "asks",
+            "human",
+            "status=pending kind=elicitation executor=human expires=2026-01-02T00:00:00Z",
+            vec![asked("elicitation")],
+        ),
+        state("gated", "client", "status=pending executor=client expires=2026-01-02T00:00:00Z", vec![]),
+        state("handed on by a policy", "client", client, vec![asked("client_exec")]),
+        state("handed on by a key", "client", client, vec![approved(Role::User), asked("client_exec")]),
+        state(
+            "handed on by the command line",
+            "client",
+            client,
+            vec![approved(Role::CommandLine), asked("client_exec")],
+        ),
+        state(
+            "interrupted in the editor",
+            "client",
+            client,
+            vec![approved(Role::CommandLine), asked("client_exec"), started()],
+        ),
+    ]
+}
+
+/// A conversation with the call, which nobody has open.
+fn begin(state: &State) -> (Harness, Rc<Cell<usize>>) {
+    let options = json!({ "tools": { "autopilot": { "enabled": false } } });
+    let chat = Harness::start(Setup { options, ..Setup::default() }, []);
+    chat.host.has_ui.set(false);
+    let runs = Rc::new(Cell::new(0));
+    let count = Rc::clone(&runs);
+    if state.executor == "human" {
+        chat.define("tool", json!({ "executor": "human" }));
+    } else {
+        let fields = json!({ "executor": state.executor, "approval": "requires_approval" });
+        chat.register_with("tool", fields, move |_, answer| {
+            count.set(count.get() + 1);
+            answer.finish(text("it ran"));
+            None
+        });
+    }
+    let block = state.block.replace("QUESTION", &format!("question=\"{QUESTION}\""));
+    chat.put(
+        "other.chat",
+        format!(
+            "@You:\nHi\n\n@Assistant:\n**Tool Use:** `tool` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** \
+             `a`\n\n```flemma:tool {block}\n```\n"
+        ),
+    );
+    let path = chat.work("other.chat");
+    let key = CallKey::of(&"a".into(), "tool", &ToolInput::Json(json!({})));
+    let record = |(role, event): &(Role, Event)| Record {
+        at: Timestamp::UNIX_EPOCH,
+        conversation: path.to_string_lossy().into_owned(),
+        key: key.clone(),
+        event: event.clone(),
+        by: Actor { role: *role, process: 1, host: "another".to_owned() },
+    };
+    let records = [(Role::Policy, Event::Opened)].iter().chain(&state.events).map(record).collect();
+    let journal = Journal::new(chat.state("journal"));
+    journal.append(&path, records, |written| written.unwrap());
+    assert!(journal.settle(Duration::from_secs(60)));
+    chat.host.clock.set(Some("2026-01-01T00:00:00Z".parse().unwrap()));
+    (chat, runs)
+}
+
+/// What has become of the call.
+fn outcome(before: &str, now: &str, runs: usize, told: &[String]) -> String {
+    if runs > 0 {
+        assert_eq!(runs, 1);
+        "runs".to_owned()
+    } else if !now.contains("flemma:tool") {
+        "ends".to_owned()
+    } else if now != before && !told.iter().any(|words| words.contains("stale")) {
+        "goes on".to_owned()
+    } else {
+        if told.is_empty() { "says nothing" } else { "says why" }.to_owned()
+    }
+}
+
+fn in_editor(state: &State, way: &str) -> String {
+    let (chat, runs) = begin(state);
+    let before = fs::read_to_string(chat.work("other.chat")).unwrap().trim_end().to_owned();
+    if way == "clock" {
+        chat.host.clock.set(Some("2026-01-03T00:00:00Z".parse().unwrap()));
+    }
+    let buffer = chat.edit("other.chat");
+    chat.go_to(buffer);
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    chat.told();
+    let mut told = Vec::new();
+    let mut resolve = |resolution| told.extend(chat.resolve("a", resolution).err());
+    match way {
+        "Ctrl-]" => chat.go(),
+        "Alt-Enter" => chat.execute("flemma:tool"),
+        "reject" => chat.reject("flemma:tool", None),
+        "resolve: approved" => resolve(Resolution::Approve),
+        "resolve: rejected" => resolve(Resolution::Reject(None)),
+        "resolve: answer" => resolve(Resolution::Answer(json!("answered"))),
+        _ => {}
+    }
+    let has_form = || !chat.host.forms.borrow().is_empty();
+    let deadline = std::time::Instant::now() + Duration::from_millis(if way == "clock" { 300 } else { 5000 });
+    while std::time::Instant::now() < deadline
+        && told.is_empty()
+        && chat.text() == before
+        && runs.get() == 0
+        && !has_form()
+    {
+        chat.drain_once();
+        told.extend(chat.told());
+        std::thread::yield_now();
+    }
+    for _ in 0..20 {
+        while chat.drain_once() {}
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    told.extend(chat.told());
+    if has_form() {
+        return "asks".to_owned();
+    } else if way == "clock" && told.is_empty() && chat.text() == before {
+        return "stays".to_owned();
+    }
+    outcome(&before, &chat.text(), runs.get(), &told)
+}
+
+fn on_command_line(state: &State, way: &str) -> String {
+    let (chat, _) = begin(state);
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("nvim")).unwrap();
+    symlink(chat.root().join("state"), home.path().join("nvim/flemma")).unwrap();
+    let before = fs::read_to_string(chat.work("other.chat")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flemma"));
+    command
+        .env_clear()
+        .env("HOME", home.path())
+        .env("XDG_STATE_HOME", home.path())
+        .current_dir(chat.root().join("work"));
+    match way {
+        "sweep" => command.args(["sweep", "other.chat"]),
+        way => command.args(["resolve", "other.chat", "a"]).args(way.split(' ')),
+    };
+    let said = command.output().unwrap();
+    let now = fs::read_to_string(chat.work("other.chat")).unwrap();
+    let words = String::from_utf8(said.stderr).unwrap();
+    if way == "sweep" && words.is_empty() && now == before {
+        return "stays".to_owned();
+    }
+    outcome(&before, &now, 0, &[words].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>())
+}
+
+#[test]
+fn every_state_of_a_call_has_ways_out() {
+    let keys = ["Ctrl-]", "Alt-Enter", "reject"];
+    let programs = ["resolve: approved", "resolve: rejected", "resolve: answer"];
+    let commands = ["--approve", "--reject no", "--result 1", "--error no", "sweep"];
+    let mut table = String::new();
+    for state in states() {
+        let editor = keys.iter().chain(&programs).chain(&["clock"]).map(|way| (*way, in_editor(&state, way)));
+        let mut row: Vec<(&str, String)> = editor.collect();
+        row.extend(commands.iter().map(|way| (*way, on_command_line(&state, way))));
+        let is_silent = row.iter().any(|(_, what)| what == "says nothing");
+        let leaves = |ways: &[&str]| {
+            row.iter().any(|(way, what)| ways.contains(way) && ["runs", "ends", "goes on", "asks"].contains(&&**what))
+        };
+        table += &format!("{}:", state.name);
+        for (way, what) in &row {
+            table += &format!(" {way} {what};");
+        }
+        table += "\n";
+        assert!(!is_silent, "nothing happens, and nothing is said\n{table}");
+        assert!(leaves(&keys), "no key leaves it\n{table}");
+        if state.block.contains("status=pending") {
+            assert!(leaves(&programs) && leaves(&commands[..4]), "no program or command leaves it\n{table}");
+        }
+        if state.block.contains("expires") {
+            assert!(leaves(&["clock"]), "the clock does not end it\n{table}");
+        }
+    }
+    println!("{table}");
+}
