@@ -361,7 +361,8 @@ fn say_what_waits(view: &dyn View, effects: &mut Vec<Effect>) {
     let calls = view.open_calls();
     let has_answer =
         |call: &OpenCall| call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
-    let waits = |call: &OpenCall| waits_for_user(call) && !has_answer(call);
+    // What the editor was to run and does not run waits for the user as well.
+    let waits = |call: &OpenCall| is_pending(call) && !view.is_offered(call) && !has_answer(call);
     // What is written below them has a message of its own.
     if view.settings().is_unattended || view.tail() == Tail::Unanswered || !calls.iter().all(waits) {
         return;

@@ -34,25 +34,25 @@ fn states() -> Vec<State> {
     let approved = |role| (role, Event::Decided(Decision::Approved));
     let started = || (Role::User, Event::Started);
     let state = |name, executor, block, events| State { name, executor, block, events };
-    let client = "status=pending kind=client_exec executor=client expires=2026-01-02T00:00:00Z";
+    let client = "status=pending kind=client_exec executor=client expires=2999-01-01T00:00:00Z";
     vec![
-        state("waits for approval", "server", "status=pending expires=2026-01-02T00:00:00Z", vec![]),
+        state("waits for approval", "server", "status=pending expires=2999-01-01T00:00:00Z", vec![]),
         state("approved by a key", "server", "status=approved", vec![approved(Role::User)]),
         state("approved by the command line", "server", "status=approved", vec![approved(Role::CommandLine)]),
         state(
             "interrupted",
             "server",
-            "status=pending expires=2026-01-02T00:00:00Z QUESTION",
+            "status=pending expires=2999-01-01T00:00:00Z QUESTION",
             vec![approved(Role::User), started()],
         ),
         state("rejected in the file", "server", "status=rejected", vec![]),
         state(
             "asks",
             "human",
-            "status=pending kind=elicitation executor=human expires=2026-01-02T00:00:00Z",
+            "status=pending kind=elicitation executor=human expires=2999-01-01T00:00:00Z",
             vec![asked("elicitation")],
         ),
-        state("gated", "client", "status=pending executor=client expires=2026-01-02T00:00:00Z", vec![]),
+        state("gated", "client", "status=pending executor=client expires=2999-01-01T00:00:00Z", vec![]),
         state("handed on by a policy", "client", client, vec![asked("client_exec")]),
         state("handed on by a key", "client", client, vec![approved(Role::User), asked("client_exec")]),
         state(
@@ -130,7 +130,7 @@ fn in_editor(state: &State, way: &str) -> String {
     let (chat, runs) = begin(state);
     let before = fs::read_to_string(chat.work("other.chat")).unwrap().trim_end().to_owned();
     if way == "clock" {
-        chat.host.clock.set(Some("2026-01-03T00:00:00Z".parse().unwrap()));
+        chat.host.clock.set(Some("2999-01-02T00:00:00Z".parse().unwrap()));
     }
     let buffer = chat.edit("other.chat");
     chat.go_to(buffer);
@@ -174,6 +174,10 @@ fn in_editor(state: &State, way: &str) -> String {
 
 fn on_command_line(state: &State, way: &str) -> String {
     let (chat, _) = begin(state);
+    if way == "sweep" {
+        let text = fs::read_to_string(chat.work("other.chat")).unwrap();
+        chat.put("other.chat", text.replace("expires=2999", "expires=2020"));
+    }
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("nvim")).unwrap();
     symlink(chat.root().join("state"), home.path().join("nvim/flemma")).unwrap();
