@@ -6,17 +6,18 @@
 
 use std::{collections::VecDeque, mem};
 
-use super::nested::{self, NestedScript};
+use super::{
+    expressions::{DECLARES, Has, is_expression},
+    nested::{self, NestedScript},
+};
 use crate::model::ModelError;
 
 /// Words behind which a command begins.
 const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "time"];
 
-/// The operators of `[[ ]]` whose operands are expressions or names.
-const NUMBER_TESTS: [&str; 7] = [" -eq ", " -ne ", " -lt ", " -le ", " -gt ", " -ge ", " -v "];
-
 /// Commands whose words are names of variables, with a subscript that is an expression.
-const TAKES_NAMES: [&str; 7] = ["unset", "read", "mapfile", "readarray", "getopts", "declare", "typeset"];
+const TAKES_NAMES: [&str; 10] =
+    ["unset", "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly"];
 
 /// How a variable is referred to.
 pub(super) struct Reference {
@@ -33,8 +34,7 @@ pub(super) struct Context {
     is_escaped: bool,
     /// Whether a dollar sign comes before.
     is_dollar: bool,
-    /// Whether the script compares numbers in a way that evaluates them.
-    has_number_tests: bool,
+    has: Has,
 }
 
 /// Something that is open.
@@ -74,6 +74,8 @@ struct Script {
     cases: usize,
     /// How many `<` come before.
     less: usize,
+    /// Whether the next word, or this one, is a here-string.
+    is_here_string: bool,
     /// The here-document whose delimiter is the next word.
     here: Option<HereDocument>,
     /// Here-documents that begin with the next line.
@@ -102,13 +104,12 @@ struct HereDocument {
 impl Context {
     /// The start of a script.
     pub(super) fn of(script: &[u8]) -> Self {
-        let has = |operator: &&str| memchr::memmem::find(script, operator.as_bytes()).is_some();
-        Self::start(NUMBER_TESTS.iter().any(has))
+        Self::start(Has::of(script))
     }
 
-    fn start(has_number_tests: bool) -> Self {
+    fn start(has: Has) -> Self {
         let open = vec![Open::Script(Script::new(End::Text))];
-        Self { open, is_escaped: false, is_dollar: false, has_number_tests }
+        Self { open, is_escaped: false, is_dollar: false, has }
     }
 
     /// Reads on.
@@ -190,7 +191,7 @@ impl Context {
             }
             Some(Open::Script(_) | Open::Double) if byte == b'\n' => {}
             Some(Open::Script(script)) => {
-                script.begin_word(byte, self.has_number_tests).is_quoted = true;
+                script.begin_word(byte, self.has).is_quoted = true;
                 self.literal(byte);
             }
             Some(Open::Double | Open::Ansi) => self.literal(byte),
@@ -256,9 +257,10 @@ impl Context {
             b'<' | b'>' => {
                 script.end_word();
                 script.less = if byte == b'<' { less + 1 } else { 0 };
+                script.is_here_string = script.less == 3;
             }
             b'\'' | b'"' => {
-                script.begin_word(byte, self.has_number_tests).is_quoted = true;
+                script.begin_word(byte, self.has).is_quoted = true;
                 self.open.push(match byte {
                     b'"' => Open::Double,
                     _ if is_dollar => Open::Ansi,
@@ -267,7 +269,7 @@ impl Context {
             }
             b'\\' => self.is_escaped = true,
             byte => {
-                script.begin_word(byte, self.has_number_tests);
+                script.begin_word(byte, self.has);
                 self.literal(if opens_expansion(byte, is_dollar) { 0 } else { byte });
                 self.read_expansion(byte, is_dollar);
             }
@@ -315,11 +317,11 @@ impl Context {
         let is_dollar = mem::take(&mut self.is_dollar);
         // The value stands there in place of an escaped dollar sign.
         let replaces = usize::from(mem::take(&mut self.is_escaped));
-        let has_number_tests = self.has_number_tests;
+        let has = self.has;
         if let Some(Open::Script(script)) = self.open.last_mut() {
             script.is_new = false;
             script.less = 0;
-            script.begin_word(0, has_number_tests);
+            script.begin_word(0, has);
         }
         let quote = match self.open.last() {
             Some(Open::Single) => Quote::Single,
@@ -327,10 +329,14 @@ impl Context {
             Some(Open::Double) => Quote::Double,
             _ => Quote::None,
         };
+        self.check(name, value)?;
         if let Some(script) = self.word_script() {
             script.word.get_or_insert_default().text.push(0);
             if let Some((kind, nested)) = &mut script.nested {
                 if !kind.sees_environment {
+                    if kind.is_shell {
+                        nested.check(name, value)?;
+                    }
                     return match nested::is_plain(value) {
                         true => Ok(Reference { replaces, text: value.to_owned() }),
                         false => Err(nested::unreachable(name)),
@@ -341,67 +347,55 @@ impl Context {
                 return Ok(Reference { replaces, text: quote.write(&inner.text) });
             }
         }
-        self.check(name, value)?;
-        let sign = if value.starts_with(b"-") || value.starts_with(b"+") { ["(", ")"] } else { ["", ""] };
         let is_in_double = self.is_in_double();
-        let text = match self.open.last_mut() {
+        let text = match self.open.last() {
             Some(Open::Single) => format!("'\"${variable}\"'"),
             Some(Open::Ansi) => format!("'\"${variable}\"$'"),
             // Two dollar signs would be the number of the process.
             Some(Open::Double) if is_dollar => format!("\"\"${{{variable}}}"),
             Some(Open::Double | Open::Comment) => format!("${{{variable}}}"),
-            Some(Open::Expression(..)) => format!("{}${{{variable}}}{}", sign[0], sign[1]),
-            Some(Open::HereDocument(document)) => {
-                document.line.push(0);
-                format!("${{{variable}}}")
-            }
-            Some(Open::Brace(text)) if is_expression(text) => format!("{}${{{variable}}}{}", sign[0], sign[1]),
             Some(Open::Brace(_)) if is_in_double => format!("${{{variable}}}"),
-            Some(Open::Script(_) | Open::Brace(_)) | None => format!("\"${variable}\""),
+            _ => format!("\"${variable}\""),
         };
         Ok(Reference { replaces, text: text.into_bytes() })
     }
 
-    /// Whether the shell takes the value as a text here.
+    /// Whether the shell takes the value as a text here, and so does everything around this place.
     fn check(&self, name: &[u8], value: &[u8]) -> Result<(), ModelError> {
         let name = String::from_utf8_lossy(name);
         let wrong = |why: &str| {
-            let name = &name;
-            Err(ModelError::new(format!("The command was not started: `${{{name}}}` stands {why}.")))
+            Err(ModelError::new(format!(
+                "The command was not started: `${{{name}}}` stands {why}. The tool has to give the value as an argument."
+            )))
         };
-        if matches!(self.open.last(), Some(Open::HereDocument(document)) if document.is_quoted) {
-            return wrong(
-                "in a here-document in which the shell fills in nothing. The tool has to write its delimiter without quotes",
-            );
-        }
-        let digits = value.strip_prefix(b"-").or_else(|| value.strip_prefix(b"+")).unwrap_or(value);
-        if (1..19).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
-            return Ok(());
-        }
-        let number = "where the shell would evaluate the value as an expression, and it is no whole number";
+        let number = "where the shell would evaluate the value as an expression";
+        let mut is_outer = false;
         for open in self.open.iter().rev() {
             match open {
+                Open::HereDocument(_) => {
+                    return wrong("in a here-document, and what reads it may take the value as code");
+                }
                 Open::Expression(..) => return wrong(number),
                 Open::Brace(text) if is_expression(text) => return wrong(number),
                 Open::Script(script) => {
-                    let first = script.command.first().map_or(&b""[..], Vec::as_slice);
-                    let word = script
-                        .word
-                        .as_ref()
-                        .map_or(&b""[..], |word| word.text.strip_suffix(b"\0").unwrap_or(&word.text));
-                    // `list[…]=value` at the start of a command.
-                    let is_subscript = script.command.is_empty() && word.contains(&b'[') && !word.contains(&b']');
-                    if first == b"let" || first == b"[[" && self.has_number_tests || is_subscript {
+                    if script.is_here_string {
+                        return wrong("in a here-string, and what reads it may take the value as code");
+                    }
+                    if script.evaluates(self.has) {
                         return wrong(number);
                     }
-                    let is_name = std::str::from_utf8(first).is_ok_and(|first| TAKES_NAMES.contains(&first))
-                        || script.command.last().is_some_and(|last| last == b"-v");
-                    if is_name && value.contains(&b'[') {
+                    if script.takes_names() && (is_outer || value.contains(&b'[')) {
                         return wrong(
-                            "for the name of a variable, and the shell would evaluate what the value has in brackets",
+                            "for the name of a variable, and the shell would evaluate what it has in brackets",
                         );
                     }
-                    return Ok(());
+                    if is_outer && script.nested.is_some() {
+                        return wrong("in a command whose output is read as code");
+                    }
+                    if nested::is_split(&script.command, &[script.text(), value].concat()) {
+                        return wrong("in what `env` splits into a command and its arguments");
+                    }
+                    is_outer = true;
                 }
                 _ => {}
             }
@@ -413,19 +407,6 @@ impl Context {
 /// Whether something begins that only the shell knows the text of.
 fn opens_expansion(byte: u8, is_dollar: bool) -> bool {
     byte == b'`' || is_dollar && matches!(byte, b'(' | b'{' | b'[')
-}
-
-/// Whether a value behind this, which stands in `${ }`, would be evaluated: where no operator with a word comes before.
-fn is_expression(brace: &[u8]) -> bool {
-    let name = brace.strip_prefix(b"#").or_else(|| brace.strip_prefix(b"!")).unwrap_or(brace);
-    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    let length = if length == 0 && name.first().is_some_and(|byte| b"@*?$!-#".contains(byte)) { 1 } else { length };
-    let operator = &name[length..];
-    let operator = operator
-        .strip_prefix(b":")
-        .filter(|rest| rest.first().is_some_and(|byte| b"-=+?".contains(byte)))
-        .unwrap_or(operator);
-    length == 0 || !operator.first().is_some_and(|byte| b"-=+?#%/^,".contains(byte))
 }
 
 /// What quotes a word stands in.
@@ -465,23 +446,55 @@ impl Script {
             command: Vec::new(),
             cases: 0,
             less: 0,
+            is_here_string: false,
             here: None,
             documents: VecDeque::new(),
             nested: None,
         }
     }
 
+    /// The word so far, without what stands for a value at its end.
+    fn text(&self) -> &[u8] {
+        self.word.as_ref().map_or(&b""[..], |word| word.text.strip_suffix(b"\0").unwrap_or(&word.text))
+    }
+
+    /// The name of the command.
+    fn program(&self) -> &str {
+        self.command.first().map_or("", |first| std::str::from_utf8(first).unwrap_or_default())
+    }
+
+    /// Whether the word is evaluated as an expression.
+    fn evaluates(&self, has: Has) -> bool {
+        let (program, word) = (self.program(), self.text());
+        // `list[…]=value`.
+        let takes_one = program.is_empty() || TAKES_NAMES.contains(&program);
+        let is_subscript = takes_one && word.contains(&b'[') && !word.contains(&b']');
+        let is_assigned = word.contains(&b'=') && (program.is_empty() || DECLARES.contains(&program));
+        program == "let"
+            || has.number_tests && program == "[["
+            || is_subscript
+            || has.evaluating_variables && is_assigned
+    }
+
+    /// Whether the word is the name of a variable.
+    fn takes_names(&self) -> bool {
+        let is_tested = matches!(self.program(), "test" | "[" | "[[" | "printf")
+            && self.command.last().is_some_and(|last| last == b"-v");
+        is_tested || TAKES_NAMES.contains(&self.program()) && !self.text().contains(&b'=')
+    }
+
     /// The word, which begins with this byte if there was none.
-    fn begin_word(&mut self, first: u8, has_number_tests: bool) -> &mut Word {
+    fn begin_word(&mut self, first: u8, has: Has) -> &mut Word {
         if self.word.is_none() && self.nested.is_none() && self.here.is_none() {
             let nested = nested::script(&self.command, first);
-            self.nested = nested.map(|nested| (nested, Box::new(Context::start(has_number_tests))));
+            self.nested = nested.map(|nested| (nested, Box::new(Context::start(has))));
         }
         self.word.get_or_insert_default()
     }
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
+        self.is_here_string = false;
         match &mut self.nested {
             Some((NestedScript { goes_on: true, .. }, context)) => context.read(b' '),
             Some(_) => self.nested = None,
@@ -506,5 +519,6 @@ impl Script {
         self.end_word();
         self.command.clear();
         self.nested = None;
+        self.is_here_string = false;
     }
 }

@@ -5,6 +5,7 @@
 
 mod context;
 mod example;
+mod expressions;
 mod nested;
 mod sample;
 mod template;

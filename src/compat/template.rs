@@ -80,7 +80,13 @@ pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Ve
                 }
                 filled.push(fill_words(word, values));
             }
-            None => filled.push(fill_words(word, values)),
+            None => {
+                let word = fill_words(word, values);
+                if let Some((name, _)) = reads_values().next().filter(|_| nested::is_split(&filled, &word)) {
+                    return Err(nested::unreachable(name));
+                }
+                filled.push(word);
+            }
         }
     }
     Ok(Filled { text: filled, env: variables.env() })
