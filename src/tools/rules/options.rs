@@ -23,6 +23,13 @@ const LAUNCHERS: [&str; 40] = [
 /// Programs that run the program after one of [`wrappers::EXEC`], and no other.
 const SEARCHERS: [&str; 4] = ["bfs", "fd", "fdfind", "find"];
 
+/// Programs whose second argument is the file that they write.
+#[rustfmt::skip]
+const WRITERS: [&str; 25] = [
+    "cjxl", "cpp", "djvutxt", "djxl", "indent", "json.tool", "pdf2ps", "pdfimages", "pdftocairo", "pdftohtml", "pdftoppm", "pdftops", "pdftotext",
+    "ps2ascii", "ps2pdf", "ptx", "qpdf", "rst2html", "rst2latex", "rst2man", "rst2odt", "rst2xml", "tiffcp", "uniq", "xxd",
+];
+
 /// The maximum number of programs that are searched for in the arguments of others.
 const MAX_LAUNCHES: usize = 4;
 
@@ -58,9 +65,9 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
                     "git" => git::is_harmless(words, *place, text),
                     "make" | "gmake" | "bmake" | "remake" => !text.contains('=') || text.starts_with('-'),
                     "curl" => !(text.starts_with('-') && text.contains('@')),
-                    "sed" | "gsed" => filters::sed(words, *place, text),
+                    "sed" => filters::sed(words, *place, text),
                     "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
-                    "uniq" | "xxd" => words.iter().skip(1).filter(|word| !word.is_option()).count() < 2,
+                    program if writes(program) => words.iter().skip(1).filter(|word| !word.is_option()).count() < 2,
                     _ if unapprovable::code(words).is_some() => interpreter(words, *place, text),
                     _ => true,
                 }
@@ -106,7 +113,12 @@ fn interpreter(words: &[Word], place: usize, text: &str) -> bool {
 
 /// Whether the arguments of a program are code, or have an effect through their number.
 fn is_special(program: &str) -> bool {
-    ["sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk", "uniq", "xxd"].contains(&program)
+    ["sed", "awk", "gawk", "mawk", "nawk", "original-awk"].contains(&program) || writes(program)
+}
+
+/// Whether the second argument of a program is the file that it writes.
+fn writes(program: &str) -> bool {
+    guards::names(program).iter().any(|name| WRITERS.contains(name))
 }
 
 /// Whether a word is the message of `git commit -m`, which is always text.

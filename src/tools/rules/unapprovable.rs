@@ -12,10 +12,19 @@ const COMMANDS: [&str; 35] = [
     "set", "shopt", "source", "trap", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 ];
 
+/// Programs that are also installed with a `g` before their name, as Homebrew does.
+#[rustfmt::skip]
+const GNU: [&str; 42] = [
+    "basename", "cat", "chmod", "cp", "csplit", "cut", "date", "dd", "du", "echo", "env", "expr", "find", "head", "install", "ln", "ls", "mkdir",
+    "mv", "nice", "nohup", "od", "printf", "ptx", "readlink", "rm", "rmdir", "sed", "shuf", "sort", "split", "stat", "stdbuf", "tail", "tar", "tee",
+    "test", "time", "timeout", "uniq", "wc", "xargs",
+];
+
 /// The name of the program in a command's first word: the last component of its path, in lower case, since some file
-/// systems ignore case.
+/// systems ignore case, and without the `g` of GNU's programs.
 pub(super) fn program(word: &str) -> String {
-    word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase()
+    let name = word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase();
+    name.strip_prefix('g').filter(|plain| GNU.contains(plain)).map(str::to_owned).unwrap_or(name)
 }
 
 /// Whether a command is one that no rule can approve.

@@ -3,7 +3,7 @@
 //! For approval, a wrapper is only taken apart if all of its options are known ([`unwrap`]). For denial, everything that might
 //! be a command in it is treated as one ([`inside`]).
 
-use super::{script::CommandRun, strict_lexer, unapprovable, word::Word};
+use super::{guards, script::CommandRun, strict_lexer, unapprovable, word::Word};
 
 /// The maximum depth of nested commands that are examined.
 pub(super) const MAX_DEPTH: usize = 8;
@@ -59,7 +59,7 @@ const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at
 /// Programs whose arguments are or contain commands that cannot be analysed here. A rule only approves one if it is written
 /// out.
 #[rustfmt::skip]
-const RUNNERS: [&str; 228] = [
+const RUNNERS: [&str; 234] = [
     "aa-exec", "abduco", "apptainer", "arch", "aws-vault", "bash-static", "bpftrace", "bunx", "busybox", "bwrap",
     "byobu", "capsh", "catchsegv", "cgexec", "chamber", "choom", "chpst", "chronic", "chroot", "chrt", "clush",
     "code", "code-insiders", "concurrently", "coz", "cpan", "cpanm", "cpulimit", "crictl", "cross-env", "crun", "ctr",
@@ -73,8 +73,9 @@ const RUNNERS: [&str; 228] = [
     "mpiexec", "mpirun", "multipass", "mysql", "nano", "ne", "newgrp", "nix-shell", "nodemon", "npm-run-all",
     "npm-run-all2", "npx", "nq", "nsenter", "numactl", "nvim", "nvimdiff", "ocamlrun", "op", "overmind", "pdb",
     "pdsh", "pee", "perf", "pg_ctl", "pico", "pkexec", "pnpx", "prlimit", "proot", "proxychains", "proxychains4",
-    "psql", "pssh", "ptyexec", "qemu-aarch64", "qemu-arm", "qemu-system-x86_64", "qemu-x86_64", "rdbg", "redis-cli",
-    "retry", "rlfe", "rlwrap", "rr", "run-p", "run-parts", "run-s", "run0", "runc", "runcon", "runit", "runsv",
+    "psql", "pssh", "ptyexec", "pydoc", "qemu-aarch64", "qemu-arm", "qemu-system-x86_64", "qemu-x86_64", "rdbg", "redis-cli",
+    "retry", "rlfe", "rlwrap", "rr", "run-one", "run-one-constantly", "run-one-until-failure", "run-one-until-success",
+    "run-this-one", "run-p", "run-parts", "run-s", "run0", "runc", "runcon", "runit", "runsv",
     "runuser", "rust-gdb", "rust-lldb", "rview", "rvim", "s6-setuidgid", "sbt", "screen", "script", "scriptreplay",
     "sem", "setarch", "setlock", "setpriv", "setuidgid", "sg", "singularity", "socat", "softlimit", "sqlite3",
     "sqlplus", "ssh-agent", "sshpass", "stap", "start-stop-daemon", "startx", "strace", "su", "su-exec",
@@ -108,7 +109,7 @@ pub(super) fn is_never_approved(program: &str) -> bool {
 
 /// Whether a wildcard never matches an argument of this program.
 pub(super) fn is_runner(program: &str) -> bool {
-    RUNNERS.contains(&program)
+    guards::names(program).iter().any(|name| RUNNERS.contains(name))
 }
 
 /// What a wrapper runs; `None` for every other command.

@@ -21,6 +21,28 @@ pub(super) const GUARDS: &[Guard] = &[
         ],
         ..NONE
     },
+    Guard { programs: &["prettier", "biome"], short: "w", long: &["write"], ..NONE },
+    Guard {
+        programs: &["deno"],
+        short: "AcP",
+        long: &[
+            "allow-all", "allow-env", "allow-ffi", "allow-import", "allow-net", "allow-read", "allow-run", "allow-scripts", "allow-sys", "allow-write",
+            "cert", "config", "coverage", "env-file", "import-map", "junit-path", "lock", "output", "permission-set", "preload", "require", "v8-flags",
+        ],
+        ..NONE
+    },
+    Guard {
+        programs: &["forge", "cast", "chisel"],
+        long: &["cache-path", "config-path", "ffi", "out", "root", "use"],
+        words: &["clone", "create", "init", "install", "script", "send", "update"],
+        ..NONE
+    },
+    Guard {
+        programs: &["wp"],
+        long: &["exec", "http", "path", "require", "ssh"],
+        words: &["cli", "config", "core", "db", "eval", "eval-file", "package", "plugin", "scaffold", "server", "shell", "theme"],
+        ..NONE
+    },
     Guard { programs: &["npm", "pnpm"], subcommand: "audit", words: &["fix"], long: &["fix"], ..NONE },
     Guard {
         programs: &["pip"],

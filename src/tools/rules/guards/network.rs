@@ -48,7 +48,7 @@ pub(super) const GUARDS: &[Guard] = &[
         long: &[
             "alt-svc", "cert", "config", "cookie-jar", "create-dirs", "create-file-mode", "dump-ca-embed", "dump-header", "engine",
             "etag-save", "ftp-create-dirs", "hsts", "key", "libcurl", "output", "output-dir", "quote", "remote-header-name",
-            "remote-name", "remote-name-all", "stderr", "trace", "trace-ascii", "trace-config", "upload-file", "ssl-sessions", "upload-flags", "unix-socket", "abstract-unix-socket",
+            "data-urlencode", "remote-name", "remote-name-all", "stderr", "url-query", "trace", "trace-ascii", "trace-config", "upload-file", "ssl-sessions", "upload-flags", "unix-socket", "abstract-unix-socket",
             "variable", "xattr",
         ],
         prefixes: &["@", "--expand", "-expand", "---"],

@@ -81,6 +81,15 @@ pub(super) const GUARDS: &[Guard] = &[
         ..NONE
     },
     Guard { programs: &["xmllint", "xsltproc", "xmlstarlet", "tidy", "saxon"], short: "om", long: &["output", "catalogs", "load-trace", "modify", "path", "shell", "writesubtree", "xinclude", "profile", "config", "o", "init"], words: &["ed", "edit"], ..NONE },
+    Guard { programs: &["iconv"], short: "o", long: &["output"], ..NONE },
+    Guard {
+        programs: &["cloc"],
+        long: &[
+            "categorized", "config", "counted", "diff-list-file", "extract-with", "force-lang-def", "found", "ignored", "list-file", "out", "read-lang-def",
+            "report-file", "sql", "vcs", "write-lang-def",
+        ],
+        ..NONE
+    },
     Guard { programs: &["dd"], prefixes: &["of="], ..NONE },
     Guard { programs: &["date"], short: "s", long: &["set"], ..NONE },
     Guard { programs: &["gawk", "awk"], prefixes: &["@"], ..NONE },

@@ -129,7 +129,7 @@ const EVERYDAY: &[&str] = &[
     "pylint --disable=all --enable=E src", "pip list --outdated", "pip show a", "isort --check-only .",
     "make -j8 test", "make clean", "make -n all", "make -B all", "cmake --version", "ninja -j4 all", "just --list", "ctest --output-on-failure -j4",
     "gcc -Wall -Wextra -std=c11 -O2 -g -c a.c", "gcc -fsanitize=address -Iinclude -DX=1 -c a.c", "clang -fsyntax-only a.c", "clang-format --dry-run a.c",
-    "eslint --fix src", "eslint --ext .ts,.tsx src", "prettier --check .", "prettier --write src", "tsc --noEmit", "tsc --strict --noEmit --watch",
+    "eslint --fix src", "eslint --ext .ts,.tsx src", "prettier --check .", "tsc --noEmit", "tsc --strict --noEmit --watch",
     "jest --coverage --watch=false", "jest -t 'a b'", "vitest --run", "mocha --grep a",
     "rspec spec/a_spec.rb:12", "rubocop -a", "phpunit --testsuite a", "mvn -q test", "mvn clean install", "gradle test --info", "gradle build",
     "docker ps", "docker images", "docker logs -n 20 a", "docker inspect a", "docker system df", "docker container ls", "docker stats --no-stream",

@@ -323,6 +323,21 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        "programs that run or write what they are given",
+        &[
+            "bash(pydoc3 *)", "bash(python3 *)", "bash(iconv *)", "bash(cpp *)", "bash(ptx *)", "bash(curl *)", "bash(gtimeout *)", "bash(genv *)",
+            "bash(gfind *)", "bash(gsed *)", "bash(run-one *)", "bash(cloc *)", "bash(wp *)", "bash(deno *)", "bash(forge *)", "bash(prettier *)",
+            "bash(pdftotext *)", "bash(python3 -m json.tool *)", "bash(python3 -m pydoc *)", "bash(gdb-12 *)", "bash(biome *)", "bash(rst2html5 *)",
+        ],
+        &[
+            "pydoc3 ./x.py", "pydoc3.11 ./x.py", "python3 -m pydoc ./x.py", "iconv -o F a", "iconv --outp=F a", "cpp -P a F", "cpp-12 a F", "ptx -G a F",
+            "gptx -G a F", "python3 -m json.tool a F", "pdftotext a F", "rst2html5 a F", "curl --data-urlencode x@F a", "curl --data-url=x@F a",
+            "curl --url-query x@F a", "gtimeout 5 rm x", "genv rm x", "genv -S 'rm x'", "gxargs rm", "gfind . -exec rm {} +", "gsed -i s/a/b/ f", "run-one rm x",
+            "cloc --extract-with='rm x' a", "cloc --vcs=x", "cloc --out F a", "wp post list --exec='x'", "wp eval x", "deno test -A", "deno test --allow-run",
+            "forge test --ffi", "forge script x", "prettier a --write", "prettier -w a", "biome check --write", "gdb-12 x",
+        ],
+    ),
+    (
         "built-in commands that assign",
         MORE,
         &[

@@ -20,7 +20,7 @@ fn what_is_denied_is_denied_wherever_it_stands() {
         "bash -c 'rm x'", "sh -c \"ls; rm x\"", "bash -lc 'rm x'", "bash -o pipefail -c 'rm x'", "bash <<< 'rm x'",
         "bash <<'E'\nrm x\nE", "eval rm x", "eval 'rm x'", "eval \"rm\" x", "trap 'rm x' EXIT",
         "sudo bash -c 'env rm x'", "rm $x", "rm *", "rm -rf /", "rm > f", "A=b rm x", "PATH=. rm x", "eval eval rm x",
-        "timeout 5 bash -c 'xargs rm'", "\"rm\" x", "rm\\\n x", "chroot / rm x", "su -c ls rm x",
+        "timeout 5 bash -c 'xargs rm'", "grm x", "genv grm x", "gtimeout 5 rm x", "\"rm\" x", "rm\\\n x", "chroot / rm x", "su -c ls rm x",
     ];
     let missed: Vec<&&str> = denied.iter().filter(|text| command(&rules, text) != Some(Decision::Deny)).collect();
     assert_eq!(missed, Vec::<&&str>::new());
