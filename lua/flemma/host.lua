@@ -50,12 +50,14 @@ function M.notify(level, message)
   require("flemma.notify").say(levels[level], message)
 end
 
---- The file and the working directory of a buffer's tools.
+--- The file and the working directory of a buffer's tools. The windows of other buffers may have folders of their own.
 ---@param buf integer
 ---@return string name the file's full path, empty for a buffer without one
 ---@return string cwd
 function M.place(buf)
-  return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", vim.fn.getcwd()
+  local tab, win = unpack(vim.fn.win_id2tabwin(vim.fn.win_findbuf(buf)[1] or 0))
+  local cwd = win > 0 and vim.fn.getcwd(win, tab) or vim.fn.getcwd(-1, -1)
+  return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", cwd
 end
 
 ---@alias flemma.Fault { line: integer, severity: "error"|"warning", message: string }

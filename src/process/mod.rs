@@ -16,6 +16,7 @@
 mod capture;
 mod group;
 pub mod output;
+mod shell;
 mod watchdog;
 
 use std::{
@@ -32,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use capture::{Captured, MakeFile, SavedOutput};
 pub use group::CommandEnd;
+pub use shell::{Grammar, Shell};
 
 use capture::OutputCapture;
 use group::{Group, Signal};

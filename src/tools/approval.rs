@@ -6,13 +6,13 @@
 //! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
 //! them must.
 
-use std::{collections::BTreeSet, fmt, path::PathBuf, rc::Rc};
+use std::{fmt, rc::Rc, sync::LazyLock};
 
 use serde_json::Value;
 
 pub use super::decision::Decision;
 use super::{
-    DeclaredApproval, Disk, LuaError, LuaRef, Policy,
+    DeclaredApproval, LuaError, LuaRef, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use crate::model::CallId;
@@ -59,8 +59,7 @@ impl<'a> ApprovalCall<'a> {
     /// A call about which nothing else is known: its tool declares nothing, only rules about the whole tool apply, and
     /// no file decides about it.
     pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
-        static NOWHERE: PathBase =
-            PathBase { folder: PathBuf::new(), home: None, exported: BTreeSet::new(), disk: Disk::itself() };
+        static NOWHERE: LazyLock<PathBase> = LazyLock::new(PathBase::default);
         Self {
             tool,
             input,

@@ -16,6 +16,7 @@ use std::{
 };
 
 use super::paths::{plain, real};
+use crate::process::{Grammar, Shell};
 
 /// A question about the disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub enum Lookup {
     IsThere(PathBuf),
     /// Whether there is a link at a path.
     IsLink(PathBuf),
+    /// How the shell reads commands that the user has named, or else the one that is there.
+    Grammar(Option<String>),
     /// Whether a file is an ordinary one of a project.
     IsOrdinary {
         /// The file.
@@ -44,6 +47,8 @@ pub enum Lookup {
 pub enum Answer {
     /// For [`Lookup::Real`].
     Path(PathBuf),
+    /// For [`Lookup::Grammar`].
+    Grammar(Grammar),
     /// For the others.
     Is(bool),
 }
@@ -146,7 +151,22 @@ impl Disk {
         }
         match self.answer(Lookup::Real(path.to_owned()), look)? {
             Answer::Path(path) => Some(path),
-            Answer::Is(_) => None,
+            Answer::Is(_) | Answer::Grammar(_) => None,
+        }
+    }
+
+    /// How a shell reads commands. Nobody waits for one that was asked before.
+    pub(super) fn grammar(&self, shell: Option<&str>) -> Grammar {
+        if let Some(known) = Shell::known(shell) {
+            return known.grammar;
+        }
+        let lookup = Lookup::Grammar(shell.map(str::to_owned));
+        match self.answer(lookup.clone(), look) {
+            Some(Answer::Grammar(grammar)) => grammar,
+            _ => {
+                self.note_lacking(lookup.path());
+                Grammar::Unknown
+            }
         }
     }
 
@@ -178,7 +198,7 @@ impl Disk {
     pub(super) fn is_if_known(&self, lookup: Lookup, look: Look) -> Option<bool> {
         match self.answer(lookup, look)? {
             Answer::Is(answer) => Some(answer),
-            Answer::Path(_) => None,
+            Answer::Path(_) | Answer::Grammar(_) => None,
         }
     }
 
@@ -222,6 +242,7 @@ impl Lookup {
         match self {
             Self::Real(path) | Self::IsFolder(path) | Self::IsThere(path) | Self::IsLink(path) => path,
             Self::IsOrdinary { path, .. } => path,
+            Self::Grammar(shell) => Path::new(shell.as_deref().unwrap_or("bash")),
         }
     }
 }
@@ -233,6 +254,9 @@ fn look(lookup: &Lookup) -> Answer {
         Lookup::IsFolder(path) => Answer::Is(path.is_dir()),
         Lookup::IsThere(path) => Answer::Is(path.symlink_metadata().is_ok()),
         Lookup::IsLink(path) => Answer::Is(path.is_symlink()),
+        Lookup::Grammar(shell) => {
+            Answer::Grammar(Shell::find(shell.as_deref()).map_or(Grammar::Unknown, |shell| shell.grammar))
+        }
         Lookup::IsOrdinary { .. } => Answer::Is(false),
     }
 }

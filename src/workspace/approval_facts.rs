@@ -10,7 +10,7 @@ use crate::{
     tools::{
         DeclaredApproval, Definition, Disk,
         approval::ApprovalCall,
-        rules::{PathBase, ReadTarget, Target},
+        rules::{CommandShell, PathBase, ReadTarget, Target},
     },
 };
 
@@ -31,19 +31,24 @@ impl ApprovalFacts {
         Self { path_base, target: Target::Other, read: None, leaves_out_denied: false, declared: None }
     }
 
-    /// The facts about a call of a tool in a conversation at `place`. Relative paths in it start at `folder`, and `shell` is the
-    /// one that the tool uses.
+    /// The facts about a call of a tool in a conversation at `place`. Relative paths in it start at `folder`. A command of it runs in
+    /// `working_directory`, with the shell that the user has named.
     pub(super) fn new(
         place: &Place,
         definition: &Definition,
         folder: PathBuf,
-        shell: Option<&str>,
+        (working_directory, shell): (PathBuf, Option<&str>),
         input: &Value,
     ) -> Self {
-        let path_base = path_base(place);
+        let mut path_base = path_base(place);
         let start = PathBase { folder, ..path_base.clone() };
+        let target = Target::of(definition, input, &start);
+        if matches!(target, Target::Command(_)) {
+            path_base.folder = working_directory;
+            path_base.shell = CommandShell::Asked(shell.map(str::to_owned));
+        }
         Self {
-            target: Target::of(definition, input, &start, shell),
+            target,
             read: Target::of_reading(definition, input, &start),
             leaves_out_denied: definition.leaves_out_denied,
             declared: definition.approval,
@@ -83,6 +88,5 @@ impl ApprovalFacts {
 
 /// What paths in rules stand on: where the tools' own paths start.
 pub(super) fn path_base(place: &Place) -> PathBase {
-    let exported = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    PathBase { folder: place.folder(), home: std::env::home_dir(), exported, disk: Disk::itself() }
+    PathBase::of_process(place.folder())
 }

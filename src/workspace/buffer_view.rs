@@ -13,7 +13,10 @@ use crate::{
     chat::{OpenCall, Status},
     model::{CallId, ToolInput},
     provider::ProviderName,
-    text::ansi::{self, AnsiStyle},
+    text::{
+        ansi::{self, AnsiStyle},
+        wrap::wrap,
+    },
     tools::{Definition, DiffLine, Executor, preview},
 };
 
@@ -121,6 +124,7 @@ impl Workspace {
             let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
             (waits && placeholder.content.is_empty()).then_some((placeholder.fence, call))
         });
+        let place = self.place(conversation);
         let waiting = waiting.map(|(line, call)| {
             let definition = self.toolbox().get(&call.name);
             let definition = definition.as_deref();
@@ -129,6 +133,10 @@ impl Workspace {
             let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
             let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
             let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
+            if let Some(folder) = self.runs_elsewhere(&place, &call.name) {
+                let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
+                preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
+            }
             if let Some(question) = placed_question(call) {
                 preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
             }

@@ -11,13 +11,19 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effective::Effective, notes, ports::Place, protected_files::protected};
+use super::{
+    Conversation, Workspace,
+    effective::Effective,
+    notes,
+    ports::{Place, folder_of},
+    protected_files::protected,
+};
 use crate::{
     agent::Level,
     config::{AgentOptions, Config},
     model::ModelError,
     text::escape_controls,
-    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, Permitted, TurnTools, paths},
+    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, Permitted, TurnTools, paths, rules::SHELL_TOOL},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -134,12 +140,28 @@ impl Workspace {
         if definition.path_kind != PathKind::File {
             return file.map_or_else(|| notes::root(&self.config(), place), |file| notes::root(&file.config, place));
         }
-        let own = self.config().tools.options_of(&definition.name);
-        match own.get("cwd").and_then(Value::as_str) {
-            // A conversation without a file has no folder, so that the tool's own one counts.
-            Some(own) if place.chat_dir().is_none() => paths::resolve(&place.folder(), Path::new(own)),
-            _ => place.folder(),
-        }
+        // A conversation without a file has no folder, so that the tool's own one counts.
+        place.chat_dir().unwrap_or_else(|| self.working_directory(place, &definition.name))
+    }
+
+    /// The folder in which a tool works and its commands run, and by which they are judged: its option `cwd`, or else the root of
+    /// the project or the editor's working directory.
+    pub(super) fn working_directory(&self, place: &Place, tool: &str) -> PathBuf {
+        let own = self.config().tools.options_of(tool);
+        let own = own.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        paths::resolve(&place.cwd, Path::new(own)).components().collect()
+    }
+
+    /// The same for the conversation in a buffer.
+    #[must_use]
+    pub fn working_directory_of(&self, buffer: i32, tool: &str) -> PathBuf {
+        self.working_directory(&self.place_of(buffer), tool)
+    }
+
+    /// The folder in which the commands of a tool run, if that is not the folder of the conversation's file.
+    pub(super) fn runs_elsewhere(&self, place: &Place, tool: &str) -> Option<PathBuf> {
+        let folder = self.working_directory(place, tool);
+        (tool == SHELL_TOOL && folder_of(&place.file).is_some_and(|own| own != folder)).then_some(folder)
     }
 
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not

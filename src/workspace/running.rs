@@ -406,12 +406,9 @@ impl Workspace {
     pub(super) fn tool_context(&self, conversation: &Conversation, definition: &Definition) -> Context {
         let place = self.place(conversation);
         let own = self.config().tools.options_of(&definition.name);
-        let chat_dir = place.chat_dir();
-        let mut context = Context::new(place.cwd, self.timeout(definition), self.outputs().folder().to_owned());
-        if let Some(own) = own.get("cwd").and_then(Value::as_str) {
-            context.cwd = context.resolve(own);
-        }
-        context.chat_dir = chat_dir;
+        let folder = self.working_directory(&place, &definition.name);
+        let mut context = Context::new(folder, self.timeout(definition), self.outputs().folder().to_owned());
+        context.chat_dir = place.chat_dir();
         context.notes_root = self.notes_root(conversation);
         context.config = own;
         let open = self.host().open_conversations();

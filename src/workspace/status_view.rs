@@ -8,7 +8,7 @@ use crate::{
     agent::Activity,
     config::{Config, ListOption},
     text::wrap::{wrap, wrap_with},
-    tools::{Permitted, PermittedView},
+    tools::{Permitted, PermittedView, rules::SHELL_TOOL},
 };
 
 /// The tables of options that are about conversations; the others are about the editor.
@@ -187,6 +187,11 @@ fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) ->
                 }
             });
         }
+    }
+    if let Some(folder) = workspace.runs_elsewhere(&workspace.place(conversation), SHELL_TOOL) {
+        let (name, layer) = ("tools.bash.cwd".to_owned(), layer("/tools/bash/cwd"));
+        rows.retain(|row: &OptionRow| row.name != name);
+        rows.push(OptionRow { name, value: format!("{}, not the file's folder", folder.display()), layer });
     }
     rows.extend(agents(workspace, conversation, file, layer("/agent")));
     rows.extend(lists(workspace, conversation, file, &layers[0]));

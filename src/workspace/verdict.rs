@@ -132,7 +132,8 @@ impl Workspace {
         let Some(definition) = definition else { return ApprovalFacts::unknown(place) };
         let options = self.config().tools.options_of(&definition.name);
         let shell = options.get("shell").and_then(Value::as_str);
-        ApprovalFacts::new(place, definition, self.start_folder(place, file, definition), shell, input)
+        let folder = self.working_directory(place, &definition.name);
+        ApprovalFacts::new(place, definition, self.start_folder(place, file, definition), (folder, shell), input)
     }
 
     /// What judging a call asks the disk.

@@ -120,16 +120,11 @@ local class = {
 ---@return flemma.ExecutionContext
 function M.new(buf, tool, timeout, progress, about)
   local file = vim.api.nvim_buf_get_name(buf)
-  local options = require("flemma.options").get()
-  local own = options and options.tools[tool]
   local project = require("flemma.conversations").project(buf)
-  local cwd = type(own) == "table" and type(own.cwd) == "string" and vim.fn.fnamemodify(own.cwd, ":p"):gsub("(.)/$", "%1")
-    or project
-    or vim.fn.getcwd()
   local context
   context = setmetatable({
     bufnr = buf,
-    cwd = cwd,
+    cwd = require("flemma.native").call("working_directory", buf, tool),
     timeout = timeout,
     call_id = about.call_id,
     resolved_by = about.resolved_by,

@@ -19,6 +19,10 @@ fn or_problem<T>(result: Result<T, UserError>) -> (Option<T>, Option<String>) {
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // conversation_project(path) -> the root of the project that the conversation at this path belongs to, or nil
     exports.add("conversation_project", |_, binding, path: PathBuf| Ok(binding.workspace.project_of(&path)))?;
+    // working_directory(buffer, tool) -> the folder in which the tool works
+    exports.add("working_directory", |_, binding, (buffer, tool): (i32, String)| {
+        Ok(binding.workspace.working_directory_of(buffer, &tool))
+    })?;
     // project_root(start, cwd) -> the root of the project of a file or folder; or nil and what went wrong. This and the next
     // four wait for the disk for a moment, and not longer
     exports.add("project_root", |_, binding, (start, cwd): (PathBuf, PathBuf)| {

@@ -4,16 +4,17 @@
 //! cancelled or takes too long. Standard output and standard error are combined, and only the end is kept if they are long.
 //! A non-zero exit code is a failure that includes the output.
 //!
-//! The environment is the editor's, with the changes that `command::environment` makes.
+//! The shell is the one that rules are read for, as far as there is one ([`Shell::find`]). The environment is the editor's, with
+//! the changes that `command::environment` makes, and a locale in which the shell reads UTF-8.
 
-use std::{io, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration};
+use std::{os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use crate::{
     model::ModelError,
-    process::{self, Captured, CommandEnd, CommandSpec, Finished, StopCause, Streams},
+    process::{self, Captured, CommandEnd, CommandSpec, Finished, Grammar, Shell, StopCause, Streams},
     text::{
         ansi,
         truncate::{self, Limits, format_size},
@@ -78,21 +79,17 @@ async fn execute(input: &Value, context: Context) -> Result<Outcome, ModelError>
     if !context.cwd.is_dir() {
         return Err(ModelError::new(format!("The working directory {} does not exist.", context.cwd.display())));
     }
-    let (shell, finished) = match context.config.get("shell").and_then(Value::as_str) {
-        Some(shell) => (shell, process::run(spec(shell, &command, timeout, &context)).await),
-        None => match process::run(spec("bash", &command, timeout, &context)).await {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                ("sh", process::run(spec("sh", &command, timeout, &context)).await)
-            }
-            finished => ("bash", finished),
-        },
+    let named = context.config.get("shell").and_then(Value::as_str).map(str::to_owned);
+    let name = named.clone().unwrap_or_else(|| "bash".to_owned());
+    let shell = tokio::task::spawn_blocking(move || Shell::find(named.as_deref())).await;
+    let Ok(Ok(shell)) = shell else {
+        return Err(ModelError::new(format!(
+            "The shell `{name}` was not found. The user can name another one as tools.bash.shell in the configuration."
+        )));
     };
-    match finished {
+    match process::run(spec(&shell, &name, &command, timeout, &context)).await {
         Ok(finished) => Ok(outcome(finished, timeout, &context.overflow_dir).await),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ModelError::new(format!(
-            "The shell `{shell}` was not found. The user can name another one as tools.bash.shell in the configuration."
-        ))),
-        Err(error) => Err(ModelError::new(format!("The command could not be started with `{shell}`: {error}."))),
+        Err(error) => Err(ModelError::new(format!("The command could not be started with `{name}`: {error}."))),
     }
 }
 
@@ -126,7 +123,7 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
     }
 }
 
-fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
+fn spec(shell: &Shell, name: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
     let kept: Vec<String> = context
         .config
         .get("keep_env")
@@ -137,11 +134,18 @@ fn spec(shell: &str, command: &str, timeout: Duration, context: &Context) -> Com
         .map(str::to_owned)
         .collect();
     let overflow_dir = context.overflow_dir.clone();
+    let mut env = environment(&kept);
+    env.extend(shell.locale.map(|locale| ("LC_ALL".into(), Some(locale.into()))));
+    let mut args = vec!["-c".into(), command.into()];
+    if shell.grammar != Grammar::Unknown {
+        // What the shell calls itself in its messages.
+        args.push(name.into());
+    }
     CommandSpec {
-        program: shell.into(),
-        args: vec!["-c".into(), command.into()],
+        program: shell.program.clone().into(),
+        args,
         cwd: context.cwd.clone(),
-        env: environment(&kept),
+        env,
         timeout,
         cancel: context.cancel.clone(),
         progress: Arc::clone(&context.progress),

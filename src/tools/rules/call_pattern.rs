@@ -4,7 +4,7 @@ use super::{files::PathPattern, pattern::CommandPattern, unapprovable, variables
 use crate::model::UserError;
 
 /// The tool whose rules match commands and never paths.
-pub(super) const SHELL_TOOL: &str = "bash";
+pub const SHELL_TOOL: &str = "bash";
 
 /// The pattern of a rule. The call determines which of the two is used.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use super::{
     PathBase,
     call_pattern::Pattern,
-    folders,
+    common, folders,
     indirect_runs::DeniedPrograms,
     input, options,
     pattern::{CommandPattern, Likeness},
@@ -17,6 +17,7 @@ use super::{
     word::Word,
     wrappers::{self, InnerCommand, MAX_DEPTH},
 };
+use crate::process::Grammar;
 
 /// The maximum number of nested commands that are examined before the user is asked.
 const MAX_LOOKS: usize = 500;
@@ -28,6 +29,14 @@ pub(super) fn judge(
     command: &str,
     path_base: &PathBase,
 ) -> (Likeness, bool) {
+    let is_read_so = match path_base.grammar() {
+        Grammar::Bash => true,
+        Grammar::Posix => common::reads_alike(command),
+        Grammar::Unknown => false,
+    };
+    if !is_read_so {
+        return (maybe(!denying.is_empty()), false);
+    }
     let script = script::read(command);
     let denied = if denying.is_empty() {
         Likeness::No

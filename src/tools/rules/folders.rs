@@ -2,8 +2,8 @@
 //!
 //! What most programs do depends on the folder: git runs commands from the repository's configuration, make, cargo and npm
 //! run commands from a file there, and a relative path is another file. So if a line changes to any folder other than the
-//! conversation's, only programs that read and print are approved. To let a program run elsewhere, write a rule with the
-//! program's own option for it: `git -C sub status`.
+//! one in which it runs, only programs that read and print are approved, and none if `PATH` finds programs in that folder. To
+//! let a program run elsewhere, write a rule with the program's own option for it: `git -C sub status`.
 
 use std::path::{Component, Path};
 
@@ -28,10 +28,11 @@ const READERS: [&str; 76] = [
 
 /// Whether the rules for each of these commands also apply to the whole line.
 pub(super) fn keeps_its_meaning(runs: &[CommandRun], path_base: &PathBase) -> bool {
-    !runs.iter().any(|run| leaves(run, path_base)) || runs.iter().all(is_the_same_anywhere)
+    !runs.iter().any(|run| leaves(run, path_base))
+        || (!path_base.looks_in_the_folder && runs.iter().all(is_the_same_anywhere))
 }
 
-/// Whether a command changes to a folder other than the conversation's.
+/// Whether a command changes to a folder other than the one in which the line runs.
 fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     let (run, _) = innermost(run);
     let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
@@ -42,7 +43,7 @@ fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     }
 }
 
-/// Whether a folder is certainly the conversation's own. No links are followed that a command could change.
+/// Whether a folder is certainly the one in which the line runs. No links are followed that a command could change.
 fn is_here(folder: &Word, path_base: &PathBase) -> bool {
     let Some(folder) = folder.known().map(Path::new) else { return false };
     let is_plain = !folder.components().any(|part| part == Component::ParentDir);

@@ -6,7 +6,7 @@
 //!
 //! A command is parsed twice, with the shell's grammar and with a strict lexer of our own, and both must agree. A rule must
 //! approve every simple command in it, and one denied command denies all. A command is never approved if it cannot be
-//! parsed, is not known before it runs, or changes the meaning of the rest. If a denial might apply to it, the user is asked
+//! parsed, may be read differently by the shell that runs it, is not known before it runs, or changes the meaning of the rest. If a denial might apply to it, the user is asked
 //! even if the tool is approved as a whole. Paths are compared after resolving links.
 //!
 //! | file             | contents                                                               |
@@ -20,6 +20,7 @@
 //! | `script`         | the simple commands of a line, according to the shell's grammar        |
 //! | `word`           | the value of a word, as far as it is known                             |
 //! | `commands`       | the decision of the rules about a script                               |
+//! | `common`         | command lines that every POSIX shell reads alike                       |
 //! | `wrappers`       | programs that run the command in their arguments                       |
 //! | `options`        | arguments that a wildcard never matches                                |
 //! | `guards`         | dangerous options of each program, for `options`                       |
@@ -38,6 +39,7 @@
 
 mod call_pattern;
 mod commands;
+mod common;
 mod files;
 mod filters;
 mod folders;
@@ -62,8 +64,9 @@ mod variables;
 mod word;
 mod wrappers;
 
+pub use call_pattern::SHELL_TOOL;
 pub use hard_links::Names;
-pub use path_base::PathBase;
+pub use path_base::{CommandShell, PathBase};
 pub(super) use read_rules::decide as decide_read;
 pub(super) use read_rules::is_url;
 pub use read_rules::{DeniedPaths, ReadTarget};

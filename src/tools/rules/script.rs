@@ -358,6 +358,12 @@ impl ScriptReader {
             ) => {
                 let number = raw.value.strip_suffix('-').unwrap_or(&raw.value);
                 if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                    // Bash expands this word twice, and then finds code in what quotes hide.
+                    let is_plain =
+                        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
+                    if !is_plain(&raw.value) {
+                        self.unreadable();
+                    }
                     self.output(raw);
                 }
             }

@@ -1,14 +1,11 @@
 //! The subject of a call for the rules.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::{PathBase, Subject, call_pattern::SHELL_TOOL};
 use crate::tools::{Definition, PathParams, named_paths};
-
-/// Shells whose grammar is used for rules. In another shell, the same words may have a different meaning.
-const SHELLS: [&str; 3] = ["bash", "sh", "dash"];
 
 /// An owned [`Subject`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +24,10 @@ impl Target {
     ///
     /// A tool's paths are the properties that it declares (`write_path_param`, or else `read_path_param`), relative to the
     /// path base; if the input has none, it is the path base itself. For a tool for notes, the path base starts at their
-    /// folder. `shell` is the program that runs commands, if the user has chosen one.
-    pub fn of(definition: &Definition, input: &Value, path_base: &PathBase, shell: Option<&str>) -> Self {
+    /// folder.
+    pub fn of(definition: &Definition, input: &Value, path_base: &PathBase) -> Self {
         if definition.name == SHELL_TOOL {
-            let shell = shell.and_then(|shell| Path::new(shell).file_name()).and_then(|name| name.to_str());
-            let known = shell.is_none_or(|shell| SHELLS.contains(&shell));
-            let command = input.get("command").and_then(Value::as_str).filter(|_| known);
+            let command = input.get("command").and_then(Value::as_str);
             return command.map_or(Self::Other, |command| Self::Command(command.to_owned()));
         }
         Self::named(definition, Self::params(definition), input, path_base).unwrap_or_default()

@@ -318,6 +318,12 @@ fn what_cannot_be_run_says_why() {
 }
 
 #[test]
+fn a_command_is_read_in_utf_8() {
+    let shop = Workshop::new();
+    assert_eq!(shop.ok("bash", bash("x=$(printf '\\342\\202\\254'); echo ${#x}")), "1");
+}
+
+#[test]
 fn the_configured_shell_runs_the_command() {
     let mut shop = Workshop::new();
     shop.context.config = json!({ "shell": "sh" });

@@ -483,8 +483,7 @@ fn rules_see_the_file_of_a_page() {
     let (base, root) = (base(&shop), PathBase { folder: shop.path("vault"), ..PathBase::default() });
     let decide = |tool: &str, list: &[&str], input: Value| {
         let definition = registry.get(tool).unwrap();
-        let (target, reading) =
-            (Target::of(definition, &input, &root, None), Target::of_reading(definition, &input, &root));
+        let (target, reading) = (Target::of(definition, &input, &root), Target::of_reading(definition, &input, &root));
         let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
         let policy = Policy::new(&list, &[], &Presets::builtin());
         let mut chain = Chain::new();

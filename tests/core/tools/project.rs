@@ -98,7 +98,7 @@ impl Home {
     fn decide(&self, list: &[&str], presets: &Presets, base: &str, path: &str) -> Option<Decision> {
         let list: Vec<String> = list.iter().map(|&entry| entry.to_owned()).collect();
         let (path_base, input) = (self.path_base(base), json!({ "path": path, "content": "new" }));
-        let target = Target::of(Registry::with_builtins().get("write").unwrap(), &input, &path_base, None);
+        let target = Target::of(Registry::with_builtins().get("write").unwrap(), &input, &path_base);
         let id = "a".into();
         let call = ApprovalCall {
             subject: target.subject(),

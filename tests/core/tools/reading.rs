@@ -35,7 +35,7 @@ fn path_base(workshop: &Workshop) -> PathBase {
 }
 
 fn decide(definition: &Definition, policy: &Policy, path_base: &PathBase, input: &Value) -> Option<Decision> {
-    let target = Target::of(definition, input, path_base, None);
+    let target = Target::of(definition, input, path_base);
     let read = Target::of_reading(definition, input, path_base);
     let leaves_out_denied = definition.leaves_out_denied;
     let reading = read.as_ref().map(|read| ReadTarget { subject: read.subject(), leaves_out_denied });

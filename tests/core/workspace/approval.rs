@@ -238,6 +238,51 @@ fn a_pending_call_that_mentions_approval_can_be_approved() {
     assert!(chat.work("ran").exists());
 }
 
+/// A stranger's conversation lies beside a repository of theirs, whose configuration runs a program.
+#[test]
+fn a_command_is_judged_for_the_folder_in_which_it_runs() {
+    use Decision::{Approve, RequireApproval};
+    let config = "[core]\n\tfsmonitor = \"touch /tmp/owned\"\n";
+    for (own, here, there) in
+        [(Value::Null, "", "theirs"), (json!("theirs"), "theirs", ""), (json!("./theirs/"), "theirs", "")]
+    {
+        let options =
+            json!({ "tools": { "auto_approve": ["bash(git status)", "bash(cd *)"], "bash": { "cwd": own } } });
+        let files = [("theirs/.git/config", config), ("theirs/.git/HEAD", "ref: refs/heads/main\n")];
+        let chat =
+            Harness::start(Setup { options, files: &files, ..Setup::default() }, [commands(&["pwd"]), prose("ok")]);
+        chat.put("theirs/talk.chat", "@You:\nHello\n");
+        chat.edit("theirs/talk.chat");
+        let path = |folder: &str| chat.work(folder).components().collect::<std::path::PathBuf>().display().to_string();
+        let (here, there) = (path(here), path(there));
+        for (command, decision) in [
+            ("git status".to_owned(), Approve),
+            ("cd . && git status".to_owned(), Approve),
+            (format!("cd {here} && git status"), Approve),
+            (format!("cd {there} && git status"), RequireApproval),
+        ] {
+            assert_eq!(decide(&chat, &command), decision, "{command} in {here}");
+        }
+        // Where it runs is said before that.
+        chat.go();
+        chat.wait_for_pending(1);
+        let (preview, shown) = (chat.previews().remove(0), format!("  in {here}"));
+        let is_told = preview.diff.iter().any(|line| shown.starts_with(&line.text));
+        let status = chat.workspace.status(&chat.conversation()).rows;
+        let row = status.iter().find(|row| row.name == "tools.bash.cwd");
+        let is_elsewhere = !here.ends_with("theirs");
+        assert_eq!(is_told, is_elsewhere, "{preview:?}");
+        assert_eq!(
+            row.is_some_and(|row| row.value == format!("{here}, not the file's folder")),
+            is_elsewhere,
+            "{row:?}"
+        );
+        chat.approve("status=pending");
+        chat.wait_for("@Assistant:\nok");
+        assert_eq!(chat.results(1), [here]);
+    }
+}
+
 #[test]
 fn rules_speak_of_a_commands_words_and_a_files_place() {
     let rules = json!(["bash(git status)", "bash(cargo test *)", "read(src/**)", "!bash(rm *)"]);

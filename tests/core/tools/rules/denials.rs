@@ -34,7 +34,7 @@ fn what_may_be_denied_is_asked_about() {
         "$x y", "\"$x\" y", "`ls` y", "$(echo rm) x", "r? x", "{rm,x}", "eval $x", "eval \"$x\"", "bash -c \"$x\"",
         "bash -c $x", "cat f | sh", "bash", "source f", ". f", "python3 -c 'import os; os.system(\"rm x\")'",
         "perl -e 'unlink'", "git $x", "git \"$(ls)\"", "ls '", "ls $((1+1))", "alias ls=rm; ls", "(( a[$(rm x)] ))",
-        "xargs -a f", "ls \u{0}", "cat <<E$[", "[[ -v 'a[$(rm x)]' ]]",
+        "xargs -a f", "ls \u{0}", "cat <<E$[", "[[ -v 'a[$(rm x)]' ]]", "ls >&'$(rm x)'", "ls <&\"\\$(rm x)\"", "ls >&$x",
     ];
     let decided: Vec<_> = dark.iter().filter(|text| command(&rules, text) != Some(Decision::RequireApproval)).collect();
     assert_eq!(decided, Vec::<&&str>::new());

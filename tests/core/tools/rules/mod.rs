@@ -2,6 +2,7 @@
 
 mod approvals;
 mod attacks;
+mod common;
 mod denials;
 mod entries;
 mod files;

@@ -4,11 +4,15 @@
 //! conversation's folder unless they merely read and print, with every exported variable as it was, and writes no
 //! file.
 //!
+//! What is approved where another shell reads it has to run the same in all of them: in bash 5, in `dash`, and in the bash 3.2
+//! that `FLEMMA_BASH32` names.
+//!
 //! Every approved command runs in an empty folder, with a `PATH` that has nothing but programs that write down how
 //! they were called, where, and with what environment. Commands with a path in them are left out: nothing real is to
 //! run.
 
 use std::{
+    cell::Cell,
     collections::BTreeSet,
     fs, io,
     os::unix::fs::{PermissionsExt, symlink},
@@ -17,9 +21,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::tools::{
-    approval::Decision,
-    rules::{PathBase, Rule, Subject, decide, suggest},
+use flemma::{
+    process::{Grammar, Shell},
+    tools::{
+        approval::Decision,
+        rules::{CommandShell, PathBase, Rule, Subject, decide, suggest},
+    },
 };
 use proptest::{
     prelude::*,
@@ -90,16 +97,24 @@ impl Call {
 
 struct Stage {
     dir: tempfile::TempDir,
-    bash: PathBuf,
+    bash: Shell,
+    /// The other shells.
+    others: Vec<PathBuf>,
+    /// How many commands ran in all of them.
+    compared: Cell<usize>,
     /// What the environment is where nothing changes it.
     environment: BTreeSet<String>,
 }
 
 impl Stage {
-    /// A stage with the bash that is found first.
+    /// A stage with the bash 5 of this machine.
     fn new() -> Self {
-        let folders = std::env::var_os("PATH").unwrap();
-        let bash = std::env::split_paths(&folders).map(|dir| dir.join("bash")).find(|bash| bash.is_file()).unwrap();
+        let bash = Shell::find(None).ok().filter(|shell| shell.grammar == Grammar::Bash).expect("a bash 5");
+        let older = std::env::var_os("FLEMMA_BASH32").map(PathBuf::from);
+        let others: Vec<_> = older.into_iter().chain(Shell::find(Some("dash")).ok().map(|dash| dash.program)).collect();
+        if others.is_empty() {
+            eprintln!("no other shell to compare with");
+        }
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("bin")).unwrap();
         let stub = dir.path().join("stub");
@@ -108,14 +123,14 @@ impl Stage {
             "#!{}\nprintf -v call '%q ' \"${{0##*/}}\" \"$@\"\n\
              printf -v call '%s\\t%s\\t%q' \"$call\" \"$(pwd -P)\" \"$(export -p)\"\n\
              echo \"$call\" >> \"${{0%/*}}/../record\"\n",
-            bash.display()
+            bash.program.display()
         );
         fs::write(&stub, text).unwrap();
         fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
         for program in PROGRAMS {
             symlink(&stub, dir.path().join("bin").join(program)).unwrap();
         }
-        let mut stage = Self { dir, bash, environment: BTreeSet::new() };
+        let mut stage = Self { dir, bash, others, compared: Cell::default(), environment: BTreeSet::new() };
         let plain = stage.run("ls", &[]);
         stage.environment = plain.into_iter().next().unwrap().environment;
         assert!(stage.environment.iter().any(|line| line.starts_with("declare -x KUBECONFIG=")));
@@ -135,8 +150,13 @@ impl Stage {
         decide(rules, "bash", &Subject::Command(text), &self.path_base()) == Some(Decision::Approve)
     }
 
-    /// The calls that a command makes.
+    /// The calls that a command makes in bash 5.
     fn run(&self, text: &str, options: &[&str]) -> Vec<Call> {
+        self.run_in(&self.bash.program, text, options)
+    }
+
+    /// The calls that a command makes in a shell.
+    fn run_in(&self, shell: &Path, text: &str, options: &[&str]) -> Vec<Call> {
         let (work, record) = (self.here(), self.dir.path().join("record"));
         if work.exists() {
             fs::remove_dir_all(&work).unwrap();
@@ -149,13 +169,14 @@ impl Stage {
         // Whatever it starts inherits a copy of the pipe that no redirection takes away.
         let mut child = Command::new("/bin/sh")
             .args(["-c", "exec \"$0\" \"$@\" 9>&1"])
-            .arg(&self.bash)
+            .arg(shell)
             .args(options)
             .arg("-c")
             .arg(text)
             .current_dir(&work)
             .env_clear()
             .envs(EXPORTED.iter().map(|name| (name, "original")))
+            .envs(self.bash.locale.map(|locale| ("LC_ALL", locale)))
             .env("PATH", self.dir.path().join("bin"))
             .env("HOME", &work)
             .stdin(Stdio::null())
@@ -205,7 +226,27 @@ impl Stage {
                 assert_eq!(call.environment, self.environment, "{text:?} changed what {:?} gets", call.text);
             }
         }
+        self.compare(rules, text);
         true
+    }
+
+    /// Runs a command in all shells if it is approved whatever shell reads it.
+    fn compare(&self, rules: &[Rule], text: &str) {
+        let path_base = PathBase { shell: CommandShell::Known(Grammar::Posix), ..self.path_base() };
+        if decide(rules, "bash", &Subject::Command(text), &path_base) != Some(Decision::Approve) {
+            return;
+        }
+        let calls = |shell: &Path| {
+            let mut calls: Vec<_> =
+                self.run_in(shell, text, &[]).into_iter().map(|call| (call.text, call.folder)).collect();
+            calls.sort();
+            calls
+        };
+        let expected = calls(&self.bash.program);
+        for shell in &self.others {
+            assert_eq!(calls(shell), expected, "{text:?} is something else in {}", shell.display());
+        }
+        self.compared.set(self.compared.get() + 1);
     }
 }
 
@@ -223,6 +264,7 @@ fn bash_runs_of_the_tables_only_what_is_approved() {
         run += commands.iter().filter(|text| stage.check(&rules, text)).count();
     }
     assert!(run > 60, "only {run} ran");
+    assert!(stage.compared.get() > 15, "only {} ran in all shells", stage.compared.get());
 }
 
 #[test]
@@ -237,7 +279,7 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
         "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ", "\\$", "\"\\a\"", "$'\\x41\\''", "a=b", "$",
         "EOF", "$\\\n(", "cd sub", "cd a", "cd .", "cd @HERE@", "pushd sub", "popd", "cargo test", "make", "for item in a",
         "for KUBECONFIG in a", "for file in a b", "printf '%n' PATH", "printf '%3n' KUBECONFIG", "printf a", "kubectl get a",
-        "npm run a", "rg x", "(cd sub", "; ", " && ",
+        "npm run a", "rg x", "(cd sub", "; ", " && ", "&>", "|&", "12>", "ls 'a;b'", " \"c|d\"", "{a,b}", "é", "\u{8a3c}", "chdir ", ">& /dev/null",
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -249,6 +291,7 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
         }
     }
     assert!(ran.len() > 50, "only {} ran", ran.len());
+    assert!(stage.compared.get() > 30, "only {} ran in all shells", stage.compared.get());
 }
 
 /// Ways to set the variable `N`, before `RUN` or around it.
