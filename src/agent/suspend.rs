@@ -97,11 +97,11 @@ impl Agent {
         self.after_one(view, effects);
     }
 
-    /// A tool has done nothing, because what the user has approved is not what it would do now. They decide again.
+    /// A tool has done nothing, because what was approved is not what it would do now. The user decides.
     pub(super) fn outdated(&mut self, id: &CallId, problem: &str, view: &dyn View, effects: &mut Vec<Effect>) {
         let Some(call) = self.running.remove(id) else { return };
         self.ask_again(&call, view, effects);
-        effects.push(Effect::Notify(Level::Warn, format!("{}: nothing was written: {problem}", call.label())));
+        effects.push(Effect::Notify(Level::Warn, format!("{}: {problem}", call.label())));
         self.after_one(view, effects);
     }
 

@@ -15,7 +15,11 @@ use std::{
     },
 };
 
-use super::paths::{plain, real};
+use super::{
+    file_class::{FileClass, Owner},
+    linked::Linked,
+    paths::{plain, real},
+};
 use crate::process::{Grammar, Shell};
 
 /// A question about the disk.
@@ -40,6 +44,15 @@ pub enum Lookup {
         /// The user's home folder.
         home: Option<PathBuf>,
     },
+    /// Whether a file is one of which writing asks every time.
+    IsStartUp {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        owner: Owner,
+    },
+    /// Whether the file that a path leads to has several names.
+    IsLinked(PathBuf),
 }
 
 /// What the disk says.
@@ -137,7 +150,8 @@ impl Disk {
     }
 
     /// Where a path leads: see [`real`]. If that is not known, the path as it is written.
-    pub(super) fn real(&self, path: &Path) -> PathBuf {
+    #[must_use]
+    pub fn real(&self, path: &Path) -> PathBuf {
         self.real_if_known(path).unwrap_or_else(|| {
             self.note_lacking(path);
             plain(path)
@@ -186,8 +200,20 @@ impl Disk {
         self.is(path, Lookup::IsLink, look)
     }
 
+    /// Whether the file that a path leads to has several names (hard links); also if that is not known.
+    #[must_use]
+    pub fn is_linked(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsLinked, look)
+    }
+
+    /// Whether writing a file asks every time; also if that is not known.
+    #[must_use]
+    pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
+        self.is(path, |path| Lookup::IsStartUp { path, owner: owner.clone() }, look)
+    }
+
     /// Whether the answer to a question about a path is *yes*, or not known.
-    fn is(&self, path: &Path, lookup: fn(PathBuf) -> Lookup, look: Look) -> bool {
+    fn is(&self, path: &Path, lookup: impl FnOnce(PathBuf) -> Lookup, look: Look) -> bool {
         self.is_if_known(lookup(path.to_owned()), look).unwrap_or_else(|| {
             self.note_lacking(path);
             true
@@ -240,8 +266,12 @@ impl Lookup {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Real(path) | Self::IsFolder(path) | Self::IsThere(path) | Self::IsLink(path) => path,
-            Self::IsOrdinary { path, .. } => path,
+            Self::Real(path)
+            | Self::IsFolder(path)
+            | Self::IsThere(path)
+            | Self::IsLink(path)
+            | Self::IsLinked(path) => path,
+            Self::IsOrdinary { path, .. } | Self::IsStartUp { path, .. } => path,
             Self::Grammar(shell) => Path::new(shell.as_deref().unwrap_or("bash")),
         }
     }
@@ -257,6 +287,8 @@ fn look(lookup: &Lookup) -> Answer {
         Lookup::Grammar(shell) => {
             Answer::Grammar(Shell::find(shell.as_deref()).map_or(Grammar::Unknown, |shell| shell.grammar))
         }
+        Lookup::IsLinked(path) => Answer::Is(Linked::at(&real(path)).is_some()),
+        Lookup::IsStartUp { path, owner } => Answer::Is(owner.class_of(path) == FileClass::StartUp),
         Lookup::IsOrdinary { .. } => Answer::Is(false),
     }
 }

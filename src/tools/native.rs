@@ -16,8 +16,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Commitment, Concern, Earlier, LineCounts, LuaSandbox, Permitted, Proposal, Recorder, SeenPages, paths,
-    rules::DeniedPaths,
+    Approved, Commitment, Concern, Earlier, FileClass, Judged, LineCounts, LuaSandbox, Permitted, Proposal, Recorder,
+    SeenPages,
+    linked::Linked,
+    paths,
+    rules::{DeniedPaths, Names},
 };
 use crate::{
     chat::Language,
@@ -28,8 +31,8 @@ use crate::{
 /// JSON of up to this many characters is written on one line in a result.
 const COMPACT_JSON: usize = 80;
 
-/// Returns why a file must not be written (an open conversation, the trust store), or `None` if it may be written.
-pub type Protected = Arc<dyn Fn(&Path) -> Option<ModelError> + Send + Sync>;
+/// Says what a file is to tools that write. It blocks on the disk.
+pub type Protected = Arc<dyn Fn(&Path) -> FileClass + Send + Sync>;
 
 /// A tool written in Rust.
 pub trait NativeTool: Send + Sync {
@@ -104,6 +107,8 @@ pub struct Context {
     pub overflow_dir: PathBuf,
     /// Called before a file is written.
     pub protected: Protected,
+    /// Which files were judged, if a policy and not the user has approved the call.
+    pub judged: Option<Arc<Judged>>,
     /// The folder of notes; absolute.
     pub notes_root: PathBuf,
     /// The files that the user denies reading. They are neither searched nor listed.
@@ -140,7 +145,8 @@ impl Context {
             progress: Arc::new(|_| {}),
             config: Value::Null,
             overflow_dir,
-            protected: Arc::new(|_| None),
+            protected: Arc::new(|_| FileClass::Ordinary),
+            judged: None,
             denied: Arc::default(),
             permitted: Arc::default(),
             recorder: None,
@@ -162,6 +168,11 @@ impl Context {
     /// Whether the editor has changes of a file that are not saved. It blocks on the disk.
     pub fn is_unsaved(&self, path: &Path) -> bool {
         !self.unsaved.is_empty() && paths::find_same(&self.unsaved, &paths::real(path)).is_some()
+    }
+
+    /// Whether the user denies reading a file under one of its names. The links of `real` are resolved.
+    pub(super) fn is_unread(&self, real: &Path) -> bool {
+        self.denied.contains(real) || self.denied.judge_names(Linked::at(real)) != Names::Allowed
     }
 
     /// The absolute path for a path from a model. Relative paths start at the conversation's folder, or at the working

@@ -12,6 +12,8 @@ use std::{
 
 use super::{
     disk::{Answer, Lookup},
+    file_class::{FileClass, Owner, git_directory, has, is_repository},
+    linked::Linked,
     paths::{plain, real},
     rules::PathBase,
     sensitive::is_sensitive,
@@ -20,11 +22,13 @@ use super::{
 /// The entries that mark the root of a repository.
 const MARKS: [&str; 2] = [".git", ".jj"];
 
-/// The maximum size of a `.git` file, in bytes.
-const MAX_POINTER: u64 = 8192;
-
 /// The project's root folder with links resolved; `None` if there is none. This reads the disk.
 pub fn root(path_base: &PathBase) -> Option<PathBuf> {
+    Some(root_and_mark(path_base)?.0)
+}
+
+/// The same, and whether it is a repository.
+fn root_and_mark(path_base: &PathBase) -> Option<(PathBuf, bool)> {
     let base = real(&path_base.folder);
     let home = path_base.home.as_deref().map(real);
     let is_around_home = |folder: &Path| {
@@ -34,9 +38,21 @@ pub fn root(path_base: &PathBase) -> Option<PathBuf> {
     if !base.is_absolute() || is_around_home(&base) {
         return None;
     }
-    let has_mark = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).symlink_metadata().is_ok());
-    let folders = base.ancestors().take_while(|folder| !is_around_home(folder));
-    Some({ folders }.find(has_mark).unwrap_or(&base).to_owned())
+    let marked = base.ancestors().take_while(|folder| !is_around_home(folder)).find(|folder| is_marked(folder));
+    Some(marked.map_or_else(|| (base.clone(), false), |folder| (folder.to_owned(), true)))
+}
+
+/// Whether a folder is the root of a repository. A mark of another user does not count, nor does one that leads nowhere: in a folder
+/// that several users write to, anybody can make one.
+fn is_marked(folder: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    MARKS.iter().any(|mark| {
+        let mark = folder.join(mark);
+        let is_own = mark.symlink_metadata().is_ok_and(|found| found.uid() == own);
+        let leads_to = fs::metadata(&mark);
+        let is_folder = leads_to.as_ref().is_ok_and(|found| found.is_dir() && found.uid() == own);
+        is_own && (is_folder || git_directory(folder).is_some_and(|inside| inside.is_dir()))
+    })
 }
 
 /// Whether a file is an ordinary file of the project: it is below the root folder after resolving links; it does not cause
@@ -56,14 +72,17 @@ fn look(lookup: &Lookup) -> Answer {
 }
 
 fn is_ordinary_now(path: &Path, path_base: &PathBase) -> bool {
-    let Some(root) = root(path_base) else { return false };
+    let Some((root, is_repository)) = root_and_mark(path_base) else { return false };
     let found = real(path);
-    let is_named = |path: &Path| {
-        let homes = [path_base.home.clone(), path_base.home.as_deref().map(real)];
-        homes.iter().any(|home| is_sensitive(path, home.as_deref()))
-    };
-    let is_kept = |path: &Path| is_named(path) || is_managed(path, &root);
-    found.starts_with(&root) && !is_kept(&found) && !is_kept(&plain(path)) && !has_other_names(&found)
+    // Without a repository, nothing says that a hidden folder is a project.
+    let hidden_from = if is_repository { &root } else { root.parent().unwrap_or(&root) };
+    let is_kept = |path: &Path| is_sensitive(path, hidden_from) || is_managed(path, &root);
+    let owner = Owner { home: path_base.home.clone(), ..Owner::default() };
+    found.starts_with(&root)
+        && !is_kept(&found)
+        && !is_kept(&plain(path))
+        && Linked::at(&found).is_none()
+        && owner.class_of(path) == FileClass::Ordinary
 }
 
 /// Whether a file is in a folder that a program manages, whatever the folder is called: the inside of a repository, or a
@@ -76,33 +95,7 @@ fn is_managed(path: &Path, root: &Path) -> bool {
     })
 }
 
-fn has(folder: &Path, name: &str) -> bool {
-    folder.join(name).symlink_metadata().is_ok()
-}
-
-/// Whether a folder is a git directory, bare or not, or that of a worktree.
-fn is_repository(folder: &Path) -> bool {
-    has(folder, "HEAD") && ["objects", "refs", "reftable", "commondir"].into_iter().any(|name| has(folder, name))
-}
-
 /// Whether a folder is a virtual environment, whose programs have the names of other programs.
 fn is_environment(folder: &Path) -> bool {
     has(folder, "pyvenv.cfg") || (has(folder, "bin/activate") && has(folder, "bin/python"))
-}
-
-/// The git directory that the file `.git` in a folder points to, with links followed.
-fn git_directory(folder: &Path) -> Option<PathBuf> {
-    let file = folder.join(".git");
-    // Git only writes a short regular file. Anything else might never end.
-    if !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_POINTER) {
-        return None;
-    }
-    let text = fs::read_to_string(file).ok()?;
-    let to = text.strip_prefix("gitdir:")?.trim();
-    (!to.is_empty()).then(|| real(&folder.join(to)))
-}
-
-/// Whether an existing file has several hard links. Writing changes it under all of its names, and some may be elsewhere.
-fn has_other_names(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir() && metadata.nlink() > 1)
 }

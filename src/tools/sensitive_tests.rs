@@ -3,8 +3,9 @@ use super::*;
 #[track_caller]
 fn says(paths: &[&str], expected: bool) {
     for path in paths {
-        let found = is_sensitive(Path::new(path), Some(Path::new("/home/me")));
-        assert_eq!(found, expected, "{path}");
+        let path = Path::new(path);
+        let found = is_start_up(path, Some(Path::new("/home/me"))) || is_sensitive(path, Path::new("/p"));
+        assert_eq!(found, expected, "{}", path.display());
     }
 }
 
@@ -136,6 +137,34 @@ fn each_class_of_such_files_is_known_by_its_usual_names() {
         ".flaskenv",
         ".latexmkrc",
         ".aider.conf.yml",
+        ".readthedocs.yaml",
+        ".gitpod.yml",
+        "netlify.toml",
+        ".zuul.yaml",
+        ".vela.yml",
+        ".qwen/settings.json",
+        ".kilocode/mcp.json",
+        ".factory/x",
+        ".goose/x",
+        ".copilot/x",
+        ".github/hooks/x",
+        ".github/copilot-instructions.md",
+        ".openhands/setup.sh",
+        "mcp.json",
+        ".luacheckrc",
+        ".pylintrc",
+        ".rubocop.yml",
+        "eslint.config.js",
+        "eslint.config.mjs",
+        ".formatter.exs",
+        ".theia/tasks.json",
+        "Session.vim",
+        ".s3cfg",
+        ".boto",
+        ".dockercfg",
+        ".vault_pass",
+        ".some-new-agent/settings.json",
+        ".github/ISSUE_TEMPLATE/.env",
     ];
     let paths: Vec<String> = names.iter().map(|name| format!("/p/sub/{name}")).collect();
     says(&paths.iter().map(String::as_str).collect::<Vec<_>>(), true);
@@ -154,6 +183,9 @@ fn the_files_of_a_project_are_its_own_affair() {
             "/p/.gitattributes",
             "/p/.github/README.md",
             "/p/.editorconfig",
+            "/p/sub/.prettierignore",
+            "/p/.changeset/brave-cats.md",
+            "/p/.github/ISSUE_TEMPLATE/bug.md",
             "/p/config/nvim/init.lua",
             "/p/bin/run",
             "/p/src/head.rs",
@@ -183,6 +215,25 @@ fn the_files_of_a_project_are_its_own_affair() {
         ],
         false,
     );
+}
+
+/// These ask every time: unlike the others, no rule helps.
+#[test]
+fn start_up_files_are_told_from_others() {
+    let of_programs =
+        ["/home/me/.bashrc", "/p/.bashrc", "/p/.nvim.lua", "/p/.git/config", "/home/me/.config/nvim/x.lua"];
+    let of_home = ["/home/me/.foorc", "/home/me/.ssh/config", "/home/me/.local/share/nvim/x", "/home/me/bin/ls"];
+    let others = [
+        "/p/.vscode/tasks.json",
+        "/p/.env",
+        "/p/.foorc",
+        "/p/x.git/a",
+        "/home/me/.local/share/notes/a.md",
+        "/p/bin/ls",
+    ];
+    let is = |path: &&str| is_start_up(Path::new(path), Some(Path::new("/home/me")));
+    assert_eq!(of_programs.iter().chain(&of_home).find(|path| !is(path)), None);
+    assert_eq!(others.iter().find(|path| is(path)), None);
 }
 
 #[test]
@@ -221,7 +272,7 @@ fn a_star_stands_for_any_letters_of_one_name() {
 
 #[test]
 fn every_pattern_is_written_as_names_are_compared() {
-    for pattern in TABLES.iter().copied().flatten() {
+    for pattern in [START_UP, HOME, RUN_LATER, SECRETS, HARMLESS].into_iter().flatten() {
         assert_eq!(fold(OsStr::new(pattern)), *pattern, "it could never match");
         assert!(!pattern.trim_end_matches("/**").contains("**"), "{pattern}");
     }

@@ -20,7 +20,8 @@ pub fn chat_files(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>>
     let (named, found) = (folder.to_owned(), real(folder));
     let ignored = IgnoreFiles::new(&found, GitRules::InRepositories);
     let is_usual = move |entry: &DirEntry| {
-        let path = entry.path().strip_prefix(&named).map_or_else(|_| entry.path().to_owned(), |inner| found.join(inner));
+        let path =
+            entry.path().strip_prefix(&named).map_or_else(|_| entry.path().to_owned(), |inner| found.join(inner));
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_hidden = || entry.file_name().as_encoded_bytes().starts_with(b".");
         entry.depth() == 0 || !ignored.ignores(&path, is_folder).unwrap_or_else(is_hidden)

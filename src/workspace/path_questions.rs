@@ -8,8 +8,8 @@ use super::approval_facts::ApprovalFacts;
 use crate::{
     model::{CallId, ModelError},
     tools::{
-        Access, Agents, Definition, Disk, MeantPath, PathKind, PathName, PathParams, Permitted, Policy, named_paths,
-        paths,
+        Access, Agents, Definition, Disk, Judged, MeantPath, Owner, PathKind, PathName, PathParams, Permitted, Policy,
+        named_paths, paths,
         rules::{DeniedPaths, Subject},
     },
 };
@@ -26,6 +26,10 @@ pub(super) struct PathQuestions {
     pub(super) paths: DeclaredPaths,
     /// Whether it is looked at whether the call writes over what the user denies reading.
     pub(super) guards_unread: bool,
+    /// Whose files they are.
+    pub(super) owner: Owner,
+    /// Whether the call starts: it may use the files that were judged, and no others.
+    pub(super) is_starting: bool,
 }
 
 /// What a definition says of the paths that its calls use.
@@ -55,6 +59,44 @@ impl PathQuestions {
             list.decide(&call);
         }
         self.overwrites_unread(disk);
+        self.writes_start_up(disk);
+        self.judged(disk);
+    }
+
+    /// Whether the call names a file to write of which writing asks every time, whatever rules and presets say.
+    pub(super) fn writes_start_up(&self, disk: &Disk) -> bool {
+        let DeclaredPaths { kind, write, folder, .. } = &self.paths;
+        let Some(write) = write.as_ref().filter(|write| !write.is_empty()) else { return false };
+        let named = named_paths(*kind, write, &self.input, folder).unwrap_or_default();
+        named.iter().any(|named| disk.is_start_up(&named.path, &self.owner))
+    }
+
+    /// Where the files are that the call names, if it starts.
+    pub(super) fn judged(&self, disk: &Disk) -> Judged {
+        let (DeclaredPaths { kind, read, write, folder }, mut judged) = (&self.paths, Judged::default());
+        let params: Vec<&PathParams> =
+            [read, write].into_iter().flatten().filter(|params| !params.is_empty()).collect();
+        if !self.is_starting || params.is_empty() {
+            return judged;
+        }
+        let mut add = |path: PathBuf| {
+            let (real, is_linked) = (disk.real(&path), disk.is_linked(&path));
+            judged.add(path, real, is_linked);
+        };
+        let named = params.iter().filter_map(|params| named_paths(*kind, params, &self.input, folder).ok()).flatten();
+        if *kind == PathKind::File {
+            named.for_each(|named| add(named.path));
+            return judged;
+        }
+        // A tool for notes uses other pages as well, and looks for all of them from the real folder.
+        let root = disk.real(folder);
+        for named in named {
+            named.path.strip_prefix(folder).into_iter().for_each(|page| add(root.join(page)));
+            add(named.path);
+        }
+        add(folder.clone());
+        add(root);
+        judged
     }
 
     /// Checks that the agents of the conversation permit the call, and that what it names as paths are paths.

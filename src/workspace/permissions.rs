@@ -16,14 +16,16 @@ use super::{
     effective::Effective,
     notes,
     ports::{Place, folder_of},
-    protected_files::protected,
 };
 use crate::{
     agent::Level,
     config::{AgentOptions, Config},
-    model::ModelError,
+    model::{CallId, ModelError},
     text::escape_controls,
-    tools::{Access, AgentBase, Agents, Definition, Disk, PathKind, Permitted, TurnTools, paths, rules::SHELL_TOOL},
+    tools::{
+        Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, TurnTools, paths,
+        rules::{Names, SHELL_TOOL},
+    },
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -165,13 +167,19 @@ impl Workspace {
     }
 
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
-    /// permit it, or it must not be written. `None` if it may. A relative path starts at the conversation's folder. The
-    /// disk is waited for for a moment only, and without its answer no file may be used.
+    /// permit it, it must not be written, or it is not what the policy has judged that approved `call`. `None` if it may. A relative
+    /// path starts at the conversation's folder. The disk is waited for for a moment only, and without its answer no file may be used.
     #[must_use]
-    pub fn path_problem(&self, conversation: &Conversation, access: Access, path: &Path) -> Option<ModelError> {
+    pub fn path_problem(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        access: Access,
+        path: &Path,
+    ) -> Option<ModelError> {
         let folder = self.place(conversation).folder();
         let (permitted, denied) = (self.permitted(conversation), self.denied(conversation));
-        let (open, store) = (self.host().open_conversations(), self.trust_store().path().to_owned());
+        let (owner, judged) = (self.owner(), conversation.tasks().judged(call));
         let path = path.to_owned();
         let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy().into_owned());
         let judge = move || {
@@ -179,15 +187,29 @@ impl Workspace {
             if let Err(problem) = permitted.check(access, &resolved, &*name) {
                 return Some(problem);
             }
-            match access {
-                Access::Read if !denied.allows(&folder, &resolved) => {
-                    Some(ModelError::new(format!("The user's policy denies reading {}.", escape_controls(&name))))
+            let real = paths::real(&resolved);
+            let is_moved = |judged: &Judged| judged.place_of(&resolved).is_some_and(|place| place != real);
+            let problem = match access {
+                _ if judged.as_deref().is_some_and(is_moved) => "leads elsewhere than when the call was approved",
+                Access::Read
+                    if !denied.allows(&folder, &resolved)
+                        || denied.judge_names(Linked::at(&real)) != Names::Allowed =>
+                {
+                    return Some(ModelError::new(format!(
+                        "The user's policy denies reading {}.",
+                        escape_controls(&name)
+                    )));
                 }
-                Access::Write if protected(&resolved, &open, &store).is_some() => {
-                    Some(ModelError::new(format!("{} must not be written by tools.", escape_controls(&name))))
-                }
-                Access::Read | Access::Write => None,
-            }
+                Access::Read => return None,
+                Access::Write => match owner.class_of(&resolved) {
+                    FileClass::Refused(_) => "must not be written by tools",
+                    FileClass::StartUp if judged.is_some() => {
+                        "is read by a program when it starts. A call that writes it has to be approved by the user"
+                    }
+                    FileClass::StartUp | FileClass::Ordinary => return None,
+                },
+            };
+            Some(ModelError::new(format!("{} {problem}.", escape_controls(&name))))
         };
         self.promptly(&resolved, judge).unwrap_or_else(|_| {
             Some(ModelError::new(format!("The file system of {} does not answer.", escape_controls(&name))))

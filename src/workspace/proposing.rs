@@ -42,7 +42,7 @@ impl Workspace {
         calls
     }
 
-    fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+    pub(super) fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         self.has_proposed(conversation, call)
             || self.toolbox().get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     model::CallId,
     tools::{
-        Agents, LuaError,
+        Agents, Disk, LuaError,
         approval::{ApprovalCall, Decision, Resolver},
     },
 };
@@ -54,13 +54,11 @@ impl Workspace {
             Some(NotPermitted::Unclear(_)) => return (Decision::RequireApproval, None),
             None => {}
         }
-        let (verdict, is_known) = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
+        let (verdict, questions, disk) = self.with_hypothetical(call, |call| self.toolbox().chain().decide(call));
         self.log_failures(&verdict);
-        if !is_known {
-            return (Decision::RequireApproval, None);
-        }
         let always_asks = self.toolbox().get(&call.tool).is_some_and(|definition| definition.always_asks);
-        if always_asks && verdict.decision == Decision::Approve {
+        let must_ask = verdict.decision == Decision::Approve && (always_asks || questions.writes_start_up(&disk));
+        if must_ask || disk.lacks().is_some() {
             return (Decision::RequireApproval, None);
         }
         (verdict.decision, verdict.resolver)
@@ -81,12 +79,16 @@ impl Workspace {
     pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, LuaError> {
         let chain = self.toolbox().chain();
         let Some(resolver) = chain.get(resolver) else { return Ok(None) };
-        let (decided, is_known) = self.with_hypothetical(call, |call| (resolver.resolve)(call));
-        if is_known { decided } else { Ok(Some(Decision::RequireApproval)) }
+        let (decided, _, disk) = self.with_hypothetical(call, |call| (resolver.resolve)(call));
+        if disk.lacks().is_none() { decided } else { Ok(Some(Decision::RequireApproval)) }
     }
 
-    /// Looks at a call, and says whether everything is known of the disk that this needed.
-    fn with_hypothetical<R>(&self, call: &HypotheticalCall, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> (R, bool) {
+    /// Looks at a call, and gives what it asks the disk, and what is known of that.
+    fn with_hypothetical<R>(
+        &self,
+        call: &HypotheticalCall,
+        look: impl FnOnce(&ApprovalCall<'_>) -> R,
+    ) -> (R, PathQuestions, Disk) {
         let buffer = i32::try_from(call.buffer).unwrap_or_default();
         let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
         let file = conversation.map(|conversation| self.frontmatter(&conversation));
@@ -94,18 +96,23 @@ impl Workspace {
         let place = self.place_of(buffer);
         let facts = self.approval_facts(&place, file.as_deref(), definition.as_deref(), &call.input);
         let list = file.as_ref().and_then(|file| file.list().cloned());
+        let paths = definition
+            .as_deref()
+            .map(|definition| DeclaredPaths::new(definition, self.start_folder(&place, file.as_deref(), definition)));
         let questions = PathQuestions {
             tool: call.tool.clone(),
             input: call.input.clone(),
             facts,
             agents: Agents::default(),
             lists: [self.toolbox().policy()].into_iter().chain(list).collect(),
-            paths: DeclaredPaths::default(),
+            paths: paths.unwrap_or_default(),
             guards_unread: false,
+            owner: self.owner(),
+            is_starting: false,
         };
         let disk = self.known_disk(&questions);
-        let facts = questions.facts.on(&disk);
+        let facts = questions.facts.clone().on(&disk);
         let seen = look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()));
-        (seen, disk.lacks().is_none())
+        (seen, questions, disk)
     }
 }

@@ -4,7 +4,6 @@
 use std::{
     collections::BTreeMap,
     panic::AssertUnwindSafe,
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -22,21 +21,27 @@ use super::{
     made::EarlierDecision,
     permissions::NotPermitted,
     ports::ToolRun,
-    protected_files::protected,
     resolution::Resolution,
     tasks::Stop,
     tool_answer::{Deliver, ToolAnswer},
 };
 use crate::{
-    agent::{CallResult, Input},
+    agent::{CallResult, Input, Verdict},
     chat::{Language, OpenCall},
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, UserError},
     tools::{
-        Approved, Concern, Context, Definition, Executor, KeptContent, LuaRef, NativeTool, Outcome, Rendered, Runner,
-        seconds,
+        Approved, Concern, Context, Definition, Executor, Judged, KeptContent, LuaRef, NativeTool, Outcome, Rendered,
+        Runner, seconds,
     },
 };
+
+/// What the model is told of a call that a policy denies when it starts.
+const DENIED: &str = "The user's policy denies this call; it did not run.";
+
+/// Why a call waits that a policy had approved.
+const NOT_APPROVED: &str =
+    "your rules approved this call before, and do not approve what it would do now, so it waits for you";
 
 impl Workspace {
     /// Runs a call, once the journal is read and its start is recorded.
@@ -134,34 +139,17 @@ impl Workspace {
 
     /// Starts a call whose start is recorded.
     fn begin(&self, conversation: &Conversation, call: &OpenCall, by: Actor) {
-        let start = Start { workspace: self, conversation, call, by };
+        let mut start = Start { workspace: self, conversation, call, by, judged: None };
         let Some(definition) = self.toolbox().get(&call.name) else {
             self.drop_suspended(conversation, &call.id);
             return start.refuse(format!("There is no tool `{}` any more.", call.name));
         };
-        let refuse = |problem: &ModelError| {
-            if definition.executor.is_answered() {
-                let failure = Resolution::Fail(problem.to_string());
-                return self.resolve_call(conversation, &call.id, failure, Role::Client, |_, _| {});
-            }
-            start.refuse(problem.to_string());
-        };
         let input = match definition.check_input(&call.input) {
             Ok(input) => input.into_owned(),
-            Err(problem) => return refuse(&problem),
+            Err(problem) => return start.refuse_or_answer(&definition, &problem),
         };
         // The options, the file and links may have changed since the call was decided on.
-        if let Err(why) = self.check_permitted(conversation, &definition, &input) {
-            let problem = match why {
-                NotPermitted::Unclear(path) if !definition.executor.is_answered() => {
-                    return start.not_known(&path);
-                }
-                NotPermitted::Unclear(path) => unanswered_for_model(&path),
-                NotPermitted::Forbidden(problem) => problem,
-            };
-            self.log_not_permitted(&call.name, &problem);
-            return refuse(&problem);
-        }
+        let Ok(()) = start.check(&definition, &input) else { return };
         let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
         let key = call.key();
         if let Some(tool) = self.stored_write(conversation, &key) {
@@ -203,9 +191,67 @@ struct Start<'a> {
     conversation: &'a Conversation,
     call: &'a OpenCall,
     by: Actor,
+    /// Which files were judged, if a policy has approved the call.
+    judged: Option<Arc<Judged>>,
 }
 
+/// The start of a call is over before it begins: it is answered, or waits again.
+struct Ended;
+
 impl Start<'_> {
+    /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit.
+    ///
+    /// # Errors
+    /// If the call does not start.
+    fn check(&mut self, definition: &Definition, input: &Value) -> Result<(), Ended> {
+        let (workspace, conversation, call) = (self.workspace, self.conversation, self.call);
+        let is_by_policy = self.by.role == Role::Policy;
+        if is_by_policy && !definition.executor.is_answered() {
+            let judged = workspace.judge_start(conversation, call).map_err(|verdict| self.not_approved(verdict))?;
+            let key = call.key();
+            // What a tool in Lua wants to write has names of its own.
+            let is_stored = workspace.stored_write(conversation, &key).is_some();
+            self.judged = Some(Arc::new(if is_stored { Judged::default() } else { judged }));
+            return Ok(());
+        }
+        self.judged = is_by_policy.then(Arc::default);
+        let problem = match workspace.check_permitted(conversation, definition, input) {
+            Ok(()) => return Ok(()),
+            Err(NotPermitted::Unclear(path)) if !definition.executor.is_answered() => {
+                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&path) });
+                return Err(Ended);
+            }
+            Err(NotPermitted::Unclear(path)) => unanswered_for_model(&path),
+            Err(NotPermitted::Forbidden(problem)) => problem,
+        };
+        workspace.log_not_permitted(&call.name, &problem);
+        self.refuse_or_answer(definition, &problem);
+        Err(Ended)
+    }
+
+    /// A call does not run. One that somebody else answers ends as they would have ended it.
+    fn refuse_or_answer(&self, definition: &Definition, problem: &ModelError) {
+        if definition.executor.is_answered() {
+            let failure = Resolution::Fail(problem.to_string());
+            self.workspace.resolve_call(self.conversation, &self.call.id, failure, Role::Client, |_, _| {});
+        } else {
+            self.refuse(problem.to_string());
+        }
+    }
+
+    /// A policy does not approve the call any more.
+    fn not_approved(&self, verdict: Verdict) -> Ended {
+        match verdict {
+            Verdict::Deny => self.refuse(DENIED.to_owned()),
+            Verdict::Invalid(problem) => self.refuse(problem.to_string()),
+            Verdict::Unclear(problem) => self.waits_again(|call| Input::NotStarted { call, problem }),
+            Verdict::Run | Verdict::Ask => {
+                self.waits_again(|call| Input::Outdated { call, problem: NOT_APPROVED.to_owned() });
+            }
+        }
+        Ended
+    }
+
     /// What a native tool may know and use.
     fn context(&self, definition: &Definition) -> Context {
         let (workspace, conversation) = (self.workspace, self.conversation);
@@ -221,6 +267,7 @@ impl Start<'_> {
         if let Some(seen) = conversation.tasks().seen_by_suspended(&key) {
             context.seen = seen;
         }
+        context.judged = self.judged.clone();
         context
     }
 
@@ -303,6 +350,7 @@ impl Start<'_> {
         let answer = ToolAnswer::new(call.name.clone(), deliver, threads, places);
         // What it asks for at once belongs to this run.
         tasks.add_tool(&call.id, run, latest.clone(), Stop::Begins);
+        tasks.set_judged(&call.id, self.judged.clone());
         let begun = Instant::now();
         let function = workspace.scripts().start(ToolRun {
             buffer: self.conversation.buffer(),
@@ -350,13 +398,12 @@ impl Start<'_> {
         self.workspace.background().mailbox().input(self.conversation.id(), input);
     }
 
-    /// A call does not run, because the disk does not say whether it is permitted. It waits again.
-    fn not_known(&self, path: &Path) {
+    /// A call does not run. It waits again, and `input` says why.
+    fn waits_again(&self, input: impl FnOnce(CallId) -> Input) {
         let (workspace, conversation) = (self.workspace, self.conversation);
         conversation.tasks().remove_tool(&self.call.id);
-        workspace.withdraw(conversation, [CallKey::of(&self.call.id, &self.call.name, &self.call.input)]);
-        let input = Input::NotStarted { call: self.call.id.clone(), problem: unanswered(path) };
-        workspace.background().mailbox().input(conversation.id(), input);
+        workspace.withdraw(conversation, [self.call.key()]);
+        workspace.background().mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 
     /// Tells the user, once for each tool, that it holds up the editor for longer than it may take at all: it cannot be
@@ -411,9 +458,7 @@ impl Workspace {
         context.chat_dir = place.chat_dir();
         context.notes_root = self.notes_root(conversation);
         context.config = own;
-        let open = self.host().open_conversations();
-        let store = self.trust_store().path().to_owned();
-        context.protected = Arc::new(move |path| protected(path, &open, &store));
+        context.protected = self.protected();
         context.denied = Arc::new(self.denied(conversation));
         context.permitted = Arc::new(self.permitted(conversation));
         context.unsaved = self.host().unsaved_files().into();
@@ -450,7 +495,8 @@ impl Workspace {
         let key = call.key();
         conversation.proposals().doubt(&key);
         self.withdraw(conversation, [key.clone()]);
-        self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: why.to_string() }]);
+        let what = if self.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
+        self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         if let Some(fence) = conversation.page().result_line(&call.id) {
             self.host().unfold(conversation.buffer(), fence);
         }

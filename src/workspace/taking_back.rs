@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, call_key::Keyed as _, interrupted, protected_files::protected};
+use super::{Conversation, Workspace, call_key::Keyed as _, interrupted};
 use crate::{
     agent::Level,
     changes::Wanted,
@@ -179,12 +179,10 @@ impl Workspace {
         };
         let overwrite =
             overwrite.iter().filter_map(|place| Some(proposal.files.get(*place)?.step.path.clone())).collect();
-        let open = self.host().open_conversations();
-        let store = self.trust_store().path().to_owned();
         let permit = Permit {
             overwrite,
             unsaved,
-            protected: Arc::new(move |path| protected(path, &open, &store)),
+            protected: self.protected(),
             limits: limits(self.config().tools.backups),
             fence: self.fence(&conversation),
         };

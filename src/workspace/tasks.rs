@@ -16,7 +16,7 @@ use crate::{
     journal::CallKey,
     model::CallId,
     text::ansi,
-    tools::{Commitment, LuaError, LuaRef, SeenPages},
+    tools::{Commitment, Judged, LuaError, LuaRef, SeenPages},
 };
 
 /// The requests and tools of one conversation that run now.
@@ -52,13 +52,15 @@ struct Ends {
     token: CancellationToken,
     /// What the run has read of the notes.
     seen: Arc<SeenPages>,
+    /// Which files were judged, if a policy has approved the call.
+    judged: Option<Arc<Judged>>,
     _guard: DropGuard,
 }
 
 impl Default for Ends {
     fn default() -> Self {
         let token = CancellationToken::new();
-        Self { _guard: token.clone().drop_guard(), token, seen: Arc::default() }
+        Self { _guard: token.clone().drop_guard(), token, seen: Arc::default(), judged: None }
     }
 }
 
@@ -309,6 +311,18 @@ impl Tasks {
     /// Is cancelled when the run of this call is over; `None` if it does not run.
     pub(super) fn end_of_run(&self, call: &CallId) -> Option<CancellationToken> {
         self.tools.borrow().get(call).map(|tool| tool.ends.token.clone())
+    }
+
+    /// Which files were judged when the run of this call started, if a policy has approved it.
+    pub(super) fn judged(&self, call: &CallId) -> Option<Arc<Judged>> {
+        self.tools.borrow().get(call)?.ends.judged.clone()
+    }
+
+    /// Remembers that.
+    pub(super) fn set_judged(&self, call: &CallId, judged: Option<Arc<Judged>>) {
+        if let Some(tool) = self.tools.borrow_mut().get_mut(call) {
+            tool.ends.judged = judged;
+        }
     }
 
     /// What the run of this call has read of the notes; `None` if it does not run.

@@ -18,7 +18,7 @@ use crate::{
     chat::OpenCall,
     model::{ToolInput, UserError},
     tools::{
-        Definition, Disk, Facts, NamedBy, TurnTools,
+        Definition, Disk, Facts, FileClass, Judged, NamedBy, TurnTools,
         approval::{self, Decision},
         rules::{self, DeniedPaths, Target},
     },
@@ -32,6 +32,30 @@ impl Workspace {
 
     /// The same for a call of which this is known from before.
     pub(super) fn verdict_as(&self, conversation: &Conversation, call: &OpenCall, standing: Standing) -> Verdict {
+        self.judge(conversation, call, standing, None)
+    }
+
+    /// Judges a call again that a policy has approved and that starts now: options, the file and links may have changed since. Gives
+    /// which files were judged.
+    ///
+    /// # Errors
+    /// The verdict, if it is not that the call runs.
+    pub(super) fn judge_start(&self, conversation: &Conversation, call: &OpenCall) -> Result<Judged, Verdict> {
+        let mut judged = Judged::default();
+        match self.judge(conversation, call, Standing::New, Some(&mut judged)) {
+            Verdict::Run => Ok(judged),
+            verdict => Err(verdict),
+        }
+    }
+
+    /// The verdict on a call. `starting` gets which files were judged, if the call starts.
+    fn judge(
+        &self,
+        conversation: &Conversation,
+        call: &OpenCall,
+        standing: Standing,
+        starting: Option<&mut Judged>,
+    ) -> Verdict {
         let file = self.frontmatter(conversation);
         let turn = self.turn_tools_of(conversation, &file, call);
         let chosen = self.toolbox().chosen(&file, &turn);
@@ -44,8 +68,12 @@ impl Workspace {
             Err(problem) => return Verdict::Invalid(problem),
         };
         let input = &*input;
-        let questions = self.path_questions(conversation, &definition, input);
+        let is_starting = starting.is_some();
+        let questions = PathQuestions { is_starting, ..self.path_questions(conversation, &definition, input) };
         let disk = self.known_disk(&questions);
+        if let Some(judged) = starting {
+            *judged = questions.judged(&disk);
+        }
         let permitted = questions.check_paths(&disk);
         if let Some(path) = disk.lacks() {
             return Verdict::Unclear(lookups::unanswered(&path));
@@ -61,7 +89,9 @@ impl Workspace {
         let decision = match verdict.decision {
             // Only the user's own decision about this call counts.
             Decision::Approve if definition.always_asks => Decision::RequireApproval,
-            Decision::Approve if questions.overwrites_unread(&disk) => Decision::RequireApproval,
+            Decision::Approve if questions.overwrites_unread(&disk) || questions.writes_start_up(&disk) => {
+                Decision::RequireApproval
+            }
             // A policy knows nothing of what the user has left out or edited.
             Decision::Approve if self.has_made(conversation, call) => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
@@ -152,18 +182,22 @@ impl Workspace {
             lists: [self.toolbox().policy()].into_iter().chain(file.list().cloned()).collect(),
             paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
             guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
+            owner: self.owner(),
+            is_starting: false,
         }
     }
 
-    /// Whether a call may write over one of these files, which the user denies reading. The paths are absolute.
-    pub(super) fn overwrites_any_unread(&self, conversation: &Conversation, paths: &[PathBuf]) -> bool {
-        if !self.config().tools.require_approval || paths.is_empty() {
-            return false;
-        }
-        let (denied, paths) = (self.denied(conversation), paths.to_vec());
-        let first = paths.first().cloned().unwrap_or_default();
+    /// Whether the user has to look at it when a call writes these files, whatever their policy says: one of them asks every time, or they
+    /// deny reading it. The paths are absolute.
+    pub(super) fn must_ask_about(&self, conversation: &Conversation, paths: &[PathBuf]) -> bool {
+        let Some(first) = paths.first() else { return false };
+        let (denied, owner, paths) = (self.denied(conversation), self.owner(), paths.to_vec());
+        let guards_unread = self.config().tools.require_approval;
+        let must_ask = move |path: &PathBuf| {
+            owner.class_of(path) == FileClass::StartUp || (guards_unread && denied.covers_existing(path))
+        };
         // Where the disk does not say, the user has to look at it.
-        self.promptly(&first, move || paths.iter().any(|path| denied.covers_existing(path))).unwrap_or(true)
+        self.promptly(first, move || paths.iter().any(must_ask)).unwrap_or(true)
     }
 
     /// Whether a tool would be offered without the names in text that may be anybody's.
@@ -205,6 +239,12 @@ impl Workspace {
             return Ok(vec![call.name.clone()]);
         }
         let file = self.frontmatter(conversation);
+        let questions = self.path_questions(conversation, &definition, input);
+        if questions.writes_start_up(&self.known_disk(&questions)) {
+            return Err(UserError::new(
+                "the call writes a file that a program reads when it starts, which asks every time; approve it without `always`",
+            ));
+        }
         let facts = self.approval_facts(&self.place(conversation), Some(&*file), Some(&definition), input);
         let (tool, first) = (call.name.clone(), facts.path_base.folder.clone());
         let suggested =

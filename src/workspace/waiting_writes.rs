@@ -80,7 +80,7 @@ impl Workspace {
         let paths: Vec<PathBuf> =
             files.iter().filter(|file| !file.is_page).map(|file| context.resolve(&file.name)).collect();
         let is_decided = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run
-            && !self.overwrites_any_unread(&conversation, &paths);
+            && !self.must_ask_about(&conversation, &paths);
         let backups = self.backups().clone();
         let found_out = context.clone();
         let work = move || {
@@ -135,6 +135,7 @@ impl Workspace {
         let Wanting { call, run, callback } = wanting;
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
+        context.judged = Some(Arc::default());
         if !conversation.tasks().begin_write(&call.id, run, commitment.clone()) {
             return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }

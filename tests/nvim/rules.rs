@@ -84,7 +84,8 @@ fn files_are_written_unasked_only_where_the_project_is() {
         "presets = { ['$default'] = { approve = { 'write', 'edit' } } }",
     ] {
         chat.nvim.lua(&format!("require('flemma').setup({{ tools = {{ {options} }} }})"), &[]);
-        assert_eq!(writing(&mut chat, &outside), [yes; 10], "{options}");
+        // Start-up files ask every time.
+        assert_eq!(writing(&mut chat, &outside), [ask, yes, ask, ask, ask, yes, ask, ask, ask, yes], "{options}");
     }
     let denied = "auto_approve = { '$default', '!write(~/.bashrc)', '!edit(~/.bashrc)' }, write_outside = 'auto'";
     chat.nvim.lua(&format!("require('flemma').setup({{ tools = {{ {denied} }} }})"), &[]);

@@ -29,7 +29,7 @@ local function path(context)
         error(('ctx.path.problem: the access must be "read" or "write", not %s'):format(vim.inspect(access)), 2)
       end
       local path = context.path.resolve(name)
-      return require("flemma.native").call("path_problem", context.bufnr, access or "read", path)
+      return require("flemma.native").call("path_problem", context.bufnr, context.call_id, access or "read", path)
     end,
   }
 end
@@ -40,8 +40,7 @@ local function sandbox(context)
     ---@param name string
     ---@return boolean
     is_path_writable = function(name)
-      local path = context.path.resolve(name)
-      return require("flemma.native").call("is_writable", path) and not context.path.problem(name, "write") or false
+      return context.path.problem(name, "write") == nil
     end,
     ---@param command string[]
     ---@return string[]? wrapped

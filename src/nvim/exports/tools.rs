@@ -1,10 +1,6 @@
 //! The tools and their sources.
 
-use std::{
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use mlua::{Function, LuaString, Table, Value};
 
@@ -79,13 +75,14 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.end_source(SourceId(id), &how);
         Ok(())
     })?;
-    // path_problem(buffer, "read" or "write", path) -> why a tool may not use a file; nil if it may
-    exports.add("path_problem", |_, binding, (buffer, access, path): (i32, String, LuaString)| {
+    // path_problem(buffer, call, "read" or "write", path) -> why the tool of a call may not use a file; nil if it may
+    exports.add("path_problem", |_, binding, (buffer, call, access, path): (i32, String, String, LuaString)| {
         let path = PathBuf::from(OsStr::from_bytes(&path.as_bytes()));
         let access = if access == "write" { Access::Write } else { Access::Read };
-        let conversation = binding.workspace.conversation(buffer);
-        let problem =
-            conversation.and_then(|conversation| binding.workspace.path_problem(&conversation, access, &path));
+        let Some(conversation) = binding.workspace.conversation(buffer) else {
+            return Ok(Some("The conversation of this call is closed.".to_owned()));
+        };
+        let problem = binding.workspace.path_problem(&conversation, &CallId(call), access, &path);
         Ok(problem.map(|problem| problem.to_string()))
     })?;
     // propose_write(buffer, run, files, callback): a tool that runs wants files to have these contents. A run has the id of its `call` and a `number`, a
@@ -107,6 +104,5 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let (number, files) = (run.get("number")?, files?);
         let callback = binding.functions.keep(callback);
         Ok(binding.workspace.propose_write(buffer, &call, number, files, callback))
-    })?;
-    exports.add("is_writable", |_, binding, path: String| Ok(binding.workspace.is_writable(Path::new(&path))))
+    })
 }

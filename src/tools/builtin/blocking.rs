@@ -34,7 +34,15 @@ async fn give_up_on(
 ) -> Outcome {
     let (cancel, timeout, commitment) = (context.cancel.clone(), context.timeout, context.commitment.clone());
     // This panics if the system cannot start a thread.
-    let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(move || work(&context))));
+    let work = move || {
+        let outcome = work(&context);
+        // Whatever it has found, the user has to decide first, unless files are changed already.
+        match context.judged.as_ref().and_then(|judged| judged.strayed()) {
+            Some(why) if !context.commitment.has_begun() => Outcome::Outdated(why.clone()),
+            _ => outcome,
+        }
+    };
+    let begun = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(work)));
     let Ok(mut task) = begun else {
         return Outcome::failure(ModelError::new(
             "The system could not start a thread, so the tool did not run. Try again later.",

@@ -20,6 +20,8 @@ use rustix::{
     io::Errno,
 };
 
+use crate::tools::linked::Linked;
+
 /// How folders are opened. Reading them is not needed.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
@@ -59,9 +61,9 @@ impl Found {
         Mode::from_raw_mode(self.0.st_mode).bits() as _
     }
 
-    /// Whether it has several names.
-    pub(super) fn is_linked_elsewhere(&self) -> bool {
-        self.0.st_nlink > 1
+    /// What it is under all of its names, if it has several.
+    pub(super) fn linked(&self) -> Option<Linked> {
+        Linked::of_stat(&self.0)
     }
 
     /// The user and the group that own it.

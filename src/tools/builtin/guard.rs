@@ -21,7 +21,12 @@ use super::{
 use crate::{
     model::ModelError,
     text::{escape_controls, truncate::format_size},
-    tools::{Access, Bounds, Content, Context, Permitted, paths::real, rules::DeniedPaths},
+    tools::{
+        Access, Bounds, Content, Context, FileClass, Judged, Permitted,
+        linked::Linked,
+        paths::real,
+        rules::{DeniedPaths, Names},
+    },
 };
 
 /// How often a path with links is looked up. If that does not do, something keeps replacing its folders.
@@ -33,6 +38,8 @@ pub(super) struct Guard {
     permitted: Arc<Permitted>,
     denied: Arc<DeniedPaths>,
     bounds: Bounds,
+    /// What a policy has judged; `None` if the user has approved the call.
+    judged: Option<Arc<Judged>>,
 }
 
 /// Why a file was not opened.
@@ -53,12 +60,13 @@ impl From<io::Error> for Unopened {
 impl Guard {
     /// What a call may use within these bounds.
     pub(super) fn new(context: &Context, bounds: Bounds) -> Self {
-        Self { permitted: Arc::clone(&context.permitted), denied: Arc::clone(&context.denied), bounds }
+        let judged = context.judged.clone();
+        Self { permitted: Arc::clone(&context.permitted), denied: Arc::clone(&context.denied), bounds, judged }
     }
 
     /// What a call may use that shows files to the model.
     pub(super) fn reading(permitted: &Arc<Permitted>, denied: &Arc<DeniedPaths>) -> Self {
-        Self { permitted: Arc::clone(permitted), denied: Arc::clone(denied), bounds: Bounds::Readable }
+        Self { permitted: Arc::clone(permitted), denied: Arc::clone(denied), bounds: Bounds::Readable, judged: None }
     }
 
     /// Where a file must be that the call uses.
@@ -73,7 +81,7 @@ impl Guard {
             Bounds::Readable => self.denied.is_empty(),
             Bounds::Below(_) => false,
         };
-        is_free && self.permitted.is_everything()
+        is_free && self.permitted.is_everything() && self.judged.as_ref().is_none_or(|judged| judged.is_everything())
     }
 
     /// Judges the path of a file, in which there are no links. The model calls it `name`.
@@ -92,6 +100,58 @@ impl Guard {
         self.permitted.check_real(access, real, name)
     }
 
+    /// Judges the file at `real`, in whose path there are no links, to which `path` has led. The model calls it `name`.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), or if it is not what the policy has judged that approved the call.
+    pub(super) fn admit(&self, access: Access, path: &Path, real: &Path, name: &str) -> Result<(), ModelError> {
+        self.check(access, real, name)?;
+        match &self.judged {
+            Some(judged) if !judged.admits(path, real) => {
+                let real = escape_controls(&real.to_string_lossy()).into_owned();
+                Err(judged.stray(name, &format!("leads to {real} now, which they have not judged")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges the other names of a file that is to be shown.
+    ///
+    /// # Errors
+    /// If one of them is denied, or nobody can tell.
+    pub(super) fn check_names(&self, file: Option<Linked>, name: &str) -> Result<(), ModelError> {
+        match self.denied.judge_names(file) {
+            Names::Allowed => Ok(()),
+            Names::Denied { .. } => Err(denial(name)),
+            Names::Unknown { rule } => Err(ModelError::new(format!(
+                "{} has several names (hard links), and whether the user's rule `{rule}` denies one of them could not be found \
+                 out among so many files.",
+                escape_controls(name)
+            ))),
+        }
+    }
+
+    /// Judges a file that a policy approved, before it is written. The model calls it `name`.
+    ///
+    /// # Errors
+    /// If writing it asks every time, or it has got other names (hard links) since it was judged.
+    pub(super) fn check_written(
+        &self,
+        real: &Path,
+        found: Option<&Found>,
+        class: &FileClass,
+        name: &str,
+    ) -> Result<(), ModelError> {
+        let Some(judged) = &self.judged else { return Ok(()) };
+        if *class == FileClass::StartUp {
+            return Err(judged.stray(name, "is read by a program when it starts, so writing it asks every time"));
+        }
+        match found.and_then(Found::linked) {
+            Some(_) if !judged.admits_linked(real) => Err(judged.stray(name, "has several names (hard links) now")),
+            _ => Ok(()),
+        }
+    }
+
     /// Judges where a path leads, whether or not there is something. Without this, an error would tell what is at a path that may
     /// not be used. `path` is absolute, and the model calls it `name`.
     ///
@@ -104,7 +164,7 @@ impl Guard {
         if self.bounds != Bounds::Writable && self.denied.contains(path) {
             return Err(denial(name));
         }
-        self.check(access, &real(path), name)
+        self.admit(access, path, &real(path), name)
     }
 
     /// Whether a model may be told that there is something at a path.
@@ -139,7 +199,7 @@ impl Guard {
             false => by_own_path(path, look_exactly),
         };
         let (found, real) = found.map_err(|error| self.problem(path, name, &error))?;
-        self.check(access, &real, name)?;
+        self.admit(access, path, &real, name)?;
         Ok((found, real))
     }
 
@@ -181,7 +241,10 @@ impl Guard {
             return Ok(files::open(path)?);
         }
         let (file, real) = by_own_path(path, open_exactly)?;
-        self.check(Access::Read, &real, name).map_err(Unopened::Refused)?;
+        self.admit(Access::Read, path, &real, name).map_err(Unopened::Refused)?;
+        if self.bounds != Bounds::Writable {
+            self.check_names(Linked::of(&file.metadata()?), name).map_err(Unopened::Refused)?;
+        }
         Ok(file)
     }
 
@@ -191,7 +254,7 @@ impl Guard {
     /// If it may not be read, or cannot be opened.
     pub(super) fn open_folder(&self, path: &Path, name: &str) -> Result<(File, PathBuf), Unopened> {
         let (folder, real) = by_own_path(path, |path| OpenFolder::open(path)?.list())?;
-        self.check(Access::Read, &real, name).map_err(Unopened::Refused)?;
+        self.admit(Access::Read, path, &real, name).map_err(Unopened::Refused)?;
         Ok((folder, real))
     }
 
@@ -203,7 +266,8 @@ impl Guard {
         }
         let (folder, name) = parts(entry);
         let kind = OpenFolder::open(folder).and_then(|folder| folder.look(name)).map(|found| found.kind());
-        let is_within = |path: &Path| self.check(Access::Read, path, "").is_ok();
+        let is_judged = self.judged.as_ref().is_none_or(|judged| judged.admits(entry, entry));
+        let is_within = |path: &Path| is_judged && self.check(Access::Read, path, "").is_ok();
         match kind {
             Err(_) => false,
             // What it leads to is judged when it is opened.

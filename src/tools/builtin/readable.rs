@@ -22,6 +22,7 @@ use crate::{
     text::escape_controls,
     tools::{
         Access, Permitted,
+        linked::Linked,
         paths::{self, is_shared, plain, real},
         rules::{DeniedPaths, Names, is_url},
     },
@@ -124,7 +125,7 @@ impl Readable {
         self.judge(&path, &real(&path), named)?;
         let (file, real) = by_own_path(&path, open_exactly)?;
         self.judge(&path, &real, named)?;
-        self.judge_links(&file.metadata()?, &real)?;
+        self.judge_links(Linked::of(&file.metadata()?), &real)?;
         if is_foreign && !is_shared(&real, &paths::real(&self.folder)) && !self.foreign.allowed.contains(&real) {
             return Err(Unread::Refused(UserError::new(format!(
                 "it was named in the file before you opened it, and leads to {} now, which you have not allowed to be sent. \
@@ -150,10 +151,7 @@ impl Readable {
         }
         let path = paths::resolve(&self.folder, name);
         let real = real(&path);
-        let judged = self.judge(&path, &real, name).and_then(|()| match real.metadata() {
-            Ok(metadata) => self.judge_links(&metadata, &real),
-            Err(_) => Ok(()),
-        });
+        let judged = self.judge(&path, &real, name).and_then(|()| self.judge_links(Linked::at(&real), &real));
         match judged {
             Err(Unread::Refused(problem)) => Some(problem),
             Ok(()) | Err(Unread::Failed(_)) => None,
@@ -185,8 +183,8 @@ impl Readable {
     }
 
     /// Judges the other names of a file.
-    fn judge_links(&self, metadata: &std::fs::Metadata, real: &Path) -> Result<(), Unread> {
-        let why = match self.denied.judge_names(metadata) {
+    fn judge_links(&self, file: Option<Linked>, real: &Path) -> Result<(), Unread> {
+        let why = match self.denied.judge_names(file) {
             Names::Allowed => return Ok(()),
             Names::Denied { rule, name } if name == real => format!("the rule `{rule}` denies reading it. {FIX}"),
             Names::Denied { rule, name } => {

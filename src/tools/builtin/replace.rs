@@ -30,7 +30,7 @@ use crate::{
     changes::{ChangeId, FileState},
     model::{Digest, ModelError},
     tools::{
-        Access, Bounds, Content, Context, Earlier, FileChange, Protected, Recorder, Upcoming,
+        Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming,
         paths::{find_same, real},
         written_files::{note_moved, note_written},
     },
@@ -151,7 +151,7 @@ impl WriteTarget {
         let problem = |error: io::Error| ModelError::new(format!("{name}: {error}."));
         let real = follow(path).map_err(problem)?;
         // This path has no links any more, and it is not left while the file is looked at, read or written.
-        guard.check(Access::Write, &real, name)?;
+        guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);
         let (folder, file) = guard::parts(&real);
         let looked = OpenFolder::open(folder).and_then(|folder| Ok((folder.look(file)?, folder.is_writable(file))));
@@ -163,8 +163,15 @@ impl WriteTarget {
         if let Some(kind) = existing.as_ref().and_then(|found| files::kind(found.kind())) {
             return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
         }
-        if let Some(reason) = protected(path).or_else(|| protected(&real)) {
-            return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
+        for class in [protected(path), protected(&real)] {
+            if let FileClass::Refused(reason) = class {
+                return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
+            }
+            guard.check_written(&real, existing.as_ref(), &class, name)?;
+        }
+        let linked = existing.as_ref().and_then(Found::linked);
+        if guard.bounds() != &Bounds::Writable {
+            guard.check_names(linked, name)?;
         }
         if !is_writable {
             return Err(ModelError::new(format!("{name} is read-only.")));
@@ -294,7 +301,7 @@ impl WriteTarget {
     fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
         let mode = self.existing.as_ref().map_or(0o666, Found::mode);
-        if self.existing.as_ref().is_some_and(Found::is_linked_elsewhere) {
+        if self.existing.as_ref().is_some_and(|found| found.linked().is_some()) {
             return Ok(false);
         }
         let mut temporary = Temporary::new(folder, self.folder(), mode & 0o777)?;

@@ -49,7 +49,7 @@ impl StoredWrite {
         }
         let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.name)).collect();
         // What the model may not read, it is not shown here either.
-        let diffs = files.iter().filter(|file| !context.denied.contains(&file.path)).map(|file| {
+        let diffs = files.iter().filter(|file| !context.is_unread(&file.path)).map(|file| {
             let bytes = |content: &Option<Content>| content.as_ref().and_then(|content| content.bytes.clone());
             written::diff(&bytes(&file.old).unwrap_or_default(), &bytes(&file.new).unwrap_or_default())
         });

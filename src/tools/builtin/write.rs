@@ -84,7 +84,7 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
         summary.push_str(" The byte order mark at its beginning was kept.");
     }
     // The content of a new file is in the call. What the model may not read, it is not shown here either.
-    let is_denied = [path.as_path(), target.path()].into_iter().any(|path| context.denied.contains(path));
+    let is_denied = context.denied.contains(&path) || context.is_unread(target.path());
     let before = old.as_ref().filter(|_| !is_denied).and_then(|old| old.bytes.clone());
     let diff = before.map_or_else(String::new, |before| written::diff(&before, content.as_bytes()));
     let file = target.change(name, old, Content::new(content.as_bytes().to_vec()));

@@ -1,17 +1,9 @@
 //! The other names of a file: a denial for one of them holds for all.
-//!
-//! A file does not say which other names it has. So they are looked for in the folders of the denials.
 
-use std::{
-    fs::{self, Metadata},
-    os::unix::fs::{DirEntryExt, MetadataExt},
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use super::DeniedPaths;
-
-/// How many files are looked at.
-const MOST: usize = 50_000;
+use crate::tools::linked::{FilesBelow, Linked};
 
 /// What the rules say of the names of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,51 +25,17 @@ pub enum Names<'a> {
 }
 
 impl DeniedPaths {
-    /// What the rules say of the names of a file. This reads the disk if the file has several.
+    /// What the rules say of the names of a file, which is `None` for one that has no other name. This reads the disk when it is asked
+    /// about the first file with several names.
     #[must_use]
-    pub fn judge_names(&self, file: &Metadata) -> Names<'_> {
-        if !file.is_file() || file.nlink() < 2 {
-            return Names::Allowed;
+    pub fn judge_names(&self, file: Option<Linked>) -> Names<'_> {
+        let Some(file) = file.filter(|_| !self.is_empty()) else { return Names::Allowed };
+        let below = self.files.get_or_init(|| FilesBelow::find(self.folders().map(|(_, folder)| folder)));
+        let rule = |at: usize| self.folders().nth(at).map_or("", |(rule, _)| rule);
+        let mut names = below.names_of(file);
+        if let Some((at, name)) = names.find(|(at, name)| self.rule_about(name) == Some(rule(*at))) {
+            return Names::Denied { rule: rule(at), name: name.to_owned() };
         }
-        let mut left = MOST;
-        for (rule, base) in self.folders() {
-            let is_denied = |path: &Path| self.rule_about(path) == Some(rule);
-            match other_name(file, base, &is_denied, &mut left) {
-                Some(None) => {}
-                Some(Some(name)) => return Names::Denied { rule, name },
-                None => return Names::Unknown { rule },
-            }
-        }
-        Names::Allowed
+        below.partial().map_or(Names::Allowed, |at| Names::Unknown { rule: rule(at) })
     }
-}
-
-/// The name of a file that is at `base` or below it and for which `is_denied` says yes; `None` if not all of them could be looked at.
-/// Folders that cannot be read have none.
-fn other_name(
-    file: &Metadata,
-    base: &Path,
-    is_denied: &dyn Fn(&Path) -> bool,
-    left: &mut usize,
-) -> Option<Option<PathBuf>> {
-    let is_same = |path: &Path| {
-        path.symlink_metadata().is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()))
-            && is_denied(path)
-    };
-    if is_same(base) {
-        return Some(Some(base.to_owned()));
-    }
-    let mut folders = vec![base.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            *left = left.checked_sub(1)?;
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() && entry.ino() == file.ino() && is_same(&entry.path()) {
-                return Some(Some(entry.path()));
-            }
-        }
-    }
-    Some(None)
 }

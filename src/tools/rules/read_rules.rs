@@ -13,6 +13,7 @@ use std::{
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness, rule::strictest};
 use crate::tools::{
     Decision, Disk,
+    linked::FilesBelow,
     paths::{self, plain},
 };
 
@@ -84,6 +85,8 @@ pub struct DeniedPaths {
     all: Option<String>,
     patterns: Vec<Denial>,
     disk: Disk,
+    /// The files below the folders of the patterns, once somebody has asked for the names of a file.
+    pub(super) files: OnceLock<FilesBelow>,
 }
 
 /// A rule with a pattern for paths.
@@ -157,11 +160,15 @@ impl DeniedPaths {
         self.patterns.iter().map(|denial| (&*denial.entry, denial.real(&self.disk).as_path()))
     }
 
-    /// Whether there is something at a path, and it is denied, as written or by where its links lead. `path` is absolute. This reads
-    /// the disk, unless nothing is denied.
+    /// Whether there is something at a path, and it is denied, as written or by where its links lead, or may be, because it has several
+    /// names. `path` is absolute. This reads the disk, unless nothing is denied.
     #[must_use]
     pub fn covers_existing(&self, path: &Path) -> bool {
-        !self.is_empty() && self.disk.is_there(path) && (self.contains(path) || self.contains(&self.disk.real(path)))
+        if self.is_empty() || !self.disk.is_there(path) {
+            return false;
+        }
+        let is_linked = self.disk.is_linked(path);
+        self.contains(path) || self.contains(&self.disk.real(path)) || is_linked
     }
 
     /// Whether a model may be told about something that has this name in the editor: the path of a file, or the name of a

@@ -10,6 +10,7 @@ use std::{
 use flemma::{
     chat::Language,
     model::{Attachment, ModelError},
+    tools::FileClass,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -352,8 +353,10 @@ fn an_open_conversation_is_never_written_even_through_a_link() {
     let mut shop = Workshop::new();
     let chat = shop.put("open.chat", "@You:\n").canonicalize().unwrap();
     symlink("open.chat", shop.path("innocent.txt")).unwrap();
-    shop.context.protected =
-        Arc::new(move |path| (path == chat).then(|| ModelError::new("it is an open conversation.")));
+    shop.context.protected = Arc::new(move |path| match path == chat {
+        true => FileClass::Refused(ModelError::new("it is an open conversation.")),
+        false => FileClass::Ordinary,
+    });
     for name in ["open.chat", "innocent.txt", "../project/open.chat"] {
         assert_eq!(
             shop.err("write", write(name, "x")),

@@ -11,7 +11,7 @@ use std::{
 use flemma::{
     model::{CallId, ModelError},
     tools::{
-        Decision, Policy, Presets, Registry,
+        Decision, FileClass, Policy, Presets, Registry,
         approval::{self, ApprovalCall, Chain},
         builtin::NOTES_TOOLS,
         rules::{PathBase, ReadTarget, Target},
@@ -339,9 +339,12 @@ fn a_rename_that_cannot_be_done_changes_nothing() {
     assert!(err(&shop, "A", "a#b").contains("no link could contain its `#`"));
     assert!(err(&shop, "A", "../A").contains("`..` is not allowed"));
     let protected = shop.path("vault/C.md").canonicalize().unwrap();
-    shop.context.protected = Arc::new(move |path: &Path| (path == protected).then(|| ModelError::new("it is open.")));
+    shop.context.protected = Arc::new(move |path: &Path| match path == protected {
+        true => FileClass::Refused(ModelError::new("it is open.")),
+        false => FileClass::Ordinary,
+    });
     assert_eq!(err(&shop, "A", "N"), "C cannot be written: it is open.");
-    shop.context.protected = Arc::new(|_| None);
+    shop.context.protected = Arc::new(|_| FileClass::Ordinary);
     shop.context.cancel.cancel();
     assert_eq!(err(&shop, "A", "N"), "Cancelled by the user.");
 }

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::{MetadataExt, symlink},
+    os::unix::fs::{MetadataExt, lchown, symlink},
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -46,6 +46,8 @@ impl Home {
         ] {
             fs::create_dir_all(home.at(folder)).unwrap();
         }
+        fs::create_dir_all(home.at("worktree")).unwrap();
+        fs::write(home.at("worktree/.git"), "gitdir: ../project/.git\n").unwrap();
         for file in [
             ".bashrc",
             ".ssh/config",
@@ -55,7 +57,6 @@ impl Home {
             "project/.git/config",
             "project/nested/.git/config",
             "project/nested/x",
-            "worktree/.git",
             "plain/notes",
             "linked",
         ] {
@@ -238,6 +239,64 @@ fn what_is_written_unasked_is_an_ordinary_file_of_the_project() {
     }
     assert!(!home.by_default(".config/nvim", "init.lua"), "the editor's own folder");
     assert!(!home.by_default("dotted.git", "description"), "a bare repository");
+}
+
+/// A shared folder: anybody can put a mark there.
+#[test]
+fn a_mark_of_another_user_or_to_nowhere_widens_nothing() {
+    let home = Home::new();
+    let folder = home.at("shared/mine");
+    fs::create_dir_all(&folder).unwrap();
+    let mark = home.at("shared/.git");
+    for kind in ["dangling", "pointer", "foreign", "foreign link", "own"] {
+        match kind {
+            "dangling" => symlink("nowhere", &mark).unwrap(),
+            "pointer" => fs::write(&mark, "gitdir: /no/such/folder\n").unwrap(),
+            "foreign link" => symlink(home.at("project/.git"), &mark).unwrap(),
+            _ => fs::create_dir(&mark).unwrap(),
+        }
+        // Only root can give a file away.
+        let is_given = kind.starts_with("foreign") && lchown(&mark, Some(12345), None).is_ok();
+        let is_own = kind == "own" || (kind.starts_with("foreign") && !is_given);
+        assert_eq!(
+            project::root(&home.path_base("shared/mine")),
+            Some(if is_own { home.at("shared") } else { folder.clone() }),
+            "{kind}"
+        );
+        assert_eq!(home.by_default("shared/mine", "../other"), is_own, "{kind}");
+        fs::remove_file(&mark).or_else(|_| fs::remove_dir(&mark)).unwrap();
+    }
+}
+
+#[test]
+fn what_well_known_places_lead_to_asks_under_every_name() {
+    for (link, to, file) in [
+        (".config/nvim", "dotfiles/nvim", "nvim/init.lua"),
+        (".config/nvim", "dotfiles/nvim", "nvim/new/deep/x.lua"),
+        (".config/nvim/lua/plugins/x.lua", "dotfiles/x.lua", "x.lua"),
+        (".config", "dotfiles/config", "config/nvim/init.lua"),
+        (".bashrc", "dotfiles/bashrc", "bashrc"),
+        (".gitconfig", "dotfiles/git/config", "git/config"),
+        (".ssh/config", "dotfiles/ssh/config", "ssh/config"),
+        (".config/fish/conf.d", "dotfiles/fish", "fish/a.fish"),
+        (".direnvrc", "dotfiles/direnvrc", "direnvrc"),
+        (".foorc", "dotfiles/foorc", "foorc"),
+        ("bin/tool", "dotfiles/tool", "tool"),
+        (".vim", "dotfiles/vim", "vim/after/x.vim"),
+    ] {
+        let home = Home { dir: tempfile::tempdir().unwrap() };
+        let at = |path: &str| home.at(path);
+        fs::create_dir_all(at("dotfiles/.git")).unwrap();
+        fs::create_dir_all(at(link).parent().unwrap()).unwrap();
+        fs::create_dir_all(at("dotfiles").join(file).parent().unwrap()).unwrap();
+        let is_ordinary = |path: &str| home.by_default("dotfiles", path);
+        symlink(at(to), at(link)).unwrap();
+        fs::create_dir_all(at("elsewhere")).unwrap();
+        symlink(at("dotfiles"), at("elsewhere/again")).unwrap();
+        assert!(!is_ordinary(file), "{link}: {file}");
+        assert!(!is_ordinary(&format!("../elsewhere/again/{file}")), "{link}: {file} by another link");
+        assert!(is_ordinary("README") && is_ordinary("other/a.lua"), "{link}");
+    }
 }
 
 /// Runs git, which has to be there.

@@ -171,3 +171,48 @@ fn a_denial_of_everything_leaves_nothing() {
     assert_eq!(run(&mut workshop, &["!read(**)"], "ls", ls), "The user's policy denies reading ..");
     assert!(fs::exists(workshop.path("src")).unwrap() && Path::new("/").exists());
 }
+
+/// A hard link is another name of the same file: a denial for one of them holds for all, in every tool.
+#[test]
+fn a_denial_holds_for_every_name_of_a_file() {
+    let mut shop = workshop();
+    fs::create_dir(shop.path("open")).unwrap();
+    fs::hard_link(shop.path("secret/key.txt"), shop.path("open/twin.md")).unwrap();
+    fs::hard_link(shop.path("src/a.txt"), shop.path("open/other.md")).unwrap();
+    shop.context.notes_root = shop.path("open");
+    let grep = |path: &str| {
+        json!({ "label": null, "pattern": "the word", "path": path, "glob": null, "case": null, "fixed_strings": null,
+            "context": null, "limit": null, "all": true })
+    };
+    let read = |path: &str| json!({ "label": null, "path": path, "offset": null, "limit": null });
+    let write = |path: &str| json!({ "label": null, "path": path, "content": "new\n" });
+    let edit = |path: &str| json!({ "label": null, "path": path, "old_text": "word", "new_text": "new" });
+    let page = |page: &str| json!({ "page": page });
+    let calls = [
+        ("read", read("open/twin.md")),
+        ("grep", grep("open/twin.md")),
+        ("grep", grep("open")),
+        ("edit", edit("open/twin.md")),
+        ("write", write("open/twin.md")),
+        ("read_note", page("twin")),
+        ("search_notes", json!({ "query": "the word" })),
+    ];
+    for rules in [&["!read(secret/**)"][..], &["!read(~/x/**)", "!read(secret/key.txt)"], &["!read(**/key.txt)"]] {
+        shop.context.denied = Arc::new(Policy::denied([&list(rules)], &path_base(&shop)));
+        for (tool, input) in calls.clone() {
+            let text = shop.render(tool, input.clone()).text;
+            assert!(
+                !text.contains("twin.md:1:the word") && !text.contains("-the word"),
+                "{tool} {input} {rules:?}: {text}"
+            );
+            let is_search = input.get("path").is_some_and(|path| path == "open") || tool == "search_notes";
+            let says =
+                is_search || text.contains("denies reading") || text.contains("permission denied") || tool == "write";
+            assert!(says, "{tool} {input} {rules:?}: {text}");
+            assert_eq!(text.contains("other"), is_search, "{tool} {rules:?}: {text}");
+        }
+        assert_eq!(shop.content("secret/key.txt"), "new\n", "writing is another rule's affair");
+        fs::write(shop.path("secret/key.txt"), "the word\n").unwrap();
+    }
+    assert!(shop.ok("read", read("open/other.md")).contains("the word"));
+}

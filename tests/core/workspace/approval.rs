@@ -3,7 +3,10 @@
 use std::rc::Rc;
 
 use flemma::{
-    tools::{LuaError, approval::Decision},
+    tools::{
+        LuaError,
+        approval::{Decision, Resolve},
+    },
     workspace::{Command, ports::Question},
 };
 use serde_json::{Value, json};
@@ -470,23 +473,127 @@ fn tool_options_need_trust_in_every_spelling() {
     }
 }
 
+/// Some calls wait for others in the same reply, and these change what paths lead to.
+#[test]
+fn a_policy_judges_again_what_starts_later() {
+    let swap = "sleep 0.1; rm -r docs; ln -s $TO docs";
+    let note = |name: &str, input: Value| (name.to_owned(), input);
+    let write = |path: &str| note("write", json!({ "path": path, "content": "[core]\n", "label": null }));
+    let read = |path: &str| note("read", json!({ "path": path, "offset": null, "limit": null, "label": null }));
+    let edit = |path: &str| note("edit", json!({ "path": path, "old_text": "old", "new_text": "new", "label": null }));
+    for (to, call, is_denied) in [
+        (".git", write("docs/config"), false),
+        (".git", write("docs/new/x"), false),
+        (".git", edit("docs/config"), false),
+        ("../secret", read("docs/config"), false),
+        ("denied", read("docs/config"), true),
+        ("denied", edit("docs/config"), true),
+    ] {
+        let whole = if call.0 == "read" { "calculator" } else { "$default" };
+        let list = [whole, "read(docs/**)", "!read(denied/**)", "my.bash"];
+        let options = json!({ "tools": { "auto_approve": list, "max_concurrent": 1 } });
+        let approve: Resolve = Rc::new(|call| Ok((call.tool == "bash").then_some(Decision::Approve)));
+        let files = &[
+            ("docs/config", "old\n"),
+            (".git/config", "old\n"),
+            ("denied/config", "old\n"),
+            ("../secret/config", "old\n"),
+        ];
+        let (tool, input) = call.clone();
+        let reply = calls([("bash", bash(&swap.replace("$TO", to))), (&*tool, input)]);
+        let chat = Harness::start(Setup { files, ..Setup::default() }, [reply, prose("fine")]);
+        chat.scripts.modules.borrow_mut().insert("my.bash".to_owned(), approve);
+        chat.set_up(options, None).unwrap();
+        chat.go();
+        if is_denied {
+            chat.wait_for("@Assistant:\nfine");
+            assert!(chat.results(1)[1].contains("policy denies"), "{to} {call:?}: {:?}", chat.results(1));
+        } else {
+            chat.wait_for_words("your rules approved this call before, and do not approve");
+            chat.wait_for_pending(1);
+        }
+        for file in [".git/config", "denied/config", "../secret/config"] {
+            assert_eq!(std::fs::read_to_string(chat.work(file)).unwrap(), "old\n", "{to} {call:?}");
+        }
+        assert!(!chat.work(".git/new").exists(), "{to} {call:?}");
+    }
+}
+
+/// No rule, preset, function or option approves these; the user's own key does.
+#[test]
+fn start_up_files_ask_whatever_the_policy_says() {
+    let own = json!({ "tools": { "auto_approve": ["$mine"], "presets": { "$mine": { "approve": ["write"] } } } });
+    let write = |path: &str| json!({ "path": path, "content": "new", "label": null });
+    for (options, path) in [
+        (json!({ "tools": { "auto_approve": ["write"] } }), ".bashrc"),
+        (json!({ "tools": { "auto_approve": ["write(*)"] } }), "sub/.zshrc"),
+        (json!({ "tools": { "auto_approve": ["write(.git/**)"] } }), ".git/config"),
+        (json!({ "tools": { "auto_approve": ["$default"], "write_outside": "auto" } }), ".nvim.lua"),
+        (own, ".exrc"),
+        (json!({ "tools": { "require_approval": false } }), "link"),
+        (Value::Null, ".gitconfig"),
+    ] {
+        let policy = (options == Value::Null).then(|| -> Resolve { Rc::new(|_| Ok(Some(Decision::Approve))) });
+        let input = [write(path), write("plain.txt")].map(|input| ("write", input));
+        let chat = Harness::start(Setup { options, policy, ..Setup::default() }, [calls(input), prose("fine")]);
+        std::os::unix::fs::symlink(".inputrc", chat.work("link")).unwrap();
+        chat.go();
+        chat.wait_for_pending(if path.starts_with(".git/") { 2 } else { 1 });
+        assert!(!chat.work(path).exists(), "{path}");
+        if path.starts_with(".git/") {
+            chat.approve("Tool Result:** `call_1`");
+        }
+        chat.always("Tool Result:** `call_0`");
+        chat.wait_for_words("asks every time");
+        chat.approve("Tool Result:** `call_0`");
+        chat.wait_for("@Assistant:\nfine");
+        assert_eq!(std::fs::read_to_string(chat.work(path)).unwrap(), "new", "{path}");
+    }
+}
+
+/// What a policy has approved is no decision of the user's, also where they carry on by hand.
+#[test]
+fn carrying_on_does_not_approve_for_a_policy() {
+    let options = json!({ "tools": { "auto_approve": ["write"], "autopilot": { "enabled": false } } });
+    let write = json!({ "path": "docs/inputrc", "content": "new", "label": null });
+    let reply = calls([("write", write), ("bash", bash("echo"))]);
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [reply, prose("fine")]);
+    std::fs::create_dir_all(chat.work("docs")).unwrap();
+    std::os::unix::fs::symlink("x", chat.work("docs/inputrc")).unwrap();
+    chat.go();
+    chat.drain_until("the calls", |chat| chat.text().contains("call_1") && !chat.conversation().is_busy());
+    if !chat.text().contains("status=approved") {
+        chat.go();
+    }
+    chat.drain_until("an approval", |chat| chat.text().contains("status=approved") && !chat.conversation().is_busy());
+    std::fs::remove_file(chat.work("docs/inputrc")).unwrap();
+    std::os::unix::fs::symlink("../.inputrc", chat.work("docs/inputrc")).unwrap();
+    chat.go();
+    chat.wait_for_pending(2);
+    assert!(!chat.work(".inputrc").exists());
+}
+
 #[test]
 fn no_tool_writes_the_trust_store_or_a_conversation() {
     for (path, why) in [
         ("../state/trust.jsonl", "records what the user trusts"),
+        ("../state/journal/forged.jsonl", "records what the user trusts"),
+        ("../state/outbox/forged.jsonl", "records what the user trusts"),
+        ("../state/changes/forged", "records what the user trusts"),
+        ("../state/locks/forged", "records what the user trusts"),
         ("../state/link.jsonl", "records what the user trusts"),
-        ("../state/twin.jsonl", "records what the user trusts"),
+        ("store.jsonl", "records what the user trusts"),
         ("notes.chat", "is a conversation that is open in the editor"),
         ("link.txt", "is a conversation that is open in the editor"),
         ("twin.txt", "is the same file as "),
         (".notes.chat.flemma-lock", "says who has a conversation open"),
     ] {
         let input = json!({ "path": path, "content": "{}", "label": null });
-        let options = json!({ "tools": { "write_outside": "auto" } });
+        let options = json!({ "tools": { "require_approval": false, "auto_approve": ["write"] } });
         let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("write", input)]), prose("fine")]);
         let store = chat.state("trust.jsonl");
         std::fs::write(&store, "").unwrap();
-        std::fs::hard_link(&store, chat.state("twin.jsonl")).unwrap();
+        std::fs::hard_link(&store, chat.work("store.jsonl")).unwrap();
         std::os::unix::fs::symlink(&store, chat.state("link.jsonl")).unwrap();
         std::fs::hard_link(chat.work("notes.chat"), chat.work("twin.txt")).unwrap();
         std::os::unix::fs::symlink("notes.chat", chat.work("link.txt")).unwrap();
@@ -496,6 +603,10 @@ fn no_tool_writes_the_trust_store_or_a_conversation() {
         assert!(results[0].starts_with("Error: ") && results[0].contains(why), "{path}: {results:?}");
         assert_eq!(std::fs::read_to_string(&store).unwrap(), "", "{path}");
         assert_ne!(std::fs::read_to_string(chat.work("notes.chat")).unwrap(), "{}", "{path}");
-        assert!(!chat.workspace.is_writable(&chat.work(path)) && chat.workspace.is_writable(&chat.work("new.txt")));
+        let problem = |path: &str| {
+            let (id, path) = ("call_0".into(), chat.work(path));
+            chat.workspace.path_problem(&chat.conversation(), &id, flemma::tools::Access::Write, &path)
+        };
+        assert!(problem(path).is_some() && problem("new.txt").is_none(), "{path}");
     }
 }

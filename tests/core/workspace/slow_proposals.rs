@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flemma::tools::{Protected, builtin::WriteTarget};
+use flemma::tools::{FileClass, Protected, builtin::WriteTarget};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,7 +15,7 @@ const WAITS: &str = "Waits for the proposal of the call above, edit (call_0).";
 
 /// A file that nobody gets hold of until this is dropped.
 fn hold(chat: &Harness, name: &str) -> WriteTarget {
-    let protected: Protected = Arc::new(|_| None);
+    let protected: Protected = Arc::new(|_| FileClass::Ordinary);
     WriteTarget::at(&chat.work(name).canonicalize().unwrap(), name, &protected, None).unwrap()
 }
 

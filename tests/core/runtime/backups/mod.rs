@@ -22,6 +22,7 @@ use flemma::{
     journal::CallKey,
     model::{CallId, ToolInput},
     runtime::backups::{Backups, Limits, LogKey, Permit, Proposal, Restored},
+    tools::FileClass,
 };
 use serde_json::{Value, json};
 
@@ -103,7 +104,7 @@ impl Bench {
         Permit {
             overwrite: Vec::new(),
             unsaved: Vec::new(),
-            protected: Arc::new(|_| None),
+            protected: Arc::new(|_| FileClass::Ordinary),
             limits: LIMITS,
             fence: None,
         }

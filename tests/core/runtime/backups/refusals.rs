@@ -6,6 +6,7 @@ use flemma::{
     changes::Wanted,
     model::{CallId, ModelError},
     runtime::{Taken, backups::Permit},
+    tools::FileClass,
 };
 
 use super::{Bench, LIMITS, look, write};
@@ -117,7 +118,8 @@ fn protected_files_are_not_restored() {
     let mut bench = Bench::new();
     bench.call("c1", "write", write("a", "1"));
     let proposal = bench.propose(&Wanted::Last).unwrap();
-    let permit = Permit { protected: Arc::new(|_| Some(ModelError::new("it is open"))), ..bench.permit() };
+    let permit =
+        Permit { protected: Arc::new(|_| FileClass::Refused(ModelError::new("it is open"))), ..bench.permit() };
     assert!(bench.backups.apply(&bench.log, &proposal, &permit)[0].problem.as_ref().unwrap().contains("it is open"));
     assert_eq!(bench.shop.content("a"), "1");
 }
