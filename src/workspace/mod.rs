@@ -174,6 +174,7 @@ mod switch;
 mod taking_back;
 mod tasks;
 mod tool_answer;
+mod tool_context;
 mod toolbox;
 mod tools;
 pub mod trust;
