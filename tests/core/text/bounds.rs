@@ -31,7 +31,7 @@ const OPENERS: [(&str, &str); 48] = [
 ];
 
 /// How often.
-const DEPTHS: [usize; 5] = [1, 50, 200, 5_000, 100_000];
+const DEPTHS: [usize; 3] = [1, 200, 20_000];
 
 type Parser = fn(&Workshop, &str);
 
@@ -98,7 +98,7 @@ fn no_parser_overflows_a_small_stack() {
             for (depth, (open, close)) in
                 DEPTHS.iter().flat_map(|depth| OPENERS.iter().map(move |opener| (*depth, opener)))
             {
-                for text in [open.repeat(depth), open.repeat(depth) + &close.repeat(depth), open.repeat(depth) + "a"] {
+                for text in [open.repeat(depth), open.repeat(depth) + "a" + &close.repeat(depth)] {
                     parse(&shop, &text);
                 }
             }

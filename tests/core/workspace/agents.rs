@@ -135,8 +135,6 @@ fn a_file_does_not_move_the_paths_of_an_agent() {
         calling(text, json!({ "agent": "diary" }), &[page("Journal/plan"), page("diary"), read("Journal/today.md")]);
     chat.put("Private/Journal/plan.md", "SECRET\n");
     chat.go();
-    let _ = chat.wait_for_question();
-    chat.answer(true);
     chat.wait_for("@Assistant:\nfine");
     let results = chat.results(1);
     assert!(results[0].contains("does not allow") && results[1].contains("does not allow"), "{results:?}");
