@@ -223,11 +223,6 @@ impl Agent {
         self.approvals.get(&call.id).is_some_and(|(name, input)| *name != call.name || *input != call.input)
     }
 
-    /// Whether a call with this name and input was approved here: by a policy, or by a decision that the journal has.
-    pub(super) fn was_approved(&self, call: &OpenCall) -> bool {
-        self.approvals.get(&call.id).is_some_and(|(name, input)| *name == call.name && *input == call.input)
-    }
-
     /// Queues an approved call, or hands it to whoever runs it, unless it cannot run or a policy forbids it. `verdict` is the one by
     /// which it was found to be approved: asked again, the disk may say something else.
     pub(super) fn run_if_possible(

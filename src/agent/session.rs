@@ -187,11 +187,6 @@ impl Session {
         self.agent.try_borrow().is_ok_and(|agent| agent.was_changed(call))
     }
 
-    /// Whether a policy has approved this call, as it is now.
-    pub fn is_approved_by_policy(&self, call: &OpenCall) -> bool {
-        self.agent.try_borrow().is_ok_and(|agent| agent.was_approved(call))
-    }
-
     /// Whether this call is running or queued.
     pub fn is_working_on(&self, call: &CallId) -> bool {
         self.agent.try_borrow().is_ok_and(|agent| agent.is_working_on(call))

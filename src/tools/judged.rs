@@ -46,6 +46,12 @@ impl Judged {
         self.named.get(path).map(PathBuf::as_path)
     }
 
+    /// Whether the same paths lead to the same places.
+    #[must_use]
+    pub fn leads_as(&self, other: &Self) -> bool {
+        self.named == other.named
+    }
+
     /// Whether a tool may use the file at `real`, which has no links and to which `path` has led it.
     pub(super) fn admits(&self, path: &Path, real: &Path) -> bool {
         match self.place_of(path) {

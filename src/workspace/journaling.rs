@@ -185,6 +185,7 @@ impl Workspace {
     pub(super) fn note_settled(&self, conversation: &Conversation, id: &CallId, answer: &CallResult) {
         let Some(call) = &conversation.page().open_call(id) else { return };
         let key = call.key();
+        conversation.tasks().forget_judged(&key);
         // Vendors reuse ids: the next call with this key needs a record of its own.
         conversation.records().take_start(&key);
         if matches!(conversation.records().life(&key), Life::Open { .. }) {

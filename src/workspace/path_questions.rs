@@ -28,8 +28,6 @@ pub(super) struct PathQuestions {
     pub(super) guards_unread: bool,
     /// Whose files they are.
     pub(super) owner: Owner,
-    /// Whether the call starts: it may use the files that were judged, and no others.
-    pub(super) is_starting: bool,
 }
 
 /// What a definition says of the paths that its calls use.
@@ -71,12 +69,12 @@ impl PathQuestions {
         named.iter().any(|named| disk.is_start_up(&named.path, &self.owner))
     }
 
-    /// Where the files are that the call names, if it starts.
+    /// Where the files are that the call names.
     pub(super) fn judged(&self, disk: &Disk) -> Judged {
         let (DeclaredPaths { kind, read, write, folder }, mut judged) = (&self.paths, Judged::default());
         let params: Vec<&PathParams> =
             [read, write].into_iter().flatten().filter(|params| !params.is_empty()).collect();
-        if !self.is_starting || params.is_empty() {
+        if params.is_empty() {
             return judged;
         }
         let mut add = |path: PathBuf| {

@@ -108,7 +108,6 @@ impl Workspace {
             paths: paths.unwrap_or_default(),
             guards_unread: false,
             owner: self.owner(),
-            is_starting: false,
         };
         let disk = self.known_disk(&questions);
         let facts = questions.facts.clone().on(&disk);

@@ -38,8 +38,8 @@ use crate::{
 const DENIED: &str = "The user's policy denies this call; it did not run.";
 
 /// Why a call waits that a policy had approved.
-const NOT_APPROVED: &str =
-    "your rules approved this call before, and do not approve what it would do now, so it waits for you";
+const NOT_APPROVED: &str = "your rules approved this call before, and it would use other files now or is not approved any more, so it \
+     waits for you";
 
 impl Workspace {
     /// Runs a call, once the journal is read and its start is recorded.
@@ -400,7 +400,9 @@ impl Start<'_> {
     fn waits_again(&self, input: impl FnOnce(CallId) -> Input) {
         let (workspace, conversation) = (self.workspace, self.conversation);
         conversation.tasks().remove_tool(&self.call.id);
-        workspace.withdraw(conversation, [self.call.key()]);
+        let key = self.call.key();
+        conversation.tasks().forget_judged(&key);
+        workspace.withdraw(conversation, [key]);
         workspace.background().mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 
@@ -455,6 +457,7 @@ impl Workspace {
         }
         conversation.tasks().remove_tool(&call.id);
         let key = call.key();
+        conversation.tasks().forget_judged(&key);
         conversation.proposals().doubt(&key);
         self.withdraw(conversation, [key.clone()]);
         let what = if self.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };

@@ -27,6 +27,8 @@ pub(super) struct Tasks {
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
     last_run: Cell<u64>,
+    /// Which files a policy has judged when it approved a call.
+    judged: RefCell<HashMap<CallKey, Judged>>,
     /// Becomes ready, with an error, when the last call that writes files is over.
     last_write: RefCell<Option<oneshot::Receiver<()>>>,
 }
@@ -311,6 +313,26 @@ impl Tasks {
     /// Is cancelled when the run of this call is over; `None` if it does not run.
     pub(super) fn end_of_run(&self, call: &CallId) -> Option<CancellationToken> {
         self.tools.borrow().get(call).map(|tool| tool.ends.token.clone())
+    }
+
+    /// A policy has approved a call. What it judged first counts.
+    pub(super) fn note_judged(&self, key: CallKey, judged: Judged) {
+        self.judged.borrow_mut().entry(key).or_insert(judged);
+    }
+
+    /// Whether a policy has approved a call, and nobody has decided otherwise since.
+    pub(super) fn is_judged(&self, key: &CallKey) -> bool {
+        self.judged.borrow().contains_key(key)
+    }
+
+    /// Whether a call names the same files as when a policy approved it, as far as that is known.
+    pub(super) fn is_as_judged(&self, key: &CallKey, now: &Judged) -> bool {
+        self.judged.borrow().get(key).is_none_or(|before| before.leads_as(now))
+    }
+
+    /// A call is over, or waits: what a policy has approved does not count any more.
+    pub(super) fn forget_judged(&self, key: &CallKey) {
+        self.judged.borrow_mut().remove(key);
     }
 
     /// Which files were judged when the run of this call started, if a policy has approved it.

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     agent::Verdict,
     chat::OpenCall,
+    journal::CallKey,
     model::{ToolInput, UserError},
     tools::{
         Definition, Disk, Facts, FileClass, Judged, NamedBy, TurnTools,
@@ -36,14 +37,19 @@ impl Workspace {
     }
 
     /// Judges a call again that a policy has approved and that starts now: options, the file and links may have changed since. Gives
-    /// which files were judged.
+    /// which files were judged. They have to be the same as before: what a rule names may lead elsewhere as well.
     ///
     /// # Errors
     /// The verdict, if it is not that the call runs.
     pub(super) fn judge_start(&self, conversation: &Conversation, call: &OpenCall) -> Result<Judged, Verdict> {
         let mut judged = Judged::default();
         match self.judge(conversation, call, Standing::New, Some(&mut judged)) {
-            Verdict::Run => Ok(judged),
+            Verdict::Run
+                if conversation.tasks().is_as_judged(&CallKey::of(&call.id, &call.name, &call.input), &judged) =>
+            {
+                Ok(judged)
+            }
+            Verdict::Run => Err(Verdict::Ask),
             verdict => Err(verdict),
         }
     }
@@ -68,12 +74,9 @@ impl Workspace {
             Err(problem) => return Verdict::Invalid(problem),
         };
         let input = &*input;
-        let is_starting = starting.is_some();
-        let questions = PathQuestions { is_starting, ..self.path_questions(conversation, &definition, input) };
+        let questions = self.path_questions(conversation, &definition, input);
         let disk = self.known_disk(&questions);
-        if let Some(judged) = starting {
-            *judged = questions.judged(&disk);
-        }
+        let judged = questions.judged(&disk);
         let permitted = questions.check_paths(&disk);
         if let Some(path) = disk.lacks() {
             return Verdict::Unclear(lookups::unanswered(&path));
@@ -106,6 +109,13 @@ impl Workspace {
         };
         if let Some(path) = disk.lacks() {
             return Verdict::Unclear(lookups::unanswered(&path));
+        }
+        match starting {
+            Some(starting) => *starting = judged,
+            None if decision == Decision::Approve && standing == Standing::New => {
+                conversation.tasks().note_judged(CallKey::of(&call.id, &call.name, &call.input), judged);
+            }
+            None => {}
         }
         match (decision, standing) {
             (Decision::Deny, _) => Verdict::Deny,
@@ -183,7 +193,6 @@ impl Workspace {
             paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
             guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
             owner: self.owner(),
-            is_starting: false,
         }
     }
 

@@ -150,7 +150,7 @@ impl Workspace {
                 Some(Status::Approved) => {
                     let is_same = !conversation.session().was_changed_since_approval(&call);
                     // What a policy has written is no decision of the user's: it is judged again when the call starts.
-                    let is_own = !conversation.session().is_approved_by_policy(&call);
+                    let is_own = !conversation.tasks().is_judged(&CallKey::of(&call.id, &call.name, &call.input));
                     only.is_some() || (is_same && is_own && self.counts(conversation, &call))
                 }
                 Some(Status::Pending | Status::Running) | None => only.is_some(),
