@@ -30,7 +30,7 @@ impl Linked {
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(super) fn of_stat(stat: &Stat) -> Option<Self> {
         let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
-        (is_file && stat.st_nlink as u64 > 1).then(|| Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
+        (is_file && stat.st_nlink as u64 > 1).then_some(Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
     }
 
     /// The file at a path, if it has several names. A link at the path is not followed.

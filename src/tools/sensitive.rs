@@ -145,7 +145,7 @@ fn is_of_home(names: &[String]) -> bool {
 pub(super) fn may_lead_to_start_up(entry: &OsStr) -> bool {
     let name = fold(entry);
     let first = |pattern: &&str| is_like(pattern.split('/').next().unwrap_or(pattern), &name);
-    [START_UP, HOME].iter().any(|table| table.iter().any(|pattern| first(pattern)))
+    [START_UP, HOME].iter().any(|table| table.iter().any(&first))
 }
 
 /// What environment variables name, as they do and with links resolved.
