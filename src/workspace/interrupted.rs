@@ -7,16 +7,14 @@ use std::path::Path;
 use super::{
     Conversation, Workspace,
     call_key::Keyed as _,
-    interrupted_calls::{Effects, Left},
+    interrupted_calls::{Effects, Left, effects, left},
     standing::Standing,
     taking_back::name,
 };
 use crate::{
     agent::UNKNOWN_EFFECT,
-    changes::{FileState, History},
     chat::OpenCall,
     journal::CallKey,
-    runtime::backups::{Backups, LogKey},
     tools::{Executor, Runner},
 };
 
@@ -103,18 +101,6 @@ impl Workspace {
         let executor = definition.as_deref().map(|definition| &definition.executor);
         matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
     }
-}
-
-/// What these calls have left in files, as far as the log says it. It blocks on the disk.
-pub(super) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
-    let history = backups.history(log).ok().map(|(history, _)| history);
-    calls.into_iter().map(|key| (key.clone(), history.as_ref().map(|history| left(history, &key)))).collect()
-}
-
-/// What stands of what a call has done.
-fn left(history: &History, key: &CallKey) -> Left {
-    let left = history.left_by_call(key).into_iter();
-    left.map(|(path, state)| (path, state != FileState::Absent)).collect()
 }
 
 /// The number of files, with the names of the first ones.

@@ -2,7 +2,11 @@
 
 use std::{cell::RefCell, collections::BTreeMap, path::PathBuf};
 
-use crate::journal::CallKey;
+use crate::{
+    changes::{FileState, History},
+    journal::CallKey,
+    runtime::backups::{Backups, LogKey},
+};
 
 /// What a call has left in files: each path, and whether there is a file now.
 pub(super) type Left = Vec<(PathBuf, bool)>;
@@ -36,4 +40,16 @@ impl InterruptedCalls {
         effects.values_mut().for_each(|left| *left = None);
         effects.keys().cloned().collect()
     }
+}
+
+/// What these calls have left in files, as far as the log says it. It blocks on the disk.
+pub(super) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
+    let history = backups.history(log).ok().map(|(history, _)| history);
+    calls.into_iter().map(|key| (key.clone(), history.as_ref().map(|history| left(history, &key)))).collect()
+}
+
+/// What stands of what a call has done.
+pub(super) fn left(history: &History, key: &CallKey) -> Left {
+    let left = history.left_by_call(key).into_iter();
+    left.map(|(path, state)| (path, state != FileState::Absent)).collect()
 }

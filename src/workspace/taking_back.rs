@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, call_key::Keyed as _, interrupted};
+use super::{Conversation, Workspace, call_key::Keyed as _, interrupted_calls::effects};
 use crate::{
     agent::Level,
     changes::Wanted,
@@ -191,7 +191,7 @@ impl Workspace {
         self.run_or_tell(
             move || {
                 let restored = backups.apply(&log, &proposal, &permit);
-                (restored, interrupted::effects(&backups, &log, calls))
+                (restored, effects(&backups, &log, calls))
             },
             move |workspace, done| {
                 let done = done.map(|(restored, effects)| {

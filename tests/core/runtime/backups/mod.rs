@@ -87,6 +87,8 @@ impl Bench {
     fn limited(&mut self, id: &str, tool: &str, input: Value, limits: Limits) -> String {
         let key = CallKey::of(&CallId::from(id), tool, &ToolInput::Json(input.clone()));
         self.shop.context.recorder = Some(self.backups.recorder_of_call(&self.log, &key, limits, None));
+        // The user has approved it.
+        self.shop.context.is_decided = true;
         self.keys.push(key);
         self.shop.render(tool, input).text
     }
