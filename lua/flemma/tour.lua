@@ -28,18 +28,14 @@ local function read()
     files[vim.fs.basename(path)] = file:read("*a")
     file:close()
   end
-  files["tour.chat"] = FRONTMATTER .. files["tour.chat"]
   return files
 end
 
---- Copies the tour into a new folder, outside of Neovim's own folders, where every write would ask.
+--- Copies the tour's files into a new folder, outside of Neovim's own folders, where every write would ask.
+---@param files table<string, string>
 ---@return string? folder
 ---@return string? problem
-local function prepare()
-  local files, problem = read()
-  if not files then
-    return nil, problem
-  end
+local function prepare(files)
   local temporary = vim.uv.os_tmpdir()
   local folder, why = vim.uv.fs_mkdtemp(vim.fs.joinpath(temporary, "flemma-tour-XXXXXX"))
   if not folder then
@@ -63,12 +59,19 @@ function M.open()
   if not library then
     return notify.say(vim.log.levels.ERROR, missing)
   end
-  local ok, folder, problem = pcall(prepare)
-  if not ok or not folder then
-    return notify.say(vim.log.levels.ERROR, ("the tour cannot be opened: %s"):format(ok and problem or folder))
+  local files, problem = read()
+  local folder
+  if files then
+    folder, problem = prepare(files)
+  end
+  if not files or not folder then
+    return notify.say(vim.log.levels.ERROR, ("the tour cannot be opened: %s"):format(problem))
   end
   vim.cmd.tabedit({ args = { vim.fn.fnameescape(vim.fs.joinpath(folder, "tour.chat")) }, mods = { silent = true } })
   vim.cmd.tcd({ args = { vim.fn.fnameescape(folder) }, mods = { silent = true } })
+  -- The user has asked for these options. In a file that is opened, they would be a stranger's.
+  vim.api.nvim_buf_set_text(0, 0, 0, 0, 0, vim.split(FRONTMATTER, "\n"))
+  vim.cmd.write({ mods = { silent = true } })
   vim.cmd("normal! G")
 end
 

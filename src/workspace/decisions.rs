@@ -188,7 +188,7 @@ impl Workspace {
     /// Whether a conversation does not go on here, because the editor exits or its drive was stopped. What was decided stays so for
     /// whoever opens it next.
     pub(super) fn is_ending(&self, conversation: &Conversation) -> bool {
-        self.is_leaving().get() || conversation.drive().is_stopping()
+        self.is_leaving() || conversation.drive().is_stopping()
     }
 
     /// Whether a call that has not begun is approved, as the journal has it.

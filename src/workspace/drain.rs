@@ -108,7 +108,7 @@ impl Workspace {
                 }
             };
             failed = failed.or(fed.err());
-            if begun.elapsed() > SLICE && !self.is_leaving().get() {
+            if begun.elapsed() > SLICE && !self.is_leaving() {
                 break;
             }
         }

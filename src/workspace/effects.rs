@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
-    standing::Standing,
+    standing::Standing, workspace::Leaving,
 };
 use crate::{
     agent::{
@@ -129,7 +129,7 @@ impl Shell for Effects<'_> {
     }
 
     fn is_late(&self) -> bool {
-        self.begun.elapsed() > SLICE && !self.workspace.is_leaving().get()
+        self.begun.elapsed() > SLICE && !self.workspace.is_leaving()
     }
 
     fn go_on_later(&self) {
@@ -345,7 +345,7 @@ impl Shell for Effects<'_> {
     }
 
     fn reviews_later(&self) -> bool {
-        if self.workspace.is_leaving().get() {
+        if self.workspace.leaving().get() == Leaving::HasStopped {
             // There is no next turn. `wind_up` puts the conversation to rest.
             return true;
         }

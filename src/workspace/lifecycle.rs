@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::{Conversation, Workspace, effects::Effects};
+use super::{Conversation, Workspace, effects::Effects, workspace::Leaving};
 use crate::{
     agent::{Input, Level},
     tools::overflow,
@@ -58,7 +58,9 @@ impl Workspace {
     /// The editor is about to exit. What runs is stopped unless it is changing files, no call starts any more, and no request is
     /// sent. What the user has decided still counts: a call that is approved from now on stays approved.
     pub fn begin_to_leave(&self) {
-        self.is_leaving().set(true);
+        if !self.is_leaving() {
+            self.leaving().set(Leaving::Stops);
+        }
         for conversation in self.conversations().all() {
             if conversation.is_busy() {
                 // Who exits takes no decision back.
@@ -66,6 +68,7 @@ impl Workspace {
             }
             conversation.tasks().wind_down();
         }
+        self.leaving().set(Leaving::HasStopped);
     }
 
     /// The files are written after this, and then the editor exits. Calls that are changing files, and decisions, answers and

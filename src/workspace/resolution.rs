@@ -431,7 +431,7 @@ impl Workspace {
     /// Whether a call that is approved now starts in the same step. In a driven conversation the file is written first.
     pub(super) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        let goes_on = !self.is_leaving().get() && !conversation.drive().is_on();
+        let goes_on = !self.is_leaving() && !conversation.drive().is_on();
         is_server && goes_on && self.can_run_tools() && conversation.records().is_read()
     }
 

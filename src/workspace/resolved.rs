@@ -51,7 +51,7 @@ impl Workspace {
         self.let_start(conversation, started(&prepared));
         for prepared in &mut prepared {
             let Some(words) = prepared.refusal.take() else { continue };
-            if conversation.tasks().is_suspended(&prepared.key()) && !self.is_leaving().get() {
+            if conversation.tasks().is_suspended(&prepared.key()) && !self.is_leaving() {
                 conversation.tasks().reject(&prepared.call.id, words);
             } else {
                 // Its tool is gone, or goes with the editor.

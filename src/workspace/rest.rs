@@ -84,7 +84,7 @@ impl Workspace {
 
     /// A turn is over. Unless the next one begins at once, the user is told, if they do not look at the conversation.
     pub(super) fn tell_rest_later(&self, conversation: &Conversation) {
-        if self.config().notify.stops && self.has_editor(conversation) && !self.is_leaving().get() {
+        if self.config().notify.stops && self.has_editor(conversation) && !self.is_leaving() {
             self.post_for(conversation.id(), Self::tell_rest);
         }
     }

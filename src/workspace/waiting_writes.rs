@@ -6,7 +6,12 @@
 //! starts is the writing of what was kept, not the tool. Then the run goes on, and hears of the outcome. A run that is gone, because
 //! the editor was restarted, does not go on: the writing is all that is left of the call, and its result says so.
 
-use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 
@@ -83,13 +88,14 @@ impl Workspace {
             && !self.must_ask_about(&conversation, &paths);
         let backups = self.backups().clone();
         let found_out = context.clone();
+        // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
+        let is_asked = !is_decided || files.iter().any(|file| may_be_unsaved(&context, file));
         let work = move || {
             let (proposed, contents) = contents_of(files);
             let found = propose(proposed, contents, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
             found.proposal.check_distinct()?;
             Ok(found)
         };
-        let is_asked = !is_decided || !context.unsaved.is_empty();
         let wanting = Wanting { call, run, callback };
         let then = move |workspace: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {
             Err(problem) => workspace.give_answer(callback, Err(UserError::new(problem.to_string()))),
@@ -335,6 +341,13 @@ fn note_before(proposed: &mut Proposed, proposal: &Proposal) {
 /// Whether the user has to know something before it is written, whatever their policy says.
 fn has_concern(proposal: &Proposal) -> bool {
     proposal.files.iter().any(|file| file.concern().is_some())
+}
+
+/// Whether the editor has changes of a file of this name that are not saved.
+fn may_be_unsaved(context: &Context, file: &WantedWrite) -> bool {
+    let wanted = if file.is_page { format!("{}.md", file.name) } else { file.name.clone() };
+    let name = Path::new(&wanted).file_name();
+    context.unsaved.iter().any(|unsaved| unsaved.file_name() == name)
 }
 
 /// Whether all files have these contents already.

@@ -42,6 +42,18 @@ const UNREAD_AGENT: &str = "(unknown: the options of `setup` have a mistake)";
 /// What the main thread does with the result of background work.
 pub type Job = background::Continuation<Workspace>;
 
+/// How far the exit of the editor is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// It does not exit.
+    #[default]
+    No,
+    /// What runs is being stopped, and turns are ended in their documents.
+    Stops,
+    /// There is no next turn.
+    HasStopped,
+}
+
 /// The application. It lives on the main thread, behind cells that are borrowed for one statement at a time: Lua that it
 /// calls may call it back.
 pub struct Workspace {
@@ -71,7 +83,7 @@ pub struct Workspace {
     projects: Projects,
     known_messages: KnownMessages,
     /// Whether the editor is about to exit, so that nothing new starts.
-    is_leaving: Cell<bool>,
+    leaving: Cell<Leaving>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     is_answering: Cell<bool>,
     /// Where the whole of a truncated output is kept for a few days.
@@ -155,7 +167,7 @@ impl Workspace {
             reviewers: Reviewers::default(),
             projects: Projects::new(state_dir.join("conversations")),
             known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
-            is_leaving: Cell::new(false),
+            leaving: Cell::default(),
             is_answering: Cell::new(false),
             outputs: Outputs::new(state_dir.join("outputs")),
         };
@@ -265,8 +277,14 @@ impl Workspace {
         &self.reviewers
     }
 
-    pub(super) fn is_leaving(&self) -> &Cell<bool> {
-        &self.is_leaving
+    /// Whether the editor is about to exit.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.get() != Leaving::No
+    }
+
+    /// How far the exit of the editor is.
+    pub(super) const fn leaving(&self) -> &Cell<Leaving> {
+        &self.leaving
     }
 
     pub(super) fn locks(&self) -> &Locks {

@@ -150,6 +150,11 @@ fn a_file_that_cannot_be_written_is_reported_once() {
         fs::create_dir(file.parent().unwrap()).unwrap();
         fs::write(&file, "@You:\nHello\n").unwrap();
         chat.nvim.command(&format!("edit {}", file.display()));
+        // What happens to a file before its lock is got is read.
+        let lock = file.with_file_name(".a.chat.flemma-lock");
+        chat.nvim.wait_for("the lock", |_| lock.exists());
+        let settled = "return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())";
+        chat.nvim.wait_for("the journal", |nvim| nvim.lua(settled, &[]) == true);
         accident(&file);
         let before = fs::read(&file).ok();
         chat.nvim.command("messages clear");

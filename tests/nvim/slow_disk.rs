@@ -143,12 +143,13 @@ fn a_disk_that_does_not_answer_holds_up_no_other_call() {
     chat.nvim.wait_for_exit();
 }
 
-/// The call has started when the share is gone. It ends with its time, and the model is told.
+/// The share that is gone is below the folder that the call names, so the call starts. It ends with its time, and the model is told.
 #[test]
 fn a_file_tool_that_gets_no_answer_ends_with_its_time() {
     let share = Share::new();
-    let options = "tools = { auto_approve = { 'read' }, read = { timeout = 1 } }";
-    let mut chat = share.chat(options, [call("toolu_1", "read", &share.read()), prose(&["fine"])]);
+    let options = "tools = { auto_approve = { 'find' }, find = { timeout = 1 } }";
+    let find = json!({ "pattern": "*.txt", "path": share.root() });
+    let mut chat = share.chat(options, [call("toolu_1", "find", &find), prose(&["fine"])]);
     share.hangs();
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));

@@ -33,11 +33,13 @@ fn a_preview_follows_the_file() {
     chat.nvim.wait_for("no diff", |nvim| nvim.row_with("+LINE 5").is_none());
     std::fs::write(chat.nvim.work().join("a.txt"), lines()).unwrap();
     chat.nvim.wait_for_screen("+LINE 5");
-    // Changes that are not saved are in the way, until they are given up.
+    // Changes that are not saved are named, until they are given up.
     chat.nvim.input(":split a.txt<CR>ggOmine<Esc><C-w>w:doautocmd FocusGained<CR>");
-    chat.nvim.wait_for("no diff", |nvim| nvim.row_with("+LINE 5").is_none());
+    chat.nvim.wait_for_screen("save a.txt to go on");
     chat.nvim.input(":bd! a.txt<CR>");
-    chat.nvim.wait_for_screen("+LINE 5");
+    chat.nvim.wait_for("the plain diff", |nvim| {
+        nvim.row_with("+LINE 5").is_some() && nvim.row_with("save a.txt to go on").is_none()
+    });
 }
 
 #[test]

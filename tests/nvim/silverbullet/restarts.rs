@@ -160,11 +160,14 @@ fn the_command_line_decides_with_the_editor_and_without() {
 }
 
 #[test]
-fn a_page_with_unsaved_changes_is_not_written() {
+fn an_approved_page_is_written_and_its_buffer_keeps_its_text() {
     let mut chat = waiting();
     chat.nvim.command("split vault/Index.md | call setline(1, 'mine') | wincmd p");
     approve(&mut chat);
-    chat.nvim.wait_for("the answer", |nvim| nvim.text().contains("not saved"));
-    chat.wait_until_idle();
-    assert_eq!(chat.nvim.file("vault/Index.md"), VAULT[0].1);
+    chat.nvim.wait_for("the second change", |nvim| nvim.file("steps") == "first second ");
+    assert_eq!(chat.nvim.file("vault/Index.md"), "one\n");
+    let buffer = "local buf = vim.fn.bufnr('Index.md')
+        return { vim.fn.getbufline(buf, 1)[1], vim.bo[buf].modified }";
+    assert_eq!(chat.nvim.lua(buffer, &[]), json!(["mine", true]));
+    chat.nvim.wait_for_screen("save Index to go on");
 }
