@@ -54,7 +54,7 @@ fn no_tool_has_a_result_that_is_too_long() {
         .collect();
     assert!(native.len() > 15, "{}", native.len());
     let all = native.iter().flat_map(|(name, inputs)| inputs.iter().map(move |input| (name.as_str(), input.clone())));
-    let long = "huge ".repeat(60_000);
+    let long = "huge ".repeat(12_000);
     let more = [
         ("grep", json!({ "pattern": "huge", "path": "." })),
         ("read", json!({ "path": "huge" })),
