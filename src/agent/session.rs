@@ -6,21 +6,21 @@
 //! passed to the caller of [`Session::feed`] when the rest is done.
 
 use std::{
-    any::Any,
     cell::{Cell, RefCell},
     collections::VecDeque,
     mem::{self, Discriminant},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
 use super::{
     Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Departure, Effect, Input, Level, LifecycleEvent,
-    Outbox, Placement, Progress, RequestId, RequestKind, Settings, Shell, Stop, Verdict, View,
+    Placement, Progress, RequestId, RequestKind, Shell, Stop,
+    first_panic::FirstPanic,
+    shell_view::{ShellView, first_error},
 };
 use crate::{
     chat::{
-        self, AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Severity, Status,
-        StatusBlock, Tail, Text,
+        self, AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock,
+        Text,
     },
     model::{self, CallId, Usage},
     provider::{ErrorKind, ProviderError},
@@ -465,132 +465,6 @@ impl Session {
 enum Started {
     Request(RequestId),
     Tool(CallId, String),
-}
-
-/// The first panic of several.
-#[derive(Default)]
-struct FirstPanic(Option<Box<dyn Any + Send>>);
-
-impl FirstPanic {
-    /// Runs `work`. Returns whether it completed without a panic.
-    fn catch(&mut self, work: impl FnOnce()) -> bool {
-        // A panic may leave only the document half changed, and the document is read again.
-        match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(()) => true,
-            Err(panic) => {
-                self.0.get_or_insert(panic);
-                false
-            }
-        }
-    }
-
-    fn resume(self) {
-        if let Some(panic) = self.0 {
-            resume_unwind(panic);
-        }
-    }
-}
-
-/// A shell as a [`View`] for the state machine.
-struct ShellView<'a, S>(&'a S);
-
-impl<S: Shell> View for ShellView<'_, S> {
-    fn open_calls(&self) -> Vec<OpenCall> {
-        self.0.with_document(|document, text| document.open_calls(text))
-    }
-
-    fn open_call(&self, id: &CallId) -> Option<OpenCall> {
-        self.0.with_document(|document, text| document.open_call(id, text))
-    }
-
-    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)> {
-        let state = |block: &StatusBlock| (block.status, block.kind());
-        self.0.with_document(|document, _| {
-            document.open_states().into_iter().map(|(id, block)| (id.clone(), block.map(state))).collect()
-        })
-    }
-
-    fn is_late(&self) -> bool {
-        self.0.is_late()
-    }
-
-    fn verdict(&self, call: &OpenCall) -> Verdict {
-        self.0.verdict(call)
-    }
-
-    fn recorded(&self, call: &OpenCall) -> Option<CallResult> {
-        self.0.recorded(call)
-    }
-
-    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
-        self.0.suspends_as(call)
-    }
-
-    fn is_offered(&self, call: &OpenCall) -> bool {
-        self.0.is_offered(call)
-    }
-
-    fn is_interrupted(&self, call: &OpenCall) -> bool {
-        self.0.is_interrupted(call)
-    }
-
-    fn has_proposed(&self, call: &OpenCall) -> bool {
-        self.0.has_proposed(call)
-    }
-
-    fn is_ending(&self) -> bool {
-        self.0.is_ending()
-    }
-
-    fn stays_approved(&self, call: &OpenCall) -> bool {
-        self.0.stays_approved(call)
-    }
-
-    fn has_begun(&self, call: &OpenCall) -> bool {
-        self.0.has_begun(call)
-    }
-
-    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        self.0.rejection(call, reason)
-    }
-
-    fn drop_unless_changing(&self, call: &OpenCall) -> bool {
-        self.0.drop_unless_changing(&call.id)
-    }
-
-    fn is_authorised(&self, call: &OpenCall) -> bool {
-        self.0.is_authorised(call)
-    }
-
-    fn tools_ready(&self) -> bool {
-        self.0.tools_ready()
-    }
-
-    fn has_uncaptured(&self) -> bool {
-        self.0.has_uncaptured()
-    }
-
-    fn fault(&self) -> Option<String> {
-        first_error(&self.0.diagnostics())
-    }
-
-    fn outbox(&self) -> Outbox {
-        self.0.outbox()
-    }
-
-    fn tail(&self) -> Tail {
-        self.0.with_document(|document, text| document.tail(text))
-    }
-
-    fn settings(&self) -> Settings {
-        self.0.settings()
-    }
-}
-
-/// The first error, for a message.
-fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
-    let first = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
-    Some(format!("line {}: {}", first.line + 1, first.message))
 }
 
 fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {

@@ -1,6 +1,7 @@
 //! The conversations in a folder, and their texts.
 
 use std::{
+    collections::HashSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -34,10 +35,10 @@ impl Found {
         if !path.metadata().map_err(missing)?.is_dir() {
             return Ok(Self { files: vec![path.to_owned()], unread: Vec::new() });
         }
-        let mut found = Self::default();
+        let (mut found, mut known) = (Self::default(), HashSet::new());
         for file in chat_files(path).chain(project_chat_files(&state::folder()?, path)) {
             match file {
-                Ok(file) if found.files.contains(&file) => {}
+                Ok(file) if !known.insert(file.clone()) => {}
                 Ok(file) => found.files.push(file),
                 Err(error) => found.unread.push(unread(&error, path)),
             }

@@ -122,6 +122,8 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
         Ok("done") => Ok(Some(done(arguments, Place::Editor, true))),
         Ok("closed") => Ok(None),
         Ok(problem) => Err(refused(arguments, problem)),
+        // It exits. If it has recorded the decision before, the call is stale for the next attempt.
+        Err(error) if has_gone(error) => Ok(None),
         Err(error) => Err(Failure::Failed(format!(
             "{}: the editor that has it open does not answer ({}); it may show a prompt. Look there whether the call is \
              resolved",
@@ -181,13 +183,16 @@ fn outcome(arguments: &Resolve, place: Place) -> &'static str {
     }
 }
 
+/// Whether an editor has ended the connection.
+fn has_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | BrokenPipe | ConnectionReset)
+}
+
 /// Why an editor did not answer.
 fn no_answer(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it was waited for ten seconds".to_owned(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
-            "it has ended the connection".to_owned()
-        }
         _ => words(error),
     }
 }

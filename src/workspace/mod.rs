@@ -72,6 +72,7 @@ mod accounting;
 mod accounts;
 mod admission;
 mod always_approve;
+mod answers;
 mod approval_chain;
 mod approval_facts;
 mod asking;

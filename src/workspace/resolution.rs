@@ -28,10 +28,10 @@ use super::{
 };
 use crate::{
     agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict},
-    chat::{AwaitKind, Language, OpenCall, Severity},
-    journal::{Asked, Binding, CallKey, Decision, Event, Record, Role},
+    chat::{AwaitKind, OpenCall, Severity},
+    journal::{Binding, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
-    tools::{Definition, Executor, LuaRef, check_answer, form::Form},
+    tools::{Definition, Executor, LuaRef},
 };
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
@@ -443,56 +443,6 @@ impl Workspace {
         };
         Input::Resolve { call: call.id.clone(), answer, by }
     }
-
-    /// The result that an answer makes.
-    fn answer_of(
-        &self,
-        call: &OpenCall,
-        definition: Option<&Definition>,
-        asked: Option<Asked>,
-        resolution: Resolution,
-        kind: AwaitKind,
-    ) -> Result<CallResult, ResolveError> {
-        match resolution {
-            Resolution::Answer(value) => {
-                let checked = match definition {
-                    Some(definition) => definition.check_answer(&value),
-                    None => asked.and_then(|asked| asked.schema).map_or(Ok(()), |schema| check_answer(&schema, &value)),
-                };
-                if let Err(mistakes) = checked {
-                    let mistakes = mistakes.sentence();
-                    let message = format!("the answer does not match the result_schema of `{}`: {mistakes}", call.name);
-                    return Err(ResolveError::Invalid(message));
-                }
-                Ok(answer_text(&value))
-            }
-            Resolution::Fail(words) => Ok(CallResult::error(words)),
-            Resolution::Result(answer) => Ok(answer),
-            Resolution::Reject(words) => {
-                let declined = if kind == AwaitKind::Elicitation {
-                    "The user declined to answer."
-                } else {
-                    "The user stopped this call."
-                };
-                Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
-            }
-            // Neither is an answer.
-            Resolution::Approve | Resolution::ApproveAs(_) | Resolution::Impossible(_) | Resolution::Expire => {
-                Err(ResolveError::Stale(Stale::WaitsFor(kind)))
-            }
-        }
-    }
-
-    /// What the model is told of a call that nobody resolved in time.
-    fn expired(&self, kind: AwaitKind) -> String {
-        let words = match kind {
-            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
-            AwaitKind::Elicitation => "The user did not respond in time.",
-            AwaitKind::ClientExec if self.host().has_ui() => "The editor did not respond in time.",
-            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
-        };
-        words.to_owned()
-    }
 }
 
 /// Whether a tool has words of its own for a call that the user rejects.
@@ -503,10 +453,4 @@ fn has_own_rejection(definition: Option<&Definition>) -> bool {
 /// There is no conversation, and so no call.
 fn missing(call: &CallId) -> ResolveError {
     ResolveError::Stale(Stale::Missing(call.clone(), Vec::new()))
-}
-
-/// The result that shows an answer: a string as it is, anything else as JSON.
-pub(super) fn answer_text(answer: &Value) -> CallResult {
-    let language = if answer.is_string() { Language::Plain } else { Language::Json };
-    CallResult { language, ..CallResult::text(Form::result_text(answer)) }
 }

@@ -27,6 +27,7 @@ pub(super) const INTERRUPTED: &str =
 
 /// How many calls expire at a time. The user's keys are heard in between.
 pub(super) const EXPIRED_AT_ONCE: usize = 16;
+
 /// Whether the block of a call asks whether to run it again.
 pub(super) fn asks_again(awaiting: &Awaiting) -> bool {
     awaiting.question.as_deref() == Some(INTERRUPTED)

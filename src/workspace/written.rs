@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace, call_key::Keyed as _, decisions::BEING_RECORDED, journaling::recorded, records::Claim,
-    resolution::answer_text, standing::Standing, suspension::EXPIRED_AT_ONCE, wish::Wish,
+    Conversation, Workspace, answers::answer_text, call_key::Keyed as _, decisions::BEING_RECORDED,
+    journaling::recorded, records::Claim, standing::Standing, suspension::EXPIRED_AT_ONCE, wish::Wish,
 };
 use crate::{
     agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection},

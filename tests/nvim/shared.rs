@@ -225,26 +225,42 @@ fn resolve(nvim: &mut Nvim, file: &Path, answer: &str) -> Value {
     nvim.lua(code, &[file.to_str().unwrap().into(), answer.into()])
 }
 
+/// Resolves the question the moment the buffer holds its conversation: with a callback, nothing is waited for.
+const AT_ONCE: &str = "local wait, has_callback, heard = vim.wait, ..., nil
+    local resolve, answer = require('flemma.tools').resolve, { answer = '8080' }
+    wait(60000, function() return not vim.bo.readonly end, 1)
+    local is_settled = require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())
+    if has_callback then
+      vim.wait = function() error('it waits') end
+      resolve(0, 'toolu_1', answer, function(...) heard = { ... } end)
+      vim.wait = wait
+      assert(heard == nil and wait(60000, function() return heard end, 1))
+    else
+      heard = { resolve(0, 'toolu_1', answer) }
+    end
+    return { is_settled, heard[1] or false, heard[2] or '' }";
+
 #[test]
 fn an_observer_that_takes_over_answers_the_question_once() {
-    let mut first = Chat::start(&Setup::default(), [question()]);
-    let file = first.nvim.work().join("notes.chat");
-    wait_for_question(&mut first);
-    let mut chat = second(&first, &file, [prose(&["fine"])]);
-    wait_until_observer(&mut chat);
-    let refused = resolve(&mut chat.nvim, &file, "early");
-    assert!(refused[1].as_str().unwrap().contains("is open in another Neovim (process "), "{refused}");
-    chat.go_to("Tool Result");
-    chat.nvim.input("<M-CR>");
-    chat.nvim.wait_for("the refusal", |nvim| said(nvim).contains("It is read-only here"));
-    first.nvim.kill();
-    wait_until_taken_over(&mut chat);
-    assert_eq!(resolve(&mut chat.nvim, &file, "8080"), json!([true, ""]));
-    assert_eq!(resolve(&mut chat.nvim, &file, "8081"), json!([false, "stale"]));
-    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
-    chat.wait_until_idle();
-    assert!(chat.nvim.text().contains("```\n8080\n```"));
-    assert_eq!(chat.server.requests().len(), 1);
+    for has_callback in [false, true] {
+        let mut first = Chat::start(&Setup::default(), [question()]);
+        let file = first.nvim.work().join("notes.chat");
+        wait_for_question(&mut first);
+        let mut chat = second(&first, &file, [prose(&["fine"])]);
+        wait_until_observer(&mut chat);
+        let refused = resolve(&mut chat.nvim, &file, "early");
+        assert!(refused[1].as_str().unwrap().contains("is open in another Neovim (process "), "{refused}");
+        chat.go_to("Tool Result");
+        chat.nvim.input("<M-CR>");
+        chat.nvim.wait_for("the refusal", |nvim| said(nvim).contains("It is read-only here"));
+        first.nvim.kill();
+        assert_eq!(chat.nvim.lua(AT_ONCE, &[has_callback.into()]), json!([false, true, ""]), "{has_callback}");
+        assert_eq!(resolve(&mut chat.nvim, &file, "8081"), json!([false, "stale"]));
+        chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
+        chat.wait_until_idle();
+        assert!(chat.nvim.text().contains("```\n8080\n```"));
+        assert_eq!(chat.server.requests().len(), 1);
+    }
 }
 
 /// A copy of a conversation, which is another conversation.

@@ -268,17 +268,14 @@ function M.count()
   return native("tool_count") or 0
 end
 
---- How long `resolve` waits for a conversation to be read.
-local PATIENCE = 5000
+--- How long `resolve` waits for a conversation to be read, and how often it looks, in milliseconds.
+local PATIENCE, PAUSE = 5000, 5
 
---- Waits until the text and the journal of a conversation are read, if they are not.
+--- Whether nothing of a conversation has to be waited for: its text and its journal are read, and it is known who holds it.
 ---@param buf integer
 ---@return boolean
-local function wait_until_settled(buf)
-  local function is_settled()
-    return native("is_settled", buf)
-  end
-  return is_settled() or vim.wait(PATIENCE, is_settled, 5)
+local function is_settled(buf)
+  return not require("flemma.buffer").is_attached(buf) or native("is_settled", buf)
 end
 
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
@@ -291,12 +288,7 @@ local function buffer_of(conversation)
   local buffers = require("flemma.buffer")
   if type(conversation) == "number" then
     local buf = conversation == 0 and vim.api.nvim_get_current_buf() or conversation
-    if not buffers.is_attached(buf) then
-      return nil, "stale"
-    end
-    -- It may have been taken over from another process a moment ago.
-    wait_until_settled(buf)
-    return buf
+    return buffers.is_attached(buf) and buf or nil, "stale"
   elseif type(conversation) ~= "string" then
     return nil, ("resolve: the conversation must be a buffer or a path, not a %s"):format(type(conversation))
   end
@@ -318,7 +310,30 @@ local function buffer_of(conversation)
   if not buffers.is_attached(buf) then
     return nil, ("%s is not a conversation"):format(conversation), leave
   end
-  return wait_until_settled(buf) and buf or nil, ("%s could not be read within %d seconds"):format(path, PATIENCE / 1000), leave
+  return buf, nil, leave
+end
+
+--- Resolves a call in a buffer. Messages that say the same as the outcome are dropped if it is known at once.
+---@param buf integer
+---@param call string
+---@param result any
+---@param callback fun(ok?: true, problem?: string)
+local function resolve_later(buf, call, result, callback)
+  local is_late = false
+  local ok, problem = notify.unless_returned(function()
+    local outcome
+    native("resolve_call", buf, call, result, "script", function(...)
+      outcome = { ... }
+      if is_late then
+        callback(...)
+      end
+    end)
+    is_late = outcome == nil
+    return unpack(outcome or {}, 1, 2)
+  end)
+  if not is_late then
+    callback(ok, problem)
+  end
 end
 
 --- Resolves a call that waits. The forms of a result:
@@ -326,7 +341,7 @@ end
 ---  - `{ answer = value }`, or any other value: the result of a call that waits for the user or the editor;
 ---  - `{ error = string }`: such a call has no result, for this reason.
 ---
---- The resolution is on the disk when this returns. With a callback it returns nothing, and does not wait for the disk.
+--- The resolution is on the disk when this returns. With a callback it returns nothing, and waits for nothing.
 ---@param conversation integer|string a buffer, or the path of a file
 ---@param call string the id of the call
 ---@param result any
@@ -342,34 +357,41 @@ function M.resolve(conversation, call, result, callback)
     end
     return nil, problem
   end
-  local is_late = false
+  local buf, leave
   local ok, problem = notify.unless_returned(function()
-    local buf, problem, leave = buffer_of(conversation)
-    leave = leave or function() end
-    local ok
-    if buf and callback then
-      local outcome
-      native("resolve_call", buf, call, result, "script", function(...)
-        outcome = { ... }
-        leave()
-        if is_late then
-          callback(...)
-        end
-      end)
-      is_late = outcome == nil
-      ok, problem = unpack(outcome or {}, 1, 2)
-      return ok, problem
-    elseif buf then
+    local ok, problem
+    buf, problem, leave = buffer_of(conversation)
+    if buf and not callback then
+      vim.wait(PATIENCE, function()
+        return is_settled(buf)
+      end, PAUSE)
       ok, problem = native("resolve_call", buf, call, result, "script")
     end
-    leave()
     return ok, problem
   end)
-  if not callback then
-    return ok, problem
-  elseif not is_late then
-    callback(ok, problem)
+  local function done(...)
+    if leave then
+      leave()
+    end
+    if callback then
+      callback(...)
+    end
   end
+  if not callback then
+    done()
+    return ok, problem
+  elseif not buf then
+    return done(nil, problem)
+  end
+  local deadline = vim.uv.now() + PATIENCE
+  local function look()
+    if is_settled(buf) or vim.uv.now() >= deadline then
+      resolve_later(buf, call, result, done)
+    else
+      vim.defer_fn(look, PAUSE)
+    end
+  end
+  look()
 end
 
 --- The calls that wait.

@@ -3,11 +3,13 @@
 use std::{
     fs,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::Path,
 };
 
 use serde_json::json;
 
 use super::harness::{Shell, WAITING};
+use crate::said::Said;
 
 #[test]
 fn calls_that_wait_are_listed_from_all_folders() {
@@ -38,6 +40,32 @@ fn calls_that_wait_are_listed_from_all_folders() {
             "overdue": false, "question": null, "input": { "label": null, "command": "touch ran", "timeout": null },
         })
     );
+}
+
+#[test]
+fn conversations_of_the_project_are_listed_too() {
+    let shell = Shell::new();
+    shell.put(".git/HEAD", "ref: refs/heads/main\n");
+    shell.put("src/main.rs", "");
+    let project = shell.path(".").canonicalize().unwrap();
+    let theirs = |folder: &Path| shell.state().join("conversations").join(folder.strip_prefix("/").unwrap());
+    for (folder, name) in [(project.as_path(), "own.chat"), (project.parent().unwrap(), "of another.chat")] {
+        fs::create_dir_all(theirs(folder)).unwrap();
+        fs::write(theirs(folder).join(name), WAITING).unwrap();
+    }
+    shell.put("here.chat", WAITING);
+    let mut command = shell.command(&["pending", "--json"]);
+    let in_folder = Said::from(command.current_dir(shell.path("src")).output().unwrap()).json();
+    for (listed, files) in [
+        (shell.flemma(&["pending", "--json"]).json(), ["here.chat", "own.chat"].as_slice()),
+        (in_folder, &["own.chat"]),
+    ] {
+        let calls = listed["pending"].as_array().unwrap();
+        let mut names: Vec<&str> = calls.iter().map(|call| call["file"].as_str().unwrap()).collect();
+        names.dedup();
+        let names = names.iter().map(|name| name.rsplit('/').next().unwrap());
+        assert!(names.eq(files.iter().copied()), "{listed}");
+    }
 }
 
 #[test]

@@ -155,6 +155,12 @@ fn an_interrupted_call_is_a_decision_for_a_person() {
     assert!(!listed(&shell).contains(&"call_bash".to_owned()));
     other.kill();
     assert_eq!(states(&shell)[1].1, "interrupted");
+    // An editor that asks about it does not run it.
+    let asks = "status=pending question=\"It was interrupted while it was running, and may have had an effect. Run it again?\"\n";
+    shell.put("notes.chat", WAITING.replace("status=pending\n", asks));
+    let _other = Other::hold(&shell.state().join("locks"), &shell.path("notes.chat"));
+    assert_eq!(states(&shell)[1].1, "interrupted");
+    assert!(listed(&shell).contains(&"call_bash".to_owned()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! block can say.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     fs,
     rc::Rc,
     time::{Duration, SystemTime},
@@ -11,14 +11,14 @@ use std::{
 use flemma::{
     journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role},
     model::ToolInput,
-    runtime::Journal,
-    workspace::Resolution,
+    runtime::{Journal, holder::BufferLocks},
+    workspace::{Command, Resolution, ToolAnswer},
 };
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
-    harness::{Harness, Setup},
+    harness::{Harness, Setup, calls, prose},
     scripts::text,
 };
 
@@ -217,4 +217,115 @@ fn calls_that_a_file_was_never_written_with_are_named() {
     assert_eq!(missing(Some(50), ""), None, "the file was written after it began, so the user has deleted it");
     assert_eq!(missing(None, ""), None, "it did not run");
     assert_eq!(missing(Some(200), "running"), None, "its result is restored");
+}
+
+/// Registers `tool`, which waits for approval and counts its runs, and `first`, which runs until something ends it.
+fn register(chat: &Harness) -> (Rc<Cell<usize>>, Rc<RefCell<Option<ToolAnswer>>>) {
+    let (runs, first) = (Rc::new(Cell::new(0)), Rc::new(RefCell::new(None)));
+    let (count, kept) = (Rc::clone(&runs), Rc::clone(&first));
+    chat.register_with("tool", json!({ "approval": "requires_approval" }), move |_, answer| {
+        count.set(count.get() + 1);
+        answer.finish(text("from the tool"));
+        None
+    });
+    chat.register_with("first", json!({ "async": true, "approval": "auto" }), move |_, answer| {
+        *kept.borrow_mut() = Some(answer);
+        None
+    });
+    (runs, first)
+}
+
+/// Approves `tool` in this way, and this comes before its start. Says how often the tool has run when the file was opened again and
+/// Ctrl-] was pressed.
+fn runs_after(way: &str, obstacle: &str) -> usize {
+    let row = format!("{way}, {obstacle}");
+    let options = json!({ "tools": { "max_concurrent": 1 } });
+    let is_queued = way == "behind another call";
+    let both = [("tool", json!({ "n": 1 })), ("first", json!({}))];
+    let reply = calls(both.into_iter().take(if is_queued { 2 } else { 1 }));
+    let chat = Harness::start(Setup { options: options.clone(), ..Setup::default() }, [reply]);
+    let (runs, first) = register(&chat);
+    chat.go();
+    chat.drain_until("the call", |chat| {
+        chat.text().contains("status=pending") && first.borrow().is_some() == is_queued
+    });
+    let buffer = chat.current();
+    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    let line = chat.line_with("status=pending");
+    let id = "call_0".into();
+    // Nothing is heard of the disk before the obstacle comes.
+    match way {
+        "Alt-Enter" => chat.workspace.dispatch(buffer, Command::Execute { line }),
+        "written by hand" => {
+            chat.replace("status=pending", "status=approved");
+            chat.workspace.dispatch(buffer, Command::Advance);
+        }
+        "a program" => chat.workspace.resolve_later(buffer, &id, Resolution::Approve, Role::Script, |_, _| {}),
+        _ => chat.resolve("call_0", Resolution::Approve).unwrap(),
+    }
+    let mut saved = None;
+    match obstacle {
+        "the editor exits" => chat.workspace.wind_up(),
+        "the lock is lost" => {
+            saved = Some(chat.text());
+            drop(BufferLocks::default().steal(&chat.state("locks"), &chat.work("notes.chat")).unwrap());
+            first.take().unwrap().finish(text("done"));
+            chat.wait_for_words("notes.chat was");
+        }
+        "the disk is full" => {
+            let journal = Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
+            fs::rename(&journal, journal.with_extension("good")).unwrap();
+            fs::create_dir(&journal).unwrap();
+            first.take().unwrap().finish(text("done"));
+            chat.wait_for_words("could not be recorded");
+            fs::remove_dir(&journal).unwrap();
+            fs::rename(journal.with_extension("good"), &journal).unwrap();
+        }
+        "the user stops" => chat.stop(),
+        "the user edits it" => chat.replace("{\"n\":1}", "{\"n\":2}"),
+        other => panic!("{other} does not happen"),
+    }
+    chat.drain_until(&row, |chat| !chat.conversation().is_busy() && !chat.workspace.is_resolving(buffer));
+    assert_eq!(runs.get(), 0, "{row}: it has started\n{}", chat.text());
+    let saved = saved.unwrap_or_else(|| chat.text());
+    let chat = chat.kill(&saved, options, [prose("fine")]);
+    let (runs, _first) = register(&chat);
+    let buffer = chat.edit("notes.chat");
+    chat.go_to(buffer);
+    let wait = |chat: &Harness| {
+        chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+        chat.settle();
+    };
+    wait(&chat);
+    if chat.text().contains("Run it again?") {
+        chat.resolve("call_1", Resolution::Reject(None)).unwrap();
+    }
+    assert_eq!(runs.get(), 0, "{row}: it was opened");
+    chat.go();
+    wait(&chat);
+    let deadline = std::time::Instant::now() + Duration::from_millis(500);
+    while runs.get() == 0 && std::time::Instant::now() < deadline {
+        chat.drain_once();
+    }
+    runs.get()
+}
+
+#[test]
+fn an_acknowledged_approval_outlives_a_start_taken_back() {
+    for (way, obstacle, expected) in [
+        ("Alt-Enter", "the editor exits", 1),
+        ("written by hand", "the editor exits", 1),
+        ("a program", "the editor exits", 1),
+        ("behind another call", "the editor exits", 1),
+        ("behind another call", "the lock is lost", 1),
+        ("behind another call", "the disk is full", 1),
+        ("Alt-Enter", "the user stops", 0),
+        ("written by hand", "the user stops", 0),
+        ("a program", "the user stops", 0),
+        ("behind another call", "the user stops", 0),
+        ("Alt-Enter", "the user edits it", 0),
+        ("a program", "the user edits it", 0),
+    ] {
+        assert_eq!(runs_after(way, obstacle), expected, "{way}, {obstacle}");
+    }
 }

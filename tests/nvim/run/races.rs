@@ -1,7 +1,12 @@
 //! Several commands at one conversation, of which some have read it before others were done with it.
 #![cfg(target_os = "linux")]
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use serde_json::json;
 
@@ -45,17 +50,18 @@ fn check(user: &Desktop, what: &str) {
     assert_eq!((counts, user.text("effects").lines().count()), ([1; 3], 1), "{what}\n{text}");
 }
 
-/// `flemma run` by this program of it, whose call of this number waits for the disk; `None` if there are not so many.
-fn held_up(user: &Desktop, program: &str, number: usize) -> Option<Running> {
-    let file = user.path("notes.chat");
-    fs::write(user.path("notes.chat.gate"), "").unwrap();
+/// `flemma run` by this program of it, whose call of this number for this file waits for the disk, as long as the gate is there;
+/// `None` if there are not so many.
+fn held_up(user: &Desktop, program: &str, file: &Path, number: usize) -> Option<(Running, PathBuf)> {
+    let beside = |more: &str| PathBuf::from(format!("{}.{more}", file.display()));
+    let (gate, waits) = (beside("gate"), beside("waits"));
+    fs::write(&gate, "").unwrap();
     let mut command = user.command(&["run", "--json", "notes.chat"]);
-    command.env("LD_PRELOAD", user.home().join("slow.so")).env("FLEMMA_SLOW_DISK", &file);
+    command.env("LD_PRELOAD", user.home().join("slow.so")).env("FLEMMA_SLOW_DISK", file);
     command.env("FLEMMA_SLOW_PROGRAM", program).env("FLEMMA_SLOW_CALL", number.to_string());
     let mut running = Running::of(command.spawn().unwrap());
-    let waits = user.path("notes.chat.waits");
     wait_for("the disk", || waits.exists() || running.has_ended());
-    waits.exists().then_some(running)
+    waits.exists().then_some((running, gate))
 }
 
 /// Whether somebody has the lock of the conversation.
@@ -70,8 +76,7 @@ fn a_run_that_has_read_an_older_file_reads_it_again() {
         let mut rounds = 0;
         for number in 1.. {
             let user = user("tools = { auto_approve = { 'once' } }");
-            let Some(first) = held_up(&user, program, number) else { break };
-            let gate = user.path("notes.chat.gate");
+            let Some((first, gate)) = held_up(&user, program, &user.path("notes.chat"), number) else { break };
             if is_held(&user) {
                 fs::remove_file(gate).unwrap();
                 if program == "nvim" {
@@ -108,4 +113,27 @@ fn of_many_commands_at_once_none_repeats_or_overwrites() {
     assert!(said.iter().all(|said| [0, 1, 3, 4].contains(&said.code)), "{said:?}");
     assert_eq!(user.flemma(&["run", "notes.chat"]).code, 0);
     check(&user, &format!("{said:?}"));
+}
+
+#[test]
+fn a_decision_waits_for_a_run_that_is_just_starting() {
+    let mut waited = 0;
+    for number in 1.. {
+        let user = user("");
+        assert_eq!(user.flemma(&["run", "notes.chat"]).code, 3);
+        // It holds the conversation, and waits for the journal.
+        let journals = user.home().join("state/nvim/flemma/journal");
+        let journal = fs::read_dir(journals).unwrap().next().unwrap().unwrap().path();
+        let Some((first, gate)) = held_up(&user, "nvim", &journal, number) else { break };
+        let mut decision = user.spawn(&["resolve", "notes.chat", "toolu_once", "--approve"]);
+        thread::sleep(Duration::from_millis(700));
+        waited += usize::from(!decision.has_ended());
+        fs::remove_file(gate).unwrap();
+        let (said, first) = (decision.wait(), first.wait());
+        let what = format!("call {number}: {said:?} {first:?}");
+        assert!(said.code == 0 && [0, 3].contains(&first.code), "{what}");
+        assert_eq!(user.flemma(&["run", "notes.chat"]).code, 0, "{what}");
+        check(&user, &what);
+    }
+    assert!(waited > 0);
 }
