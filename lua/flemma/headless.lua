@@ -113,6 +113,8 @@ end
 function M.driven(buf)
   -- What is said from here on is for somebody who looks at the buffer.
   require("flemma.notify").listener = function() end
+  -- What is decided from here on is for whoever opens it next.
+  require("flemma.native").call("begin_to_leave")
   vim.schedule(function()
     local result = require("flemma.native").call("drive_result", buf)
     if not result then

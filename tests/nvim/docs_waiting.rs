@@ -210,6 +210,7 @@ fn what_is_recorded_is_in_the_file_when_a_headless_editor_goes() {
     let _ = chat.nvim.try_lua("vim.cmd('qall!')", &[]);
     chat.nvim.wait_for_exit();
     let resolve = "tools.resolve(FILE, [[toolu_01]], { answer = [[8080]] }";
+    let wait = "vim.wait(9000, function() return done end)";
     // The way the file is opened, what is asked of it, how the editor goes, and what the file has then.
     let late = "```\nThe user did not respond in time.\n```\n";
     let cases = [
@@ -217,9 +218,10 @@ fn what_is_recorded_is_in_the_file_when_a_headless_editor_goes() {
         (&expired[..], "", format!("print({resolve}))"), "wqa", late),
         (&expired[..], "", format!("print({resolve}))"), "cquit 0", late),
         (QUESTION, "", format!("print({resolve}))"), "qall!", "```\n8080\n```\n"),
-        // Nobody waits for the disk, and nothing is sent any more.
-        (QUESTION, "", format!("{resolve}, print)"), "qall!", "```\n8080\n```\n"),
-        (QUESTION, "case.chat", format!("{resolve}, print)"), "qall!", "```\n8080\n```\n"),
+        // A callback that is not waited for gets no answer, and nothing is sent any more.
+        (QUESTION, "", format!("{resolve}, error)"), "qall!", "question=\"Which port?\"\n```\n"),
+        (QUESTION, "", format!("{resolve}, function() done = 1 end) {wait}"), "qall!", "```\n8080\n```\n"),
+        (QUESTION, "case.chat", format!("{resolve}, function() done = 1 end) {wait}"), "qall!", "```\n8080\n```\n"),
     ];
     for (index, (text, argument, code, end, result)) in cases.iter().enumerate() {
         let name = format!("case-{index}.chat");
