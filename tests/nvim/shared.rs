@@ -238,7 +238,7 @@ const AT_ONCE: &str = "local wait, has_callback, heard = vim.wait, ..., nil
     else
       heard = { resolve(0, 'toolu_1', answer) }
     end
-    return { is_settled, heard[1] or false, heard[2] or '' }";
+    return { heard[1] or false, heard[2] or '' }";
 
 #[test]
 fn an_observer_that_takes_over_answers_the_question_once() {
@@ -254,7 +254,7 @@ fn an_observer_that_takes_over_answers_the_question_once() {
         chat.nvim.input("<M-CR>");
         chat.nvim.wait_for("the refusal", |nvim| said(nvim).contains("It is read-only here"));
         first.nvim.kill();
-        assert_eq!(chat.nvim.lua(AT_ONCE, &[has_callback.into()]), json!([false, true, ""]), "{has_callback}");
+        assert_eq!(chat.nvim.lua(AT_ONCE, &[has_callback.into()]), json!([true, ""]), "{has_callback}");
         assert_eq!(resolve(&mut chat.nvim, &file, "8081"), json!([false, "stale"]));
         chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("fine"));
         chat.wait_until_idle();
