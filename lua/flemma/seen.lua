@@ -20,6 +20,9 @@ local drawing = {}
 --- When a key was last refused.
 local refused = -math.huge
 
+--- When a key has last decided. A key that is held repeats after up to 0.7 seconds, when the next call may have been in sight for long.
+local decided = -math.huge
+
 --- A key that comes so soon after one that was refused is held down, and does not wait for its turn. In milliseconds.
 local HELD = 250
 
@@ -86,11 +89,14 @@ end
 function M.allows(since, tool, id)
   local time = now()
   local is_held = time - refused < HELD
-  if is_off() or (time - since >= M.delay and not is_held) then
+  local is_next = time - decided < 2 * M.delay
+  if is_off() or (time - since >= M.delay and not is_held and not is_next) then
+    decided = time
     return true
   end
   refused = time
-  local words = "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
+  local words = is_next and "%s (%s): the key did nothing, because another call was decided within the last second. Press it again"
+    or "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
   local notify = require("flemma.notify")
   local tell = is_held and notify.repeat_on_screen or notify.say
   tell(vim.log.levels.WARN, words:format(tool, id))

@@ -170,7 +170,7 @@ impl Disk {
     }
 
     /// How a shell reads commands. Nobody waits for one that was asked before.
-    pub(super) fn grammar(&self, shell: Option<&str>) -> Grammar {
+    pub fn grammar(&self, shell: Option<&str>) -> Grammar {
         if let Some(known) = Shell::known(shell) {
             return known.grammar;
         }

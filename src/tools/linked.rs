@@ -10,7 +10,7 @@ use std::{
 use rustix::fs::{FileType, Stat};
 
 /// How many files are looked at.
-pub(super) const MOST: usize = 50_000;
+const MOST: usize = 50_000;
 
 /// A regular file with several names: what it is under each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

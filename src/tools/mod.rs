@@ -127,4 +127,5 @@ pub use seen_pages::SeenPages;
 pub use sources::{SourceEnd, SourceId, Sources};
 pub use summary::Summary;
 pub use turn_tools::{FileTools, NamedBy, TurnTools};
+pub use well_known::forget_well_known;
 pub use written_files::{Written, take_written};

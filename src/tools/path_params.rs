@@ -13,6 +13,9 @@ use crate::{
     text::escape_controls,
 };
 
+/// The longest path in bytes that systems take (`PATH_MAX`).
+const MAX_PATH: usize = 4096;
+
 /// How much of a value that is no path a message shows, in characters.
 const MAX_SHOWN: usize = 60;
 
@@ -172,7 +175,7 @@ fn without_line(path: &str) -> &str {
 /// null, and an empty list, count as `folder`, in which relative paths start.
 ///
 /// # Errors
-/// If a value is neither a path nor a list of paths.
+/// If a value is neither a path nor a list of paths, or too long for one.
 pub fn named_paths(
     kind: PathKind,
     params: &PathParams,
@@ -195,6 +198,12 @@ pub fn named_paths(
 }
 
 fn named(kind: PathKind, param: &str, value: Option<&Value>, folder: &Path) -> Result<NamedPath, ModelError> {
+    if let Some(Value::String(path)) = value
+        && path.len() > MAX_PATH
+    {
+        let len = path.len();
+        return Err(ModelError::new(format!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}.")));
+    }
     let at = |written: &str, path: PathBuf| NamedPath { written: Some(written.to_owned()), path, problem: None };
     let named = match value {
         None | Some(Value::Null) => return Ok(NamedPath { written: None, path: folder.to_owned(), problem: None }),

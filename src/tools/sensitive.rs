@@ -157,7 +157,7 @@ pub(super) fn places() -> Vec<PathBuf> {
 }
 
 /// Whether a file is another one that something runs later, or that holds secrets, in a project with this root folder. `path` is
-/// absolute. Links are not followed.
+/// absolute, and its links are resolved. This reads the disk.
 pub(super) fn is_sensitive(path: &Path, root: &Path) -> bool {
     let names = folded(path);
     let is_in = |tables: &[&[&str]], names: &[String]| {
@@ -167,7 +167,8 @@ pub(super) fn is_sensitive(path: &Path, root: &Path) -> bool {
     let is_hidden = below.iter().any(|name| name.starts_with('.')) && !is_in(&[HARMLESS], &below);
     // A program must be directly in a folder of the search path.
     let search = env::var_os("PATH").unwrap_or_default();
-    let is_program = env::split_paths(&search).any(|folder| folder.is_absolute() && path.parent() == Some(&folder));
+    let is_here = |folder: &PathBuf| path.parent() == Some(folder) || path.parent() == Some(&real(folder));
+    let is_program = env::split_paths(&search).any(|folder| folder.is_absolute() && is_here(&folder));
     is_hidden || is_program || is_in(&[START_UP, RUN_LATER, SECRETS], &names)
 }
 

@@ -5,15 +5,16 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    env, fs,
+    env,
+    fs::{self, DirEntry},
     os::unix::fs::DirEntryExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use super::{
-    linked::{Linked, MOST},
+    linked::Linked,
     paths::real,
     sensitive::{may_lead_to_start_up, places},
 };
@@ -22,6 +23,9 @@ use super::{
 const DEPTH: usize = 3;
 /// The same of `~/.config`, wherever it is. The user links to single files in it as well.
 const CONFIG_DEPTH: usize = 6;
+/// How many entries are looked at below one entry of the home folder or of `~/.config`. Caches of other programs do not hide what is
+/// in the folder of an editor.
+const MOST_EACH: usize = 5_000;
 /// How long is relied on what was found. Several calls of one reply ask.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -36,8 +40,25 @@ struct WellKnown {
     is_partial: bool,
 }
 
-/// What was found last, of which home folder, and when.
-static FOUND: Mutex<Option<(PathBuf, Instant, Arc<WellKnown>)>> = Mutex::new(None);
+/// What was found last.
+struct Cache {
+    /// How often it was forgotten.
+    forgotten: u64,
+    /// Of which home folder, and since when it holds.
+    found: Option<(PathBuf, Instant, Arc<WellKnown>)>,
+}
+
+static CACHE: Mutex<Cache> = Mutex::new(Cache { forgotten: 0, found: None });
+
+fn cache() -> MutexGuard<'static, Cache> {
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A call is over that may have made links: what was found before it ended does not count any more.
+pub fn forget_well_known() {
+    let mut cache = cache();
+    *cache = Cache { forgotten: cache.forgotten + 1, found: None };
+}
 
 /// The names that a file has in the places of a home folder: by a link to it or to a folder above it, or because it has several names.
 /// `found` has no links. `None` if there are too many files to say. This reads the disk.
@@ -52,63 +73,92 @@ pub(super) fn names(found: &Path, linked: Option<Linked>, home: &Path) -> Option
 }
 
 fn well_known(home: &Path) -> Arc<WellKnown> {
-    let lock = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((of, at, known)) = &*lock()
-        && of == home
-        && at.elapsed() < FRESH
-    {
-        return Arc::clone(known);
-    }
+    let forgotten = {
+        let cache = cache();
+        if let Some((of, since, known)) = &cache.found
+            && of == home
+            && since.elapsed() < FRESH
+        {
+            return Arc::clone(known);
+        }
+        cache.forgotten
+    };
+    let since = Instant::now();
     let known = Arc::new(WellKnown::find(home));
-    *lock() = Some((home.to_owned(), Instant::now(), Arc::clone(&known)));
+    let mut cache = cache();
+    if cache.forgotten == forgotten {
+        cache.found = Some((home.to_owned(), since, Arc::clone(&known)));
+    }
     known
 }
 
 impl WellKnown {
-    /// Looks through the places, those near the top first.
+    /// Looks through the places.
     fn find(home: &Path) -> Self {
-        let (mut known, mut seen, mut left) = (Self::default(), HashSet::new(), MOST);
-        let mut folders = VecDeque::from([(home.to_owned(), 0)]);
+        let (mut known, mut seen) = (Self::default(), HashSet::new());
+        let at_home = entries(home).filter(|entry| may_lead_to_start_up(&entry.file_name()));
+        let depth_of = |entry: &DirEntry| if entry.file_name() == ".config" { CONFIG_DEPTH } else { DEPTH };
+        let mut tops: Vec<Folder> =
+            at_home.filter_map(|entry| known.note(&entry, Some(depth_of(&entry)), home, &mut seen)).collect();
         let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let depth_of = |place: &PathBuf| if Some(place) == config.as_ref() { CONFIG_DEPTH } else { 1 };
         let named = places().into_iter().filter(|place| !is_wide(place, home));
-        folders.extend(named.map(|place| (place.clone(), depth_of(&place))));
-        while let Some((folder, depth)) = folders.pop_front() {
-            let is_home = folder == home;
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                if is_home && !may_lead_to_start_up(&entry.file_name()) {
-                    continue;
-                }
-                left -= 1;
-                if left == 0 {
-                    known.is_partial = true;
-                    return known;
-                }
-                let depth = match depth {
-                    0 if !is_home => None,
-                    0 if entry.file_name() == ".config" => Some(CONFIG_DEPTH),
-                    0 => Some(DEPTH),
-                    depth => Some(depth - 1),
-                };
-                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-                if kind.is_symlink() {
-                    let target = real(&path);
-                    if is_wide(&target, home) {
-                        continue;
-                    }
-                    if target.is_dir() && seen.insert(target.clone()) {
-                        folders.extend(depth.map(|depth| (path.clone(), depth)));
-                    }
-                    known.links.push((target, path));
-                } else if kind.is_dir() {
-                    folders.extend(depth.map(|depth| (path, depth)));
-                } else if kind.is_file() {
-                    known.files.entry(entry.ino()).or_default().push(path);
-                }
-            }
+        tops.extend(named.map(|path| if Some(&path) == config.as_ref() { (path, CONFIG_DEPTH) } else { (path, 1) }));
+        let (configs, mut tops): (Vec<_>, Vec<_>) = tops.into_iter().partition(|(_, depth)| *depth == CONFIG_DEPTH);
+        for entry in configs.iter().flat_map(|(config, _)| entries(config)) {
+            tops.extend(known.note(&entry, Some(CONFIG_DEPTH - 1), home, &mut seen));
+        }
+        for top in tops {
+            known.look_into(top, home, &mut seen);
         }
         known
     }
+
+    /// Looks through a folder, what is near its top first.
+    fn look_into(&mut self, top: Folder, home: &Path, seen: &mut HashSet<PathBuf>) {
+        let (mut folders, mut left) = (VecDeque::from([top]), MOST_EACH);
+        while let Some((folder, depth)) = folders.pop_front() {
+            for entry in entries(&folder) {
+                if left == 0 {
+                    self.is_partial = true;
+                    return;
+                }
+                left -= 1;
+                folders.extend(self.note(&entry, depth.checked_sub(1), home, seen));
+            }
+        }
+    }
+
+    /// Remembers an entry, and gives the folder that it is, if it is to be looked into so deep.
+    fn note(
+        &mut self,
+        entry: &DirEntry,
+        depth: Option<usize>,
+        home: &Path,
+        seen: &mut HashSet<PathBuf>,
+    ) -> Option<Folder> {
+        let (path, kind) = (entry.path(), entry.file_type().ok()?);
+        if kind.is_file() {
+            self.files.entry(entry.ino()).or_default().push(path);
+            return None;
+        }
+        if kind.is_symlink() {
+            let target = real(&path);
+            if home.starts_with(&target) {
+                return None;
+            }
+            let is_new_folder = target.is_dir() && seen.insert(target.clone());
+            self.links.push((target, path.clone()));
+            return depth.filter(|_| is_new_folder).map(|depth| (path, depth));
+        }
+        depth.filter(|_| kind.is_dir()).map(|depth| (path, depth))
+    }
+}
+
+/// A folder, and how deep it is looked through.
+type Folder = (PathBuf, usize);
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
 /// Whether so much is below a folder that a link to it does not say what is there.

@@ -16,6 +16,7 @@ use crate::{
     model::{CallId, UserError},
     runtime::{COMPACT_ABOVE, Journal},
     tools::Registry,
+    tools::forget_well_known,
 };
 
 /// How long reading waits until what was recorded before is on the disk.
@@ -186,6 +187,8 @@ impl Workspace {
         let Some(call) = &conversation.page().open_call(id) else { return };
         let key = call.key();
         conversation.tasks().forget_judged(&key);
+        // It may have made links.
+        forget_well_known();
         // Vendors reuse ids: the next call with this key needs a record of its own.
         conversation.records().take_start(&key);
         if matches!(conversation.records().life(&key), Life::Open { .. }) {

@@ -5,10 +5,12 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use serde_json::Value;
+
 use super::{Conversation, Workspace, effects::Effects, workspace::Leaving};
 use crate::{
     agent::{Input, Level},
-    tools::overflow,
+    tools::{Disk, overflow, rules::SHELL_TOOL},
 };
 
 /// How long the editor waits for the disk when it exits.
@@ -24,6 +26,7 @@ impl Workspace {
         if is_first {
             self.clean_outputs();
             self.clean_backups();
+            self.ask_shell();
         }
         let file = self.flights().of(buffer).unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, self.host_handle(), file));
@@ -41,6 +44,12 @@ impl Workspace {
         let outputs = self.outputs().folder().to_owned();
         let clean = move || drop(overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
         let _ = self.background().worker().spawn_blocking(clean);
+    }
+
+    /// Asks the shell what it is, away from the main thread, so that it is known before the first command is judged.
+    fn ask_shell(&self) {
+        let shell = self.config().tools.options_of(SHELL_TOOL).get("shell").and_then(Value::as_str).map(str::to_owned);
+        let _ = self.background().worker().spawn_blocking(move || drop(Disk::default().grammar(shell.as_deref())));
     }
 
     /// A buffer is gone: what ran for it is stopped, and nothing more is written.

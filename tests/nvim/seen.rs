@@ -64,7 +64,12 @@ fn a_held_key_decides_about_one_call() {
     see(&mut chat.nvim);
     chat.nvim.input(&"<M-CR>".repeat(30));
     wait_for_calls(&mut chat.nvim, 1);
-    // The terminal goes on repeating the key, for longer than the delay.
+    // Some systems wait for longer than the delay before a key that is held repeats.
+    see(&mut chat.nvim);
+    chat.nvim.command("messages clear");
+    chat.nvim.input("<M-CR>");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("another call was decided within the last second"));
+    // The terminal goes on repeating the key.
     let held = Instant::now();
     while held.elapsed() < Duration::from_millis(900) {
         chat.nvim.input("<M-CR>");
@@ -112,6 +117,9 @@ fn every_key_that_decides_needs_a_call_that_was_seen() {
     // Whoever names a call decides at once.
     chat.nvim.lua("require('flemma.tools').resolve(0, 'one', { approved = true })", &[]);
     wait_for_calls(&mut chat.nvim, 3);
+    // Its result moves the lines below it.
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("exit code 127"));
+    chat.wait_until_idle();
     chat.go_to("Result:** `two`");
     let line = chat.nvim.cursor().0;
     chat.nvim.command(&format!("{line}Flemma tool:reject no"));

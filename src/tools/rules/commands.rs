@@ -54,6 +54,7 @@ fn approves(approving: &[Pattern], script: &ShellScript, path_base: &PathBase) -
         && !script.runs.is_empty()
         && script.variables.iter().all(|name| variables::stays_within(name, &path_base.exported))
         && folders::keeps_its_meaning(&script.runs, path_base)
+        && !script.runs.iter().any(|run| folders::may_reach_a_folder(run, path_base))
         && script.runs.iter().all(|run| approves_run(approving, run, 0))
 }
 

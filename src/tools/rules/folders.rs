@@ -8,7 +8,7 @@
 use std::path::{Component, Path};
 
 use super::{
-    PathBase, filters, guards,
+    PathBase, filters, git, guards,
     script::CommandRun,
     unapprovable,
     word::Word,
@@ -30,6 +30,12 @@ const READERS: [&str; 76] = [
 pub(super) fn keeps_its_meaning(runs: &[CommandRun], path_base: &PathBase) -> bool {
     !runs.iter().any(|run| leaves(run, path_base))
         || (!path_base.looks_in_the_folder && runs.iter().all(is_the_same_anywhere))
+}
+
+/// Whether a command may take a folder for a repository of another machine: pushing to it runs its hooks.
+pub(super) fn may_reach_a_folder(run: &CommandRun, path_base: &PathBase) -> bool {
+    let (run, _) = innermost(run);
+    git::remotes(&run.words).any(|name| path_base.disk.is_there(&path_base.folder.join(name)))
 }
 
 /// Whether a command changes to a folder other than the one in which the line runs.

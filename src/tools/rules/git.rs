@@ -7,15 +7,16 @@
 use super::word::Word;
 
 /// The subcommands of git that a wildcard matches. Any other may be an alias, which can run anything, or may run programs
-/// named by its arguments or by the repository; `mv` can move a file to where git looks for hooks.
+/// named by its arguments or by the repository; `mv` can move a file to where git looks for hooks, `apply` writes any file, `init` and
+/// `worktree` make repositories and folders anywhere.
 #[rustfmt::skip]
-const SUBCOMMANDS: [&str; 57] = [
-    "add", "annotate", "apply", "blame", "branch", "cat-file", "check-attr", "check-ignore", "checkout", "cherry",
+const SUBCOMMANDS: [&str; 54] = [
+    "add", "annotate", "blame", "branch", "cat-file", "check-attr", "check-ignore", "checkout", "cherry",
     "cherry-pick", "clean", "commit", "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree",
-    "fetch", "for-each-ref", "fsck", "gc", "grep", "init", "log", "ls-files", "ls-remote", "ls-tree", "merge",
+    "fetch", "for-each-ref", "fsck", "gc", "grep", "log", "ls-files", "ls-remote", "ls-tree", "merge",
     "merge-base", "name-rev", "notes", "pull", "push", "range-diff", "rebase", "reflog", "remote", "reset",
     "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog", "show", "show-branch", "show-ref", "stash",
-    "status", "switch", "symbolic-ref", "tag", "version", "whatchanged", "worktree",
+    "status", "switch", "symbolic-ref", "tag", "version", "whatchanged",
 ];
 
 /// Git's own options that may stand before a subcommand, under a wildcard.
@@ -44,6 +45,13 @@ const REMOTE: [&str; 4] = ["fetch", "ls-remote", "pull", "push"];
 
 /// The names of repositories that a wildcard matches.
 const REMOTES: [&str; 2] = ["origin", "upstream"];
+
+/// The names among the arguments of a command that git takes for folders if it has no remote of that name.
+pub(super) fn remotes(words: &[Word]) -> impl Iterator<Item = &str> {
+    let command = subcommand(words).and_then(|place| words[place].known());
+    let is_remote = command.is_some_and(|command| REMOTE.contains(&command));
+    words.iter().filter_map(Word::known).filter(move |word| is_remote && REMOTES.contains(word))
+}
 
 /// The options of those subcommands that a wildcard matches if they have no value after `=`.
 #[rustfmt::skip]

@@ -299,6 +299,20 @@ fn what_well_known_places_lead_to_asks_under_every_name() {
     }
 }
 
+/// Caches of another program do not use up what is looked at.
+#[test]
+fn links_are_found_beside_folders_with_many_files() {
+    let home = Home { dir: tempfile::tempdir().unwrap() };
+    fs::create_dir_all(home.at(".config/aaa/cache")).unwrap();
+    (0..5_100).for_each(|n| fs::write(home.at(&format!(".config/aaa/cache/{n}")), "").unwrap());
+    fs::create_dir_all(home.at(".config/nvim/lua/config")).unwrap();
+    fs::create_dir_all(home.at("dotfiles/.git")).unwrap();
+    fs::write(home.at("dotfiles/opts.lua"), "").unwrap();
+    symlink(home.at("dotfiles/opts.lua"), home.at(".config/nvim/lua/config/opts.lua")).unwrap();
+    assert!(!home.by_default("dotfiles", "opts.lua"));
+    assert!(home.by_default("dotfiles", "README"));
+}
+
 /// Runs git, which has to be there.
 fn git(folder: &Path, arguments: &[&str]) {
     let told = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];

@@ -1,7 +1,10 @@
 //! Commands that want to run, write or reach something past the rules. None is approved.
 
-use super::{GENEROUS, command, rules};
-use flemma::tools::approval::Decision;
+use super::{GENEROUS, command, path_base, rules};
+use flemma::tools::{
+    approval::Decision,
+    rules::{PathBase, Subject, decide},
+};
 
 /// What a careful user allows.
 const CAREFUL: &[&str] =
@@ -250,7 +253,8 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
             "git push file:///x", "git push -u sub", "git fetch sub", "git fetch -j origin sub", "git fetch --shallow-since origin sub",
             "git fetch --multiple origin sub", "git pull ./sub", "git pull -s x", "git ls-remote sub", "git ls-remote -o origin sub",
             "git remote show sub", "git remote update sub", "git remote prune sub", "git mv a .git/hooks/pre-commit", "git mv a link/pre-commit",
-            "git merge -s x a", "git rebase --strategy=x a", "git cherry-pick --strategy x a", "git worktree add .GIT/hooks/x",
+            "git merge -s x a", "git rebase --strategy=x a", "git cherry-pick --strategy x a", "git worktree add .GIT/hooks/x", "git worktree add ../x HEAD",
+            "git worktree move a ../x", "git init -q ..", "git init -q --bare upstream", "git apply p.txt",
             "find . -exec sort -of a +", "test -v 'a[$(x)]'", "[ -v 'a[$(x)]' ]", "npm -- install x", "npm -- exec x", "cargo -- x", "cargo fmt -- --config-path x", "just a=b", "wget -xnH a/.git/config",
             "curl --OUTPUT f a", "curl --outpu=f a", "curl -output f a", "git log ---output=f", "git diff -ext-diff",
         ],
@@ -457,5 +461,19 @@ fn a_long_command_is_decided_in_bounded_time() {
         let text = part.repeat(30_000 / part.len());
         assert_ne!(command(&generous, &text), Some(Decision::Approve), "{part}");
         assert_eq!(command(&denying, &text), Some(Decision::RequireApproval), "{part}");
+    }
+}
+
+/// Without a remote of that name, git takes it for a folder, and pushing to one runs its hooks.
+#[test]
+fn a_folder_with_the_name_of_a_remote_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = PathBase { folder: folder.path().to_owned(), ..path_base() };
+    for line in ["git push upstream HEAD", "env git pull upstream", "git fetch -q upstream && git status"] {
+        let decision = || decide(&rules(GENEROUS), "bash", &Subject::Command(line), &base);
+        assert_eq!(decision(), Some(Decision::Approve), "{line}");
+        std::fs::create_dir(folder.path().join("upstream")).unwrap();
+        assert_ne!(decision(), Some(Decision::Approve), "{line}");
+        std::fs::remove_dir(folder.path().join("upstream")).unwrap();
     }
 }
