@@ -49,7 +49,9 @@ impl Workspace {
     /// Asks the shell what it is, away from the main thread, so that it is known before the first command is judged.
     fn ask_shell(&self) {
         let shell = self.config().tools.options_of(SHELL_TOOL).get("shell").and_then(Value::as_str).map(str::to_owned);
-        let _ = self.background().worker().spawn_blocking(move || drop(Disk::default().grammar(shell.as_deref())));
+        let _ = self.background().worker().spawn_blocking(move || {
+            Disk::default().grammar(shell.as_deref());
+        });
     }
 
     /// A buffer is gone: what ran for it is stopped, and nothing more is written.

@@ -76,7 +76,7 @@ def get(task):
 ";
 
 #[test]
-fn the_ray_example_takes_its_arguments_in_any_order_of_its_page() {
+fn the_ray_example_takes_its_arguments_as_on_its_page() {
     let fleet = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ray/fleet.py");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("ray.py"), RAY).unwrap();
