@@ -111,7 +111,8 @@ impl PathQuestions {
             return Ok(());
         }
         for params in [read, write].into_iter().flatten() {
-            for named in named_paths(*kind, params, &self.input, folder)? {
+            // What is no path at all, the tool refuses.
+            for named in named_paths(*kind, params, &self.input, folder).unwrap_or_default() {
                 let written = named.written.unwrap_or_default();
                 let Some(meant) = MeantPath::of(&written).filter(|_| !disk.is_there(&named.path)) else { continue };
                 let path = Path::new(&meant.path);
