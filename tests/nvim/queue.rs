@@ -278,8 +278,7 @@ fn nothing_is_sent_before_the_user_has_decided() {
     chat.nvim.command("Flemma queue later");
     wait_for_queued(&mut chat.nvim, "it waits for your decision about `bash`");
     // CTRL-C takes it back into the text.
-    chat.nvim.input("<C-c>");
-    chat.nvim.wait_for("the text", |nvim| nvim.text().ends_with("```\n\nlater\n"));
+    chat.nvim.interrupt_until("the text", |nvim| nvim.text().ends_with("```\n\nlater\n"));
     assert_eq!(queued(&mut chat.nvim), [""; 0]);
     chat.nvim.input("u");
     chat.nvim.wait_for("undo", |nvim| !nvim.text().contains("later"));

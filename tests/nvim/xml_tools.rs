@@ -68,7 +68,11 @@ fn a_file_chooses_the_protocol_for_itself() {
         init: &format!("require('flemma').setup({{ {options} }})"),
         ..Options::default()
     });
+    // The file was not written in this session, so that the user is asked.
     nvim.input("<C-]>");
+    nvim.wait_for_screen("2: Trust this block in this file");
+    assert_eq!(server.requests().len(), 0);
+    nvim.input("2<CR>");
     nvim.wait_for("the last reply", |nvim| nvim.text().contains("fine"));
     assert!(nvim.text().contains("**Tool Use:** `ls`"), "{}", nvim.text());
     assert!(server.requests()[0].json().get("tools").is_none());
