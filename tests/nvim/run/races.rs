@@ -72,7 +72,8 @@ fn is_held(user: &Desktop) -> bool {
 
 #[test]
 fn a_run_that_has_read_an_older_file_reads_it_again() {
-    for (program, least) in [("flemma", 2), ("nvim", 10)] {
+    // Versions of Neovim differ in how often they look.
+    for (program, least) in [("flemma", 2), ("nvim", 5)] {
         let mut rounds = 0;
         for number in 1.. {
             let user = user("tools = { auto_approve = { 'once' } }");
