@@ -119,7 +119,9 @@ function M.allows_at(win, buf, line)
   end
   local since = drawn[win] and drawn[win][key]
   if not since then
-    api.nvim__redraw({ win = win, valid = false, flush = false })
+    -- Neovim draws the line of the cursor before it takes the next key.
+    drawn[win] = drawn[win] or {}
+    drawn[win][key] = now()
   elseif M.allows(since, call[2], call[1]) then
     -- A call may wait a second time, with something else.
     drawn[win][key] = now()
