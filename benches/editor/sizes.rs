@@ -36,6 +36,7 @@ pub fn measure() {
     let question = json!({"label": "ask", "question": "Which?", "options": options, "default": null}).to_string();
     with_reply("a question with 20,000 options", &Stream::new().tool_use("toolu_1", "ask_user", &pieces(&question)));
     with_file("one line of 10 MB", &format!("@You:\n{}\n", "word ".repeat(2_000_000)));
+    with_plain("one line of 10 MB as text", &format!("@You:\n{}\n", "word ".repeat(2_000_000)));
     let key = format!("{{\"{}\":1}}", "k".repeat(2_000_000));
     with_file("a JSON key of 2 MB", &calls_of(1, "bash", "pending", &key));
     with_reply("a call with a JSON key of 2 MB", &Stream::new().tool_use("toolu_1", "bash", &pieces(&key)));
@@ -58,13 +59,24 @@ fn with_file(name: &str, text: &str) {
     report(name, &[opened, went_on]);
 }
 
+/// Opens a text that is no conversation, and goes to its end: what Neovim itself does.
+fn with_plain(name: &str, text: &str) {
+    if skipped(name) {
+        return;
+    }
+    let mut lab = Lab::start(&[("notes.txt", text)], false, []);
+    let opened = lab.try_measure("Probe.open('notes.txt', function() return true end)");
+    let went_on = opened.as_ref().and_then(|_| lab.try_measure("Probe.press('G$')"));
+    report(name, &[opened, went_on]);
+}
+
 /// Sends a short file, and gets the reply.
 fn with_reply(name: &str, stream: &Stream) {
     if skipped(name) {
         return;
     }
     let mut lab = Lab::start(&[("notes.chat", "@You:\nGo on.\n")], true, [reply(stream)]);
-    report(name, &[Some(Measured::of("stall", 0.0).with("busy", 0.0)), lab.try_measure("Probe.press('<C-]>')")]);
+    report(name, &[Some(Measured::of("stall", 0.0).with("busy", 0.0)), lab.try_measure("Probe.send_to_rest()")]);
 }
 
 /// Whether the environment asks for other rows only.

@@ -195,7 +195,8 @@ local function reach(line)
     return
   end
   local lines = due[canvas.buf]
-  local last = lines and line >= lines.first and lines.last or line + screen.step
+  -- A change may be larger than any screen: the rest of it may be in a closed fold.
+  local last = lines and line >= lines.first and math.min(lines.last, line + vim.o.lines) or line + screen.step
   canvas.first, canvas.last = line, math.max(line + 1, math.min(last, screen.last))
   screen.step = 2 * screen.step
   draw_lines(canvas)

@@ -248,3 +248,26 @@ fn the_first_screen_is_drawn_before_parsers_are_loaded() {
     nvim.wait_for("the queries", |nvim| nvim.lua("return vim.g.screen", &[]) != Value::Null);
     assert_eq!(nvim.lua("return vim.g.screen", &[]), "query: Some **words**");
 }
+
+#[test]
+fn lines_in_a_closed_fold_are_not_drawn() {
+    let thoughts = "so\n".repeat(60_000);
+    let mut chat = Chat::start(
+        &Setup::default(),
+        [super::chat::reply(&Stream::new().thinking(&[&thoughts], "sig").text(&["Yes."]).end("end_turn"))],
+    );
+    chat.nvim.lua(
+        "local set = vim.api.nvim_buf_set_extmark
+         Drawn = 0
+         function vim.api.nvim_buf_set_extmark(buf, namespace, line, column, options)
+           Drawn = Drawn + (options.ephemeral and 1 or 0)
+           return set(buf, namespace, line, column, options)
+         end",
+        &[],
+    );
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for_screen("Yes.");
+    chat.wait_until_idle();
+    let drawn = chat.nvim.lua("return Drawn", &[]).as_u64().unwrap();
+    assert!((1..2_000).contains(&drawn), "{drawn} marks are set for a screen of a few lines");
+}
