@@ -27,11 +27,31 @@ function M.is_new(buf)
   return attached[buf] ~= nil and attached[buf].is_new
 end
 
+--- The conversation that a command is about, while one runs that was given outside of a conversation.
+---@type flemma.Meant?
+M.meant = nil
+
+--- The conversation in the current buffer, or the one that the input window belongs to.
+---@return integer? buf
+function M.here()
+  local buf = api.nvim_get_current_buf()
+  buf = require("flemma.queue.window").conversation_of(buf) or buf
+  return attached[buf] and buf or nil
+end
+
+--- The window of the conversation that a command is about; 0 for the current one.
+---@return integer
+function M.window()
+  return M.meant and M.meant.win or require("flemma.queue.window").host()
+end
+
 --- The buffer that a command applies to, if it is a conversation.
 ---@param buf? integer 0 or nil for the current one
 ---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
-  buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
+  if buf == nil or buf == 0 then
+    buf = M.meant and M.meant.buf or api.nvim_get_current_buf()
+  end
   -- The input window belongs to a conversation.
   buf = require("flemma.queue.window").conversation_of(buf) or buf
   if attached[buf] then

@@ -193,7 +193,7 @@ end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", "after", tostring(api.nvim_win_get_cursor(0)[1] - 1))
+  propose("rollback", "after", tostring(api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1))
 end
 
 --- Shows which files this conversation has changed. Enter opens one.

@@ -5,25 +5,18 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
----@param buf integer
----@param command string
----@param arguments? table
-local function dispatch(buf, command, arguments)
-  native("dispatch", buf, command, arguments)
-end
-
 local function resolve(buf)
   return require("flemma.buffer").resolve(buf)
 end
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
 end
 
 --- Whether the user has had time to see the call under the cursor.
 ---@param buf integer
 local function has_seen(buf)
-  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, cursor_line())
+  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, cursor_line())
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -32,7 +25,7 @@ function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").watch(buf)
-    dispatch(buf, "advance")
+    native("dispatch", buf, "advance")
   end
 end
 
@@ -40,18 +33,12 @@ end
 ---@param buf? integer
 function M.send_to_provider(buf)
   buf = resolve(buf)
-  if not buf then
-    return
-  end
-  local open = #native("open_calls", buf)
+  local open = buf and #native("open_calls", buf) or 0
   if open > 0 then
-    require("flemma.notify").say(
-      vim.log.levels.WARN,
-      ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
-    )
-  else
-    require("flemma.following").watch(buf)
-    dispatch(buf, "advance")
+    local words = ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
+    require("flemma.notify").say(vim.log.levels.WARN, words)
+  elseif buf then
+    M.send_or_execute(buf)
   end
 end
 
@@ -61,20 +48,20 @@ function M.execute_at_cursor(buf)
   buf = resolve(buf)
   if buf and has_seen(buf) then
     require("flemma.following").watch(buf)
-    dispatch(buf, "execute", { line = cursor_line() })
+    native("dispatch", buf, "execute", { line = cursor_line() })
   end
 end
 
+---@param decision "approve"|"always_approve"|"reject"
 ---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param decision "approve"|"always_approve"|"reject"
 ---@param message? string
-local function decide(first, last, decision, message)
+local function decide(decision, first, last, message)
   local buf = resolve()
   if buf and (first or has_seen(buf)) then
     require("flemma.following").watch(buf)
     first = first or cursor_line()
-    dispatch(buf, decision, { first = first, last = last or first, message = message })
+    native("dispatch", buf, decision, { first = first, last = last or first, message = message })
   end
 end
 
@@ -84,7 +71,12 @@ end
 ---@param last? integer
 ---@param always? boolean also adds a rule to the frontmatter that approves similar calls
 function M.approve(first, last, always)
-  decide(first, last, always and "always_approve" or "approve")
+  decide(always and "always_approve" or "approve", first, last)
+end
+
+--- Approves the call under the cursor, and similar ones from now on.
+function M.approve_always()
+  decide("always_approve")
 end
 
 --- Rejects the tool calls of the current buffer whose blocks overlap the lines.
@@ -92,12 +84,26 @@ end
 ---@param last? integer
 ---@param message? string the reason for the model
 function M.reject(first, last, message)
-  decide(first, last, "reject", message)
+  decide("reject", first, last, message)
 end
 
---- Opens the change of the tool call under the cursor, or of the only one that waits.
-function M.review()
-  require("flemma.review").open()
+--- Asks for a reason, and rejects the call under the cursor. The question may be answered later, when lines have moved.
+function M.reject_with_reason()
+  local buf = resolve()
+  local call = buf and has_seen(buf) and native("call_at", buf, cursor_line())
+  if not call then
+    return
+  end
+  require("flemma.ask").input({ prompt = "Reason, for the model (empty for none): " }, function(reason)
+    if reason then
+      local result = { approved = false, message = reason:find("%S") and reason or nil }
+      native("resolve_call", buf, call, result, "user", function(ok, why)
+        if not ok then
+          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call, why))
+        end
+      end)
+    end
+  end)
 end
 
 --- Stops the reply and every running tool. Text that has arrived is kept.
@@ -111,7 +117,7 @@ function M.cancel(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
-    dispatch(buf, "cancel")
+    native("dispatch", buf, "cancel")
     require("flemma.lock").give_back(buf)
   end
 end
@@ -121,7 +127,7 @@ end
 function M.cancel_tool(buf)
   buf = resolve(buf)
   if buf then
-    dispatch(buf, "cancel_tool", { line = cursor_line() })
+    native("dispatch", buf, "cancel_tool", { line = cursor_line() })
   end
 end
 
@@ -130,75 +136,30 @@ end
 function M.cancel_all_tools(buf)
   buf = resolve(buf)
   if buf then
-    dispatch(buf, "cancel_tools")
+    native("dispatch", buf, "cancel_tools")
   end
 end
 
---- Asks about lines of the current buffer, in the conversation of the project.
----@param question? flemma.Question the selection, or the cursor's line, by default
-function M.ask(question)
-  local from_code = require("flemma.from_code")
-  if question then
-    from_code.ask(question)
-  else
-    from_code.selected()
+--- The actions that other modules have: the module, its function, and what that is given first.
+local others = {
+  review = { "review", "open" },
+  ask = { "from_code", "ask" },
+  new = { "conversations", "new" },
+  open = { "conversations.picker", "open" },
+  toggle = { "conversations", "toggle" },
+  queue = { "queue", "queue" },
+  unqueue = { "queue", "unqueue" },
+  steer = { "queue", "steer" },
+  next_message = { "motion", "go", "next_message" },
+  prev_message = { "motion", "go", "prev_message" },
+  next_waiting = { "motion", "go", "next_waiting" },
+  prev_waiting = { "motion", "go", "prev_waiting" },
+}
+
+for name, place in pairs(others) do
+  M[name] = function(argument)
+    require("flemma." .. place[1])[place[2]](place[3] or argument)
   end
-end
-
---- Begins a conversation of the project.
----@param title? string
-function M.new(title)
-  require("flemma.conversations").new(title)
-end
-
---- Lets the user pick a conversation of the project, or shows the one that words name.
----@param words? string
-function M.open(words)
-  require("flemma.conversations").open(words)
-end
-
---- Shows the conversation of the project, or hides its window.
----@param layout? flemma.Layout
-function M.toggle(layout)
-  require("flemma.conversations").toggle(layout)
-end
-
---- Queues words for the end of the turn. Without words, it opens the input window.
----@param words? string
-function M.queue(words)
-  require("flemma.queue").queue(words)
-end
-
---- Takes a queued message back. Its text becomes the draft of the input window.
----@param place? string the number of the message; the last one by default
-function M.unqueue(place)
-  require("flemma.queue").unqueue(place)
-end
-
---- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
----@param words? string
-function M.steer(words)
-  require("flemma.queue").steer(words)
-end
-
---- Moves to the next message. In Visual mode it extends the selection.
-function M.next_message()
-  require("flemma.motion").go("next_message")
-end
-
---- Moves to the previous message, or to the beginning of the current one.
-function M.prev_message()
-  require("flemma.motion").go("prev_message")
-end
-
---- Moves to the next call that waits. If there is none, a message says so.
-function M.next_waiting()
-  require("flemma.motion").go("next_waiting")
-end
-
---- Moves to the previous call that waits. If there is none, a message says so.
-function M.prev_waiting()
-  require("flemma.motion").go("prev_waiting")
 end
 
 return M

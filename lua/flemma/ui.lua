@@ -177,7 +177,6 @@ end
 ---@param buf integer
 function M.keep_at_end(buf)
   require("flemma.queue.view").keep_at_end(buf)
-  require("flemma.activity").note_written(buf)
   if busy[buf] and timer and vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
     timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
     tick()

@@ -13,7 +13,7 @@ use super::{
     support::Nvim,
 };
 
-const ASK: &str = "tools = { auto_approve = {} }, notify = { usage = false }";
+const ASK: &str = "tools = { auto_approve = {} }";
 
 /// What a held key repeats, in milliseconds.
 const REPEAT: Duration = Duration::from_millis(30);

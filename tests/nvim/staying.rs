@@ -23,7 +23,7 @@ fn three() -> super::http::Reply {
 
 #[test]
 fn the_output_that_is_being_read_stays_when_other_calls_end() {
-    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' } }";
     let text = format!("@System:\n{}\n@You:\nHello\n", "rule\n".repeat(20));
     let setup = Setup { options, text: Some(&text), ..Setup::default() };
     let mut chat = Chat::start(&setup, [three(), prose(&["fine"])]);

@@ -3,7 +3,6 @@
 mod asking;
 mod layouts;
 mod listing;
-mod pickers;
 mod showing;
 mod toggling;
 

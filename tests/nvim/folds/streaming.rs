@@ -99,7 +99,7 @@ fn a_call_that_begins_to_run_is_opened_only_if_it_is_slow() {
         end,
       })";
     let replies = (1..=5).map(|n| call(&format!("toolu_{n}"), "waits", &json!({ "n": n })));
-    let setup = Setup { lua, options: "notify = { usage = false }", ..Setup::default() };
+    let setup = Setup { lua, ..Setup::default() };
     let mut chat = Chat::start(&setup, replies.chain([prose(&["fine"])]));
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the last call", |nvim| nvim.lua("return #_G.seen", &[]) == 5);
@@ -164,8 +164,7 @@ fn a_reader_sees_no_line_move_while_text_arrives() {
     let gate = Gate::new();
     let card = "@Assistant:\n<thinking>\nHm.\n</thinking>\n\nWords.\n\n@You:\nMore.\n\n";
     let text = format!("{}@You:\nGo on.\n", card.repeat(30));
-    let options = "notify = { usage = false }";
-    let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, [slow(&gate, 40)]);
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [slow(&gate, 40)]);
     chat.wait_until_idle();
     chat.nvim.input("G<C-]>");
     chat.nvim.wait_for_screen("line 19");
@@ -331,7 +330,7 @@ fn calls_that_run_move_no_text_above_them() {
         let stream = Stream::new().text(&["Let me look."]).tool_use(&format!("toolu_{n}"), "bash", &[&input]);
         reply(&stream.end("tool_use"))
     };
-    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' } }";
     let replies = (1..=6).map(round).chain([prose(&["All is well."])]);
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, replies);
     chat.nvim.command("set lines=24");

@@ -7,7 +7,7 @@ use super::{
     open, waiting, write,
 };
 
-const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 /// The notes at the ends of lines in the buffer of a window, by line.
 fn wait_for_notes(chat: &mut Chat, window: usize, expected: &[&str]) {
