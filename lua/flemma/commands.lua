@@ -157,15 +157,17 @@ end
 ---@param name string
 ---@param command flemma.Command
 ---@param run fun()
+---@return boolean done
 local function run_elsewhere(name, command, run)
   local buffer = require("flemma.buffer")
   local meant, problem = require("flemma.conversations").meant(command.means == "call")
   if not meant then
-    return refuse(("`:Flemma %s`: %s"):format(name, problem))
-  end
-  if command.enters then
+    refuse(("`:Flemma %s`: %s"):format(name, problem))
+    return false
+  elseif command.enters then
     vim.api.nvim_set_current_win(meant.win)
-    return run()
+    run()
+    return true
   end
   buffer.meant = meant
   local ok, thrown = pcall(run)
@@ -174,6 +176,7 @@ local function run_elsewhere(name, command, run)
     error(thrown, 0)
   end
   require("flemma.notify").say(vim.log.levels.INFO, ("%s: in %s"):format(name, meant.title))
+  return true
 end
 
 ---@param name string
@@ -216,12 +219,13 @@ function M.run(args)
   local function run()
     command.run(args, rest ~= "" and rest or nil)
   end
+  local is_done = true
   if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer").here() then
-    run_elsewhere(name, command, run)
+    is_done = run_elsewhere(name, command, run)
   else
     run()
   end
-  if following then
+  if is_done and following then
     go_on(following)
   end
 end
