@@ -62,6 +62,15 @@ local function conversation_of(buf)
   return vim.bo[buf].modifiable and require("flemma.buffer").is_attached(buf) and buf or nil
 end
 
+--- The characters after which something else can be put.
+M.triggers = { "@", "/", ".", ":", '"', "'", "$", "{", "~" }
+
+--- Whether the current buffer is one in which something is offered.
+---@return boolean
+function M.is_offered()
+  return vim.bo.filetype == "chat" or vim.bo.filetype == "flemma_queue"
+end
+
 --- Finds what can be put at a place.
 ---@param buf integer 0 for the current buffer
 ---@param line integer from 0

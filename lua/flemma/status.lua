@@ -35,25 +35,22 @@ function M.lines(buf)
 end
 
 --- `:Flemma status`: what happens now and what waits, and the options that differ from the defaults, or all of them.
----@param all? boolean
-function M.open(all)
+---@param page? "all"|"tools" instead
+function M.open(page)
   local buf = require("flemma.buffer").resolve()
   if buf then
-    show(native("status", buf, all and "all" or "short", vim.o.columns) or {})
+    show(native("status", buf, page or "short", vim.o.columns) or {})
   end
 end
 
 --- `:Flemma tool:list`: the running and pending calls, and all tools.
 function M.open_tools()
-  local buf = require("flemma.buffer").resolve()
-  if buf then
-    show(native("status", buf, "tools", vim.o.columns) or {})
-  end
+  M.open("tools")
 end
 
 --- `:Flemma usage`: what has been used, by model and in total.
 function M.open_usage()
-  show(native("usage_lines", api.nvim_get_current_buf(), vim.o.columns) or {})
+  show(native("status", api.nvim_get_current_buf(), "usage", vim.o.columns) or {})
 end
 
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so

@@ -153,7 +153,6 @@ fn an_estimate_tells_its_cost_and_how_full_the_context_is() {
         lines,
         [
             "anthropic claude-sonnet-4-5: an estimate, not a count",
-            "",
             "about 100,000 input tokens: about $0.3000, or less if some of it is still cached",
             "at most 8,192 tokens in the reply, not counting thinking: at most about $0.1229",
             "about 50 % of the model's context of 200,000 tokens",

@@ -397,3 +397,53 @@ fn one_undo_takes_back_always_and_what_it_approved() {
     chat.nvim.command("undo");
     assert_eq!(chat.nvim.text(), before);
 }
+
+#[test]
+fn keys_decide_at_the_call_unless_they_are_switched_off() {
+    let mut chat = waiting(&["echo one", "echo two"], &Setup::default());
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.input("gX");
+    chat.nvim.wait_for_screen("Reason, for the model");
+    chat.nvim.input("too noisy<CR>");
+    chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("too noisy"));
+    chat.go_to("**Tool Result:** `toolu_1`");
+    chat.nvim.input("gA");
+    let results = results(&mut chat);
+    assert!(results[0].contains("too noisy") && results[1] == "two", "{results:?}");
+
+    // Escape decides nothing.
+    let mut chat = waiting(&["echo one"], &Setup::default());
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.input("gX");
+    chat.nvim.wait_for_screen("Reason, for the model");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
+    assert!(chat.nvim.text().contains("status=pending"));
+    let keys = "return require('flemma.keymaps').keys(vim.api.nvim_get_current_buf()).tool_approve";
+    assert_eq!(chat.nvim.lua(keys, &[]), "gA");
+    // And similar ones from now on.
+    chat.nvim.input("gY");
+    chat.nvim.wait_for("the rule", |nvim| nvim.text().starts_with("```lua\nflemma.opt.tools.auto_approve:append("));
+    assert_eq!(results_of(&mut chat), "one");
+
+    let options = "keymaps = { enabled = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [commands(&["echo one"]), prose(&["fine"])]);
+    chat.nvim.command("Flemma send");
+    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    for key in ["gA", "gX", "gY", "gK"] {
+        assert_eq!(chat.nvim.lua("return vim.fn.maparg(..., 'n')", &[json!(key)]), "", "{key}");
+    }
+    assert_eq!(chat.nvim.lua(keys, &[]), Value::Null);
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.command("execute \"normal \\<Plug>(flemma-tool-approve)\"");
+    assert_eq!(results_of(&mut chat), "one");
+}
+
+/// The result of the only call, in the file.
+fn results_of(chat: &mut Chat) -> String {
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let text = chat.nvim.text();
+    let (_, result) = text.split_once("**Tool Result:** `toolu_0`").expect("a result");
+    result.lines().filter(|line| !line.is_empty() && !line.starts_with('`')).next().unwrap_or_default().to_owned()
+}

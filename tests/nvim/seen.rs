@@ -167,7 +167,7 @@ fn a_review_decides_about_what_was_seen() {
     for view in ["tab", "inline"] {
         chat.nvim.lua("require('flemma.switch').set('tools.review.view', ...)", &[view.into()]);
         chat.nvim.input("gK");
-        let opened = "return vim.fn.maparg('gA', 'n') ~= ''";
+        let opened = "return vim.bo.filetype ~= 'chat' and vim.fn.maparg('gA', 'n') ~= ''";
         chat.nvim.wait_for("the review", |nvim| nvim.lua(opened, &[]) == true);
         for key in ["gA", "gX"] {
             let_go(&mut chat.nvim);

@@ -114,13 +114,16 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         Ok(conversation.map(|conversation| conversation.open_calls()).unwrap_or_default())
     })?;
-    // status(buffer, what, the cells that a line may take, or nil) -> the lines of `:Flemma status` ("short" or "all") or of
-    // `:Flemma tool:list` ("tools")
+    // status(buffer, what, the cells that a line may take, or nil) -> the lines of `:Flemma status` ("short" or "all"), of
+    // `:Flemma tool:list` ("tools"), or of `:Flemma usage` ("usage", in any buffer)
     exports.add("status", |_, binding, (buffer, what, width): (i32, String, Option<usize>)| {
-        let workspace = &binding.workspace;
+        let (workspace, width) = (&binding.workspace, width.unwrap_or(usize::MAX));
+        if what == "usage" {
+            return Ok(Some(workspace.usage_lines(buffer, width)));
+        }
         Ok(workspace.conversation(buffer).map(|conversation| match what.as_str() {
             "tools" => workspace.tool_list(&conversation),
-            _ => workspace.status(&conversation).lines(width.unwrap_or(usize::MAX), what == "all"),
+            _ => workspace.status(&conversation).lines(width, what == "all"),
         }))
     })?;
     // status_line(buffer or nil) -> what a status line shows of the conversation, or of all of them

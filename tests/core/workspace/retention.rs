@@ -135,7 +135,7 @@ fn a_file_sets_the_general_retention_of_its_conversation() {
     chat.type_at(0, "```json\n{ \"tools\": { \"retention\": { \"mode\": \"count\" } } }\n```\n");
     chat.go();
     let message = "`tools.retention.value` is missing; set it to a whole number from 1 up";
-    assert!(chat.status()[0].ends_with(message), "{:?}", chat.status());
+    assert!(chat.status()[1].ends_with(message), "{:?}", chat.status());
     assert_eq!(chat.sent(), 0);
 }
 

@@ -1,6 +1,7 @@
 //! The conversations of a project, from its code.
 
 mod asking;
+mod elsewhere;
 mod layouts;
 mod listing;
 mod showing;
