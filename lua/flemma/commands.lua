@@ -5,6 +5,7 @@ local M = {}
 ---@field run fun(args: table, rest?: string) the argument of `nvim_create_user_command`, and the words after the name, if any
 ---@field takes? "words"|"text" any words may follow; a `|` ends words, and is a part of a text
 ---@field words? string[] only these may follow
+---@field word? string only one word may follow, which is this
 ---@field range? boolean whether the command accepts a range
 ---@field bang? boolean whether the command accepts a `!`, behind `:Flemma` or behind its name
 ---@field complete? fun(words: string[], lead: string): string[] completes the words after the name, instead of `words`
@@ -107,7 +108,7 @@ local commands = {
       return #words == 0 and vim.fn.getcompletion(lead, "dir") or {}
     end,
   },
-  undo = { run = to("changes", "undo"), takes = "words", complete = completes("changes"), means = "conversation" },
+  undo = { run = to("changes", "undo"), word = "the id of one call", complete = completes("changes"), means = "conversation" },
   redo = { run = to("changes", "redo"), means = "conversation" },
   rollback = { run = to("changes", "rollback"), means = "conversation" },
   changes = { run = to("changes", "list"), means = "conversation" },
@@ -199,7 +200,9 @@ local function problem_of(name, command, args, rest)
     return ("`:Flemma %s` takes no `!`"):format(name)
   elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then
     return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest)
-  elseif rest ~= "" and not command.words and not command.takes then
+  elseif command.word and rest:find("%s") then
+    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, command.word, rest)
+  elseif rest ~= "" and not command.words and not command.word and not command.takes then
     return ("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest)
   end
 end

@@ -16,7 +16,9 @@ local function show(lines)
   end, lines)
   local buf = require("flemma.scratch").create()
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  pcall(api.nvim_buf_set_name, buf, ("flemma://page/%d"):format(buf))
   vim.bo[buf].modifiable = false
+  vim.bo[buf].modified = false
   vim.bo[buf].bufhidden = "wipe"
   local height = math.max(1, math.min(#lines, vim.o.lines - 8))
   local ok = pcall(api.nvim_open_win, buf, true, { win = -1, split = "below", height = height, style = "minimal" })

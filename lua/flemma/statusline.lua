@@ -11,8 +11,14 @@ local api = vim.api
 local PAUSE, SECOND = 200, 1000
 
 ---@param text? string
-local function escape(text)
-  return ((text or ""):gsub("%%", "%%%%"))
+---@param most? integer the most characters of it
+---@return string
+local function escape(text, most)
+  text = text or ""
+  if most and vim.fn.strchars(text) > most then
+    text = vim.fn.strcharpart(text, 0, most - 1) .. "…"
+  end
+  return (text:gsub("%%", "%%%%"))
 end
 
 --- The conversation in the window whose status line is drawn.
@@ -34,7 +40,7 @@ end
 ---@return string
 function M.title()
   local buf = drawn_buffer()
-  return buf and escape(require("flemma.conversations").title(buf)) or ""
+  return buf and escape(require("flemma.conversations").title(buf), 40) or ""
 end
 
 --- How many messages are queued in the conversation whose status line is drawn: `2 queued`. Empty if there are none.
@@ -63,8 +69,8 @@ function M.tabs()
       name = require("flemma.conversations").title(buf)
     end
     local group = tab == api.nvim_get_current_tabpage() and "%#TabLineSel#" or "%#TabLine#"
-    name = vim.fn.strcharpart(name ~= "" and name or "[No Name]", 0, 24)
-    parts[#parts + 1] = ("%s%%%dT %s%s "):format(group, number, escape(name), vim.bo[buf].modified and " +" or "")
+    name = escape(name ~= "" and name or "[No Name]", 24)
+    parts[#parts + 1] = ("%s%%%dT %s%s "):format(group, number, name, vim.bo[buf].modified and " +" or "")
   end
   return table.concat(parts) .. "%#TabLineFill#%T"
 end

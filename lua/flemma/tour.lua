@@ -13,7 +13,7 @@ local function prepare()
   local folder = assert(vim.uv.fs_mkdtemp(vim.fs.joinpath(vim.uv.os_tmpdir(), "flemma-tour-XXXXXX")))
   local paths = vim.fn.globpath(vim.fn.escape(doc, ","), "tour/*", true, true)
   for _, path in ipairs(vim.list_extend(paths, { doc .. "/tour.chat" })) do
-    vim.fn.writefile(vim.fn.readblob(path), vim.fs.joinpath(folder, vim.fs.basename(path)))
+    vim.fn.writefile(vim.fn.readfile(path, "b"), vim.fs.joinpath(folder, vim.fs.basename(path)), "b")
   end
   return folder
 end

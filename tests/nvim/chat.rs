@@ -118,8 +118,7 @@ impl Chat {
 /// The `init.lua` of an editor that talks to `base_url`.
 pub fn init(base_url: &str, options: &str) -> String {
     format!(
-        "vim.o.statusline = '%<%f %h%m%r%=%-14.(%l,%c%V%) %P'
-         require('flemma').setup({{ provider = 'anthropic', model = 'claude-test', \
+        "require('flemma').setup({{ provider = 'anthropic', model = 'claude-test', \
          parameters = {{ anthropic = {{ base_url = '{base_url}' }} }}, {options} }})"
     )
 }

@@ -84,6 +84,8 @@ fn a_conversation_is_shown_by_its_title() {
     chat.nvim.command("set statusline& laststatus=2 showtabline=2 columns=100");
     chat.nvim.input(":Flemma toggle tab<CR>iFix the 100% parser<Esc><C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nHi"));
+    chat.wait_until_idle();
+    chat.nvim.wait_for("the write", |nvim| nvim.lua("return vim.bo.modified", &[]) == false);
     assert_eq!(chat.nvim.lua("return vim.b.flemma_title", &[]), "Fix the 100% parser");
     chat.nvim.command("edit | redrawstatus! | redrawtabline");
     chat.nvim.wait_for("the lines", |nvim| {

@@ -358,8 +358,7 @@ fn the_review_may_be_the_last_tab_page() {
 fn a_change_right_before_a_file_is_watched_is_noticed() {
     let theirs = lines().replace("line 19", "theirs");
     for view in ["tab", "inline"] {
-        let options =
-            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let options = format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}");
         let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5\n", "LINE 5\n"), &options);
         chat.wait_until_idle();
         chat.nvim.lua(

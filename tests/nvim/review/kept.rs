@@ -13,7 +13,7 @@ fn changed() -> String {
 }
 
 fn options(view: &str) -> String {
-    format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}")
+    format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}")
 }
 
 fn open(chat: &mut Chat) {
