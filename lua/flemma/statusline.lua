@@ -63,14 +63,15 @@ end
 function M.tabs()
   local parts = {}
   for number, tab in ipairs(api.nvim_list_tabpages()) do
-    local buf = api.nvim_win_get_buf(api.nvim_tabpage_get_win(tab))
-    local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
+    local buf, count = api.nvim_win_get_buf(api.nvim_tabpage_get_win(tab)), #api.nvim_tabpage_list_wins(tab)
+    local name = vim.fn.pathshorten(vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:."))
     if require("flemma.buffer").is_attached(buf) then
       name = require("flemma.conversations").title(buf)
     end
     local group = tab == api.nvim_get_current_tabpage() and "%#TabLineSel#" or "%#TabLine#"
+    local mark = (count > 1 and count or "") .. (vim.bo[buf].modified and "+" or "")
     name = escape(name ~= "" and name or "[No Name]", 24)
-    parts[#parts + 1] = ("%s%%%dT %s%s "):format(group, number, name, vim.bo[buf].modified and " +" or "")
+    parts[#parts + 1] = ("%s%%%dT %s%s "):format(group, number, mark ~= "" and mark .. " " or "", name)
   end
   return table.concat(parts) .. "%#TabLineFill#%T"
 end

@@ -101,6 +101,9 @@ fn every_key_that_decides_needs_a_call_that_was_seen() {
     for keys in [
         "<M-CR>",
         "X",
+        "gA",
+        "gX",
+        "gY",
         ":Flemma tool:execute<CR>",
         ":Flemma tool:approve<CR>",
         ":Flemma tool:approve always<CR>",

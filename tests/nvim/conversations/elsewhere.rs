@@ -91,7 +91,7 @@ fn a_conversation_is_shown_by_its_title() {
     chat.nvim.wait_for("the lines", |nvim| {
         let rows = nvim.screen();
         let is_status = |row: &String| row.starts_with("Fix the 100% parser ") && row.contains("claude-test");
-        rows[0].contains(" main.rs ") && rows[0].contains(" Fix the 100% parser") && rows.iter().any(is_status)
+        rows[0].contains("/main.rs ") && rows[0].contains(" Fix the 100% parser") && rows.iter().any(is_status)
     });
     // The user's own lines stay.
     chat.nvim.command("set statusline=mine tabline=%t");
