@@ -445,5 +445,5 @@ fn results_of(chat: &mut Chat) -> String {
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let text = chat.nvim.text();
     let (_, result) = text.split_once("**Tool Result:** `toolu_0`").expect("a result");
-    result.lines().filter(|line| !line.is_empty() && !line.starts_with('`')).next().unwrap_or_default().to_owned()
+    result.lines().find(|line| !line.is_empty() && !line.starts_with('`')).unwrap_or_default().to_owned()
 }
