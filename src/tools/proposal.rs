@@ -52,6 +52,8 @@ pub struct FileChange {
     pub bounds: Bounds,
     /// Whether its permissions let nobody write it. It can be replaced all the same by a user who may do everything.
     pub is_read_only: bool,
+    /// Whether writing it asks every time.
+    pub is_start_up: bool,
     /// The name of the buffer that has changes of it which are not saved.
     pub unsaved: Option<PathBuf>,
 }

@@ -540,6 +540,7 @@ fn start_up_files_ask_whatever_the_policy_says() {
         chat.go();
         chat.wait_for_pending(if path.starts_with(".git/") { 2 } else { 1 });
         assert!(!chat.work(path).exists(), "{path}");
+        chat.wait_for_diff(0, "a program reads this file when it starts");
         if path.starts_with(".git/") {
             chat.approve("Tool Result:** `call_1`");
         }
