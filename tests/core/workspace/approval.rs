@@ -552,6 +552,30 @@ fn start_up_files_ask_whatever_the_policy_says() {
     }
 }
 
+/// A shell is asked what it is. Nobody says that it is the disk that does not answer.
+#[test]
+fn a_shell_that_takes_its_time_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = folder.path().join("slow");
+    std::fs::write(&shell, "#!/bin/sh\nwhile [ ! -e \"$0.go\" ]; do sleep 0.02; done; exec bash \"$@\"\n").unwrap();
+    std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let options = json!({ "tools": { "auto_approve": ["bash(echo *)"], "bash": { "shell": shell } } });
+    let calls = commands(&["echo one"]);
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls, prose("fine")]);
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_words(&format!("the shell `{}` has not said yet what it is", shell.display()));
+    std::fs::write(folder.path().join("slow.go"), "").unwrap();
+    chat.drain_until("an approval", |chat| {
+        let waits = chat.text().contains("status=pending");
+        if waits {
+            chat.approve("status=pending");
+        }
+        !waits
+    });
+    chat.wait_for("@Assistant:\nfine");
+}
+
 /// What a policy has approved is no decision of the user's, also where they carry on by hand.
 #[test]
 fn carrying_on_does_not_approve_for_a_policy() {
