@@ -20,10 +20,32 @@ local function cursor_line()
   return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
 end
 
---- Whether the user has had time to see the call under the cursor.
+--- The line that a key is about, from 0: the cursor's, or in a closed fold that of the only call there that waits.
 ---@param buf integer
-local function has_seen(buf)
-  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, cursor_line())
+---@return integer
+local function meant_line(buf)
+  local win, line = require("flemma.queue.window").host(), cursor_line()
+  local fold = vim.api.nvim_win_call(win, function()
+    return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
+  end)
+  local function waiting(first, last)
+    return #(native("waiting_in", buf, first, last) or {})
+  end
+  if fold[1] < 0 or vim.api.nvim_win_get_buf(win) ~= buf or waiting(fold[1], fold[2]) ~= 1 then
+    return line
+  end
+  line = fold[1]
+  while waiting(line, line + 1) == 0 do
+    line = line + 1
+  end
+  return line
+end
+
+--- Whether the user has had time to see the call at a line.
+---@param buf integer
+---@param line integer
+local function has_seen(buf, line)
+  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -59,9 +81,13 @@ end
 ---@param buf? integer
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
-  if buf and has_seen(buf) then
+  if not buf then
+    return
+  end
+  local line = meant_line(buf)
+  if has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    dispatch(buf, "execute", { line = cursor_line() })
+    dispatch(buf, "execute", { line = line })
   end
 end
 
@@ -71,10 +97,13 @@ end
 ---@param message? string
 local function decide(first, last, decision, message)
   local buf = resolve()
-  if buf and (first or has_seen(buf)) then
+  if not buf then
+    return
+  end
+  local line = first or meant_line(buf)
+  if first or has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    first = first or cursor_line()
-    dispatch(buf, decision, { first = first, last = last or first, message = message })
+    dispatch(buf, decision, { first = line, last = last or line, message = message })
   end
 end
 

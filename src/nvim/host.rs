@@ -1,6 +1,6 @@
 //! Neovim as the workspace's host, by way of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
+use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
 
 use jiff::Timestamp;
 use mlua::{BString, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
@@ -341,6 +341,14 @@ impl Host for NvimHost {
     fn open_conversations(&self) -> Vec<PathBuf> {
         let paths: Vec<String> = self.shim.ask("open_chats", ());
         paths.into_iter().map(PathBuf::from).collect()
+    }
+
+    /// `:help nvim_list_runtime_paths()`. It gives those of 'packpath' as well, and leaves relative ones as they are.
+    fn runtime_folders(&self) -> Vec<PathBuf> {
+        // The binding would not free what it gets.
+        let folders = self.shim.lua.load("vim.api.nvim_list_runtime_paths()").eval::<Vec<BString>>();
+        let here = env::current_dir().unwrap_or_default();
+        folders.unwrap_or_default().iter().map(|folder| here.join(OsStr::from_bytes(folder))).collect()
     }
 
     /// `:help extmarks`.

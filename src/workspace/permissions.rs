@@ -23,7 +23,8 @@ use crate::{
     model::{CallId, ModelError},
     text::escape_controls,
     tools::{
-        Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, TurnTools, paths,
+        Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, Silent, TurnTools,
+        paths,
         rules::{Names, SHELL_TOOL},
     },
 };
@@ -35,8 +36,8 @@ const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
 pub(super) enum NotPermitted {
     /// The agents forbid it.
     Forbidden(ModelError),
-    /// Nobody knows, since the file system of this path does not answer.
-    Unclear(PathBuf),
+    /// Nobody knows, since something does not answer.
+    Unclear(Silent),
 }
 
 /// The agents of a conversation of which `file` is in effect: those of the user and of the file.
@@ -131,7 +132,7 @@ impl Workspace {
         let disk = self.known_disk(&questions);
         let permitted = questions.check_paths(&disk);
         match disk.lacks() {
-            Some(path) => Err(NotPermitted::Unclear(path)),
+            Some(silent) => Err(NotPermitted::Unclear(silent)),
             None => permitted.map_err(NotPermitted::Forbidden),
         }
     }

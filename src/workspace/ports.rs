@@ -165,6 +165,11 @@ pub trait Host {
         Vec::new()
     }
 
+    /// The folders from which the editor runs files by itself; absolute.
+    fn runtime_folders(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Shows whether the conversation is busy, and whether it does something else now than before.
     fn show(&self, _buffer: i32, _is_busy: bool, _is_other: bool) {}
 

@@ -194,6 +194,7 @@ mod tests {
             moved_to: None,
             bounds: crate::tools::Bounds::default(),
             is_read_only: false,
+            is_start_up: false,
             unsaved: None,
         };
         let proposal = Proposal { files: vec![change], ..Proposal::default() };

@@ -215,11 +215,11 @@ impl Start<'_> {
         self.judged = is_by_policy.then(Arc::default);
         let problem = match workspace.check_permitted(conversation, definition, input) {
             Ok(()) => return Ok(()),
-            Err(NotPermitted::Unclear(path)) if !definition.executor.is_answered() => {
-                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&path) });
+            Err(NotPermitted::Unclear(silent)) if !definition.executor.is_answered() => {
+                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&silent) });
                 return Err(Ended);
             }
-            Err(NotPermitted::Unclear(path)) => unanswered_for_model(&path),
+            Err(NotPermitted::Unclear(silent)) => unanswered_for_model(&silent),
             Err(NotPermitted::Forbidden(problem)) => problem,
         };
         workspace.log_not_permitted(&call.name, &problem);

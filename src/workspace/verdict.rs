@@ -78,8 +78,8 @@ impl Workspace {
         let disk = self.known_disk(&questions);
         let judged = questions.judged(&disk);
         let permitted = questions.check_paths(&disk);
-        if let Some(path) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&path));
+        if let Some(silent) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&silent));
         }
         if let Err(problem) = permitted {
             self.log_not_permitted(&call.name, &problem);
@@ -107,8 +107,8 @@ impl Workspace {
             }
             decision => decision,
         };
-        if let Some(path) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&path));
+        if let Some(silent) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&silent));
         }
         match starting {
             Some(starting) => *starting = judged,
