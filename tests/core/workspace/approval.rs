@@ -557,7 +557,11 @@ fn start_up_files_ask_whatever_the_policy_says() {
 fn a_shell_that_takes_its_time_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let shell = folder.path().join("slow");
-    std::fs::write(&shell, "#!/bin/sh\nwhile [ ! -e \"$0.go\" ]; do sleep 0.02; done; exec bash \"$@\"\n").unwrap();
+    std::fs::write(
+        &shell,
+        "#!/bin/sh\nwhile [ -e \"$0\" ] && [ ! -e \"$0.go\" ]; do sleep 0.02; done; exec bash \"$@\"\n",
+    )
+    .unwrap();
     std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let options = json!({ "tools": { "auto_approve": ["bash(echo *)"], "bash": { "shell": shell } } });
     let calls = commands(&["echo one"]);
