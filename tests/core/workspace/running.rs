@@ -2,11 +2,15 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc};
 
-use flemma::workspace::Resolution;
+use flemma::{
+    tools::LuaRef,
+    workspace::{Resolution, WantedWrite},
+};
 use serde_json::{Value, json};
 
 use super::{
     harness::{Harness, Setup, bash, calls, prose},
+    holding::wait_until,
     review::{edit, write},
     scripts::text,
 };
@@ -60,7 +64,8 @@ fn begin(tool: &str, input: &Value) -> (Harness, Rc<Cell<usize>>) {
             None
         });
     }
-    chat.host.has_ui.set(true);
+    // The editor runs its tools at once if it can.
+    chat.host.has_ui.set(false);
     chat.go();
     chat.wait_for_pending(2);
     (chat, runs)
@@ -101,8 +106,11 @@ fn approve_outside(chat: &Harness, call: &str) {
 fn exchange_after(chat: &Harness, way: &str) {
     if way == "command line" {
         chat.reject("Tool Result:** `call_0`", None);
-        chat.wait_for_disk(&chat.work("notes.chat"), "rejected");
+        chat.drain_until("the rejection", |chat| chat.text().contains("rejected"));
+        chat.put("notes.chat", chat.text() + "\n");
         chat.wipe(chat.current());
+        chat.load("notes.chat");
+        wait_until(chat, "the lock to go", |chat| !chat.work(".notes.chat.flemma-lock").exists());
         approve_outside(chat, "call_1");
         exchange(chat, "secret");
         let buffer = chat.edit("notes.chat");
@@ -111,13 +119,20 @@ fn exchange_after(chat: &Harness, way: &str) {
         return;
     }
     approve(chat, way, "call_0");
+    if way != "status" {
+        chat.drain_until("the command", |chat| chat.text().contains("status=running"));
+    }
     approve(chat, way, "call_1");
     if way == "status" {
         chat.go();
     }
-    chat.drain_until("the command", |chat| chat.text().contains("status=running"));
+    let runs = |chat: &Harness| chat.text().contains("status=running");
+    let is_waiting = |chat: &Harness| chat.text().contains("kind=client_exec") || !chat.text().contains("`client`");
+    chat.drain_until("the command", |chat| runs(chat) && is_waiting(chat));
     exchange(chat, "secret");
     chat.put("go", "");
+    chat.host.has_ui.set(true);
+    chat.workspace.ui_attached();
 }
 
 #[test]
@@ -153,4 +168,71 @@ fn what_leads_elsewhere_than_when_it_was_approved_waits() {
             assert!(has_run || chat.work("secret/new.md").exists(), "{at}: {}", chat.text());
         }
     }
+}
+
+/// A call of a tool in Lua runs, whose path a policy has approved.
+fn writer(rule: &str) -> Harness {
+    let options = json!({ "tools": { "auto_approve": [rule], "max_concurrent": 1 } });
+    let files = &[("docs/a.md", "old\n"), ("secret/a.md", SECRET)];
+    let reply =
+        calls([("writer", json!({ "path": "docs/new.md" })), ("bash", bash("until [ -e go ]; do sleep 0.02; done"))]);
+    let chat = Harness::start(Setup { options, files, ..Setup::default() }, [reply, prose("fine")]);
+    let fields = json!({
+        "async": true,
+        "write_path_param": "path",
+        "input_schema": { "type": "object", "properties": { "path": { "type": "string" } } },
+    });
+    chat.register_with("writer", fields, |_, _| None);
+    chat.go();
+    chat.drain_until("the tool", |chat| chat.scripts.runs.borrow().contains_key("call_0"));
+    chat
+}
+
+fn propose(chat: &Harness, name: &str) {
+    let run = chat.scripts.runs.borrow()["call_0"];
+    let files = vec![WantedWrite { name: name.into(), is_page: false, content: "new".into() }];
+    chat.workspace.propose_write(chat.current(), &"call_0".into(), run, files, LuaRef(77));
+}
+
+/// What a tool in Lua writes is held to what the policy has judged of its call.
+#[test]
+fn a_policy_lets_a_tool_in_lua_write_what_it_has_judged() {
+    for (is_exchanged, name) in [(false, "docs/new.md"), (true, "docs/new.md"), (false, "other.md")] {
+        let chat = writer("writer(docs/**)");
+        if is_exchanged {
+            exchange(&chat, "secret");
+        }
+        propose(&chat, name);
+        if !is_exchanged && name == "docs/new.md" {
+            chat.drain_until("the outcome", |chat| chat.scripts.answers.borrow().contains_key(&LuaRef(77)));
+            assert_eq!(chat.content("docs/new.md"), "new");
+            continue;
+        }
+        chat.wait_for_pending(2);
+        assert!(!chat.work("secret/new.md").exists() && !chat.work("other.md").exists(), "{name}");
+        // The user sees it, and lets it be written.
+        chat.wait_for_diff(0, "new");
+        chat.approve("Tool Result:** `call_0`");
+        chat.drain_until("the outcome", |chat| chat.scripts.answers.borrow().contains_key(&LuaRef(77)));
+        assert_eq!(chat.content(if is_exchanged { "secret/new.md" } else { name }), "new");
+    }
+}
+
+/// What a tool in Lua has proposed is written where its path led when the user approved it, also if they were not shown it.
+#[test]
+fn a_proposed_write_that_leads_elsewhere_waits_again() {
+    let chat = writer("writer");
+    propose(&chat, "other/new.md");
+    chat.wait_for_pending(2);
+    chat.approve("Tool Result:** `call_1`");
+    chat.drain_until("the command", |chat| chat.text().contains("status=running"));
+    chat.resolve("call_0", Resolution::Approve).unwrap();
+    symlink(chat.work("secret"), chat.work("other")).unwrap();
+    chat.put("go", "");
+    chat.wait_for_words("other/new.md led elsewhere");
+    chat.wait_for_pending(1);
+    assert!(!chat.work("secret/new.md").exists());
+    chat.approve("Tool Result:** `call_0`");
+    chat.drain_until("the outcome", |chat| chat.scripts.answers.borrow().contains_key(&LuaRef(77)));
+    assert_eq!(chat.content("secret/new.md"), "new");
 }
