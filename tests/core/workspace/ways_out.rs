@@ -163,7 +163,8 @@ fn outcome(before: &str, now: &str, runs: usize, told: &[String]) -> String {
 fn in_editor(state: &State, way: &str) -> String {
     let (chat, runs) = begin(state);
     let before = fs::read_to_string(chat.work("other.chat")).unwrap().trim_end().to_owned();
-    if way == "clock" {
+    // A run waits for an editor until the deadline of a call that is for one.
+    if way == "clock" || (way == "flemma run" && state.executor == "client") {
         chat.host.clock.set(Some("2999-01-02T00:00:00Z".parse().unwrap()));
     }
     let buffer = chat.edit("other.chat");
@@ -233,7 +234,7 @@ fn on_command_line(state: &State, way: &str) -> String {
     };
     let said = command.output().unwrap();
     let now = fs::read_to_string(chat.work("other.chat")).unwrap();
-    let words = String::from_utf8(said.stderr).unwrap();
+    let words = String::from_utf8([said.stderr, said.stdout].concat()).unwrap();
     if way == "sweep" && words.is_empty() && now == before {
         return "stays".to_owned();
     }
@@ -262,6 +263,10 @@ fn every_state_of_a_call_has_ways_out() {
         table += "\n";
         assert!(!is_silent, "nothing happens, and nothing is said\n{table}");
         assert!(leaves(&keys), "no key leaves it\n{table}");
+        if state.name.ends_with("not trusted") {
+            // A key asks whether it is. Before that, nothing is sent of it, and so nothing goes on.
+            continue;
+        }
         if state.block.contains("status=pending") {
             assert!(leaves(&programs) && leaves(&commands[..4]), "no program or command leaves it\n{table}");
         }
