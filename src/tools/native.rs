@@ -107,7 +107,7 @@ pub struct Context {
     pub overflow_dir: PathBuf,
     /// Called before a file is written.
     pub protected: Protected,
-    /// Which files were judged, if a policy and not the user has approved the call.
+    /// Which files were judged when the call was approved; `None` for a call that only proposes.
     pub judged: Option<Arc<Judged>>,
     /// The folder of notes; absolute.
     pub notes_root: PathBuf,

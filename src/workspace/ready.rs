@@ -162,7 +162,7 @@ impl Ready {
             new: digest(&file.new),
             take,
         });
-        Binding { revision: self.revision().to_string(), files: files.collect() }
+        Binding { revision: self.revision().to_string(), files: files.collect(), ..Binding::default() }
     }
 }
 

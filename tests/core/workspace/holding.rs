@@ -41,7 +41,7 @@ fn is_held(chat: &Harness, name: &str) -> bool {
 }
 
 /// Waits for something that wakes nobody.
-fn wait_until(chat: &Harness, what: &str, condition: impl Fn(&Harness) -> bool) {
+pub(super) fn wait_until(chat: &Harness, what: &str, condition: impl Fn(&Harness) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     chat.drain_until(what, |chat| {
         assert!(Instant::now() < deadline, "waited in vain for {what}");

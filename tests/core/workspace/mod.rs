@@ -37,6 +37,7 @@ mod reopening;
 mod rest;
 mod retention;
 mod review;
+mod running;
 mod saving;
 mod slow_proposals;
 mod status_view;
