@@ -167,7 +167,7 @@ end
 ---@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
 local function refold(buf, first, last, is_thorough)
   local list = native("folds", buf, first, last, level()) or {}
-  local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, last, false
+  local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, 0, false
   while list[at] do
     if not is_right(list, at, is_thorough) then
       reached, is_changed = math.max(reached, remake(list, at, commands, is_thorough)), true
@@ -180,7 +180,7 @@ local function refold(buf, first, last, is_thorough)
   end
   api.nvim_exec2(table.concat(commands, "\n"), {})
   fn.winrestview(view)
-  if reached > last then
+  if reached > last and last > first then
     refold(buf, last, reached, is_thorough)
   elseif view.lnum == fn.line("$") then
     -- Neovim scrolls as it does for |G|.

@@ -29,7 +29,9 @@ impl Document {
             let first = message.blocks.partition_point(|block| block.end() <= from);
             let is_first = |at: usize| message.blocks[..at].iter().all(|block| block.kind == BlockKind::Text);
             let marker = message.has_only_results(text);
-            if !marker && range.contains(&message.start) {
+            // Thinking may begin on the line of a marker.
+            let is_alone = message.blocks.first().is_none_or(|block| block.offset > 0 || block.kind == BlockKind::Text);
+            if !marker && is_alone && range.contains(&message.start) {
                 let line = message.start;
                 found.push(Hidden { block: line..line + 1, card: line, lines: Vec::new() });
             }
