@@ -144,7 +144,7 @@ local function forget(buf, is_gone)
   require("flemma.following").forget(buf)
   require("flemma.writing").forget(buf)
   -- While the library knows the text.
-  require("flemma.folds").forget(buf, is_gone)
+  require("flemma.folds").forget(buf)
   require("flemma.native").call("detach", buf)
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.burst").forget(buf)
@@ -206,10 +206,11 @@ function M.attach(buf)
     if attached[buf] ~= state then
       return
     end
-    require("flemma.folds").extend(buf)
+    require("flemma.folds").schedule(buf)
+    require("flemma.folds").settle()
     if not more then
       require("flemma.ui").schedule_refresh(buf)
-      require("flemma.drawing").redraw_all(buf)
+      require("flemma.drawing").refresh(buf)
       vim.defer_fn(index_on, 1)
       return
     end
@@ -266,9 +267,8 @@ function M.attach(buf)
       local step = not writing.is_writing(buf) and step_of(buf, state, old_last == new_last) or nil
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
-      require("flemma.drawing").shift(buf, old_last, new_last - old_last)
       draw_anew(native.call("changed", buf, first, old_last, new_last, step, means))
-      require("flemma.folds").changed(buf, first, new_last - old_last)
+      require("flemma.folds").schedule(buf)
     end,
     on_bytes = function(_, _, tick, _, column, _, old_rows, _, _, new_rows)
       if attached[buf] ~= state then
@@ -280,12 +280,10 @@ function M.attach(buf)
       -- Neovim calls this after undo and redo, when their changes have been reported.
       if attached[buf] == state then
         native.call("undone", buf)
-        require("flemma.looks.hiding").undone(buf)
       end
     end,
     on_reload = function()
       state.is_new = false
-      require("flemma.folds").reload(buf)
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()

@@ -30,10 +30,6 @@ M.note_reviews = function(...)
   end
 end
 
-M.refold = function(...)
-  require("flemma.folds").schedule(...)
-end
-
 M.unfold = function(...)
   require("flemma.folds").unfold(...)
 end

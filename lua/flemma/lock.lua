@@ -181,7 +181,6 @@ function M.lock(buf, locked)
     require("flemma.queue.window").refresh(buf)
     if not locked then
       require("flemma.folds").rest(buf)
-      require("flemma.following").rest(buf)
     end
   end
 end

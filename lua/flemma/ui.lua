@@ -100,6 +100,7 @@ function M.schedule_refresh(buf)
       scheduled[buf] = nil
       native("noticed", buf)
       require("flemma.previews").draw(buf)
+      require("flemma.following").reveal(buf)
       require("flemma.queue.view").draw(buf)
       require("flemma.review").check(buf)
       -- The line of a call says how it ended.
@@ -126,7 +127,6 @@ end
 
 local function draw(buf)
   drawn[buf] = vim.uv.now()
-  require("flemma.staying").before_change(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
@@ -148,8 +148,9 @@ local function draw(buf)
       lines[#lines + 1] = #chunks > 0 and chunks or { { "" } }
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
-      virt_text = { { ("%s %s  %ds"):format(spinner, tool.name, tool.seconds), "FlemmaSpinner" } },
-      virt_text_pos = "eol",
+      virt_text = { { (" %s "):format(spinner), "FlemmaSpinner" } },
+      virt_text_pos = "overlay",
+      priority = 200,
       virt_lines = #lines > 0 and lines or nil,
     })
   end
@@ -224,7 +225,7 @@ function M.forget(buf)
   M.show(buf, false)
   require("flemma.previews").forget(buf)
   require("flemma.markdown").settle(buf)
-  require("flemma.looks").forget(buf)
+  require("flemma.looks.cards").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end
 

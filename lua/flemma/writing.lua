@@ -98,7 +98,6 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
-  require("flemma.staying").before_change(buf)
   local settle = require("flemma.following").before_write(buf)
   local ok, problem
   writing[buf] = true
@@ -114,7 +113,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   if ok then
     require("flemma.ui").keep_at_end(buf)
   end
-  settle(ok)
+  settle()
   require("flemma.queue.view").reveal(buf)
   if not ok then
     error(problem, 0)

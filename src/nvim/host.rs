@@ -58,7 +58,6 @@ pub(super) const NAMES: &[&str] = &[
     "proposals_changed",
     "read_again",
     "redraw",
-    "refold",
     "refresh",
     "refuse_late",
     "run_frontmatter",
@@ -446,10 +445,6 @@ impl Host for NvimHost {
     /// `:help :foldopen`.
     fn note_reviews(&self, buffer: i32) {
         self.shim.tell("note_reviews", buffer);
-    }
-
-    fn refold(&self, buffer: i32) {
-        self.shim.tell("refold", buffer);
     }
 
     fn long_lines(&self, buffer: i32) {

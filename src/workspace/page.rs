@@ -161,6 +161,7 @@ impl Page {
         self.files.borrow_mut().find(&document, known..next, text);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let _ = document.open_states();
+        self.stale_folds.extend(known..next);
         let is_reading = next < text.line_count();
         self.provenance.borrow_mut().read(is_reading);
         self.is_complete.set(!is_reading);
@@ -524,20 +525,9 @@ impl Page {
         self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
     }
 
-    /// The lines whose folds may have changed since this was last asked; `None` if none have.
+    /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
     pub(super) fn take_stale_folds(&self) -> Option<Range<usize>> {
-        let (lines, is_turn) = self.stale_folds.take()?;
-        Some(if is_turn { self.document.borrow().turns_around(lines) } else { lines })
-    }
-
-    /// The conversation has come to rest: the last message is complete.
-    pub(super) fn refold(&self) {
-        self.touch_folds(self.parsed().saturating_sub(1));
-    }
-
-    /// The folds of the message with this line may begin in another state now.
-    pub(super) fn touch_folds(&self, line: usize) {
-        self.stale_folds.touch(line);
+        self.stale_folds.take()
     }
 
     /// The first line of the block in place of an open call's result.

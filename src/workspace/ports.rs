@@ -203,9 +203,6 @@ pub trait Host {
     /// A buffer has lines that are so long that an editor takes its time for each change of them.
     fn long_lines(&self, _buffer: i32) {}
 
-    /// The folds of a buffer may begin in another state now, although its text is the same.
-    fn refold(&self, _buffer: i32) {}
-
     /// A turn is over.
     fn turn_over(&self, _buffer: i32) {}
 

@@ -65,7 +65,6 @@ impl Workspace {
             return;
         }
         self.start(conversation, call, not_started);
-        self.unfold_if_slow(conversation, &call.id);
     }
 
     /// Asks the user interface to run a call, once there is one, the journal is read and the call's start is recorded.

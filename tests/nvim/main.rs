@@ -71,7 +71,6 @@ mod seen;
 mod shared;
 mod silverbullet;
 mod slow_disk;
-mod staying;
 mod stops;
 mod story;
 #[allow(dead_code, reason = "not every binary that drives an editor needs every way to do it")]

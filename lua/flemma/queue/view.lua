@@ -12,17 +12,10 @@ local namespace = api.nvim_create_namespace("flemma.queue")
 ---@type table<integer, { id: integer, line: integer, virt_lines: table }>
 local marks = {}
 
---- The last line that is not hidden. Neovim draws nothing below a line that is.
 ---@param buf integer
 ---@return integer line from 0
 local function last_line(buf)
-  local last = api.nvim_buf_line_count(buf) - 1
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if vim.wo[win].conceallevel > 1 then
-      return require("flemma.looks.hiding").visible(buf, last, -1)
-    end
-  end
-  return last
+  return api.nvim_buf_line_count(buf) - 1
 end
 
 --- Puts the lines below the end.

@@ -112,7 +112,8 @@ fn motions_go_to_what_waits_with_counts() {
         .iter()
         .enumerate()
         .filter(|(_, line)| line.contains("status=pending"))
-        .map(|(line, _)| line + 1)
+        // The header of its block is the card.
+        .map(|(line, _)| line - 1)
         .collect();
     let first = (waits[0] as u64, 0);
     let second = (waits[1] as u64, 0);
@@ -127,7 +128,7 @@ fn motions_go_to_what_waits_with_counts() {
     chat.nvim.input("G]w");
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains("no call is waiting below"));
     chat.nvim.input("ggd]w");
-    chat.nvim.wait_for("a deletion", |nvim| nvim.lines(0)[0].contains("status=pending"));
+    chat.nvim.wait_for("a deletion", |nvim| nvim.lines(0)[0].contains("**Tool Result:**"));
     let mut chat = start(TURN, "");
     chat.nvim.input("gg]w");
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains("no call is waiting in this conversation"));
