@@ -7,9 +7,6 @@ local api = vim.api
 
 local marks = api.nvim_create_namespace("flemma.marks")
 
---- A reply counts as paused after so many milliseconds without being drawn.
-local REST = 200
-
 local function native(...)
   return require("flemma.native").call(...)
 end
@@ -33,36 +30,6 @@ function M.refresh(buf)
   end
 end
 
---- Redraws all conversations: a language has become available, so that they may look different.
-function M.redraw_windows()
-  for _, win in ipairs(api.nvim_list_wins()) do
-    local buf = api.nvim_win_get_buf(win)
-    if require("flemma.buffer").is_attached(buf) then
-      M.refresh(buf)
-    end
-  end
-end
-
---- The buffers in which a reply arrives faster than it is coloured: each is coloured to its end when nothing more comes.
----@type table<integer, uv.uv_timer_t>
-local behind = {}
-
---- A part of a reply is not coloured for now.
----@param buf integer
-local function fall_behind(buf)
-  local timer = behind[buf] or assert(vim.uv.new_timer())
-  behind[buf] = timer
-  timer:start(REST, 0, vim.schedule_wrap(function()
-    behind[buf] = nil
-    timer:close()
-    require("flemma.markdown").settle(buf)
-    if api.nvim_buf_is_loaded(buf) then
-      local count = api.nvim_buf_line_count(buf)
-      M.redraw(buf, count - 1, count, true)
-    end
-  end))
-end
-
 --- Dims what stands behind the status of a call, so that the word which the user may change is seen first.
 ---@param buf integer
 ---@param line integer from 0
@@ -79,14 +46,19 @@ local function dim_attributes(buf, line)
   end
 end
 
+--- Where to draw: a buffer, a namespace and the lines on the screen, excluding `last`.
+---@class flemma.Canvas
+---@field win integer
+---@field buf integer
+---@field namespace integer
+---@field first integer
+---@field last integer
+---@field style? flemma.LookStyle
+
 --- Draws the lines of a canvas.
 ---@param canvas flemma.Canvas
 local function draw_lines(canvas)
   local buf, first, last = canvas.buf, canvas.first, canvas.last
-  local markdown = require("flemma.markdown")
-  if markdown.available() and markdown.draw(canvas, native("regions", buf, first, last) or {}) then
-    fall_behind(buf)
-  end
   local covered = require("flemma.looks").draw(canvas)
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
     if mark.hint then
@@ -111,18 +83,12 @@ local function draw_lines(canvas)
   end
 end
 
---- Redraws the lines `first..last` and the rest of the paragraphs in which they begin and end. Neovim itself only draws the
---- lines that changed.
+--- Redraws the lines `first..last`. Neovim itself only draws the lines that changed.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
----@param is_code boolean whether they may be code
 ---@param heads? integer[] other lines that may look different
-function M.redraw(buf, first, last, is_code, heads)
-  -- Vim's syntax highlighting updates its own lines.
-  if require("flemma.markdown").available() then
-    first, last = require("flemma.markdown.chunks").around(buf, first, last, is_code)
-  end
+function M.redraw(buf, first, last, heads)
   touch(buf, first, last)
   for _, head in ipairs(heads or {}) do
     if head < first then
@@ -157,17 +123,13 @@ local function guard(run, ...)
 end
 
 api.nvim_set_decoration_provider(marks, {
-  on_start = function()
-    guard(require("flemma.markdown").start)
-  end,
   on_win = function(_, win, buf, _, last)
     if not require("flemma.buffer").is_attached(buf) then
       require("flemma.seen").draw(win, false)
       return false
     end
     require("flemma.seen").draw(win, buf)
-    local growing = require("flemma.lock").is_locked(buf)
-    local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0, growing = growing }
+    local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }
   end,
   on_line = function(_, _, _, line)

@@ -65,9 +65,9 @@ end
 ---@param buf integer
 function M.highlight(buf)
   if require("flemma.markdown").available() then
-    require("flemma.markdown.grammars").on_known = require("flemma.drawing").redraw_windows
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
+    require("flemma.markdown").start(buf, require("flemma.looks").conceals_markdown)
   else
     -- The syntax file would conceal the signs of Markdown as well.
     local conceals = vim.g.markdown_syntax_conceal
@@ -224,7 +224,6 @@ end
 function M.forget(buf)
   M.show(buf, false)
   require("flemma.previews").forget(buf)
-  require("flemma.markdown").settle(buf)
   require("flemma.looks.cards").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end

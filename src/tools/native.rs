@@ -126,7 +126,7 @@ pub struct Context {
     /// Whether somebody has decided that the call may run, and not only a policy of the user's.
     pub is_decided: bool,
     /// Evaluates Lua; `None` where there is none.
-    pub lua: Option<Arc<dyn LuaSandbox>>,
+    pub lua: Option<LuaSandbox>,
     /// What the run of a tool in Lua has read of the notes.
     pub seen: Arc<SeenPages>,
 }

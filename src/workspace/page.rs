@@ -69,8 +69,6 @@ pub(super) struct Changed {
     pub(super) lines: Range<usize>,
     /// The first lines of the message and of the block above them or around them, where they may look different now.
     pub(super) heads: Vec<usize>,
-    /// Whether the change begins or ends in code.
-    pub(super) code: bool,
     /// Whether a tool's block has changed.
     pub(super) tools: bool,
 }
@@ -245,7 +243,6 @@ impl Page {
                 changed.extend(update.lines);
                 changed.tools |= update.tools;
                 changed.heads = document.heads_of(changed.lines.start.saturating_sub(1), changed.tools);
-                changed.code |= document.is_code(lines);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {

@@ -6,7 +6,6 @@
 use std::{
     path::{Path, PathBuf},
     rc::Rc,
-    sync::Arc,
     time::Duration,
 };
 
@@ -427,7 +426,7 @@ pub trait Scripts {
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
 
     /// What evaluates the Lua of models; `None` where there is none.
-    fn sandbox(&self) -> Option<Arc<dyn LuaSandbox>> {
+    fn sandbox(&self) -> Option<LuaSandbox> {
         None
     }
 

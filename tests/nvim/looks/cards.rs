@@ -90,25 +90,10 @@ fn a_result_without_its_call_is_drawn_all_the_same() {
 fn a_result_has_the_colours_of_the_file_that_was_read() {
     let mut nvim = open(TEXT, "", 80);
     assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
-    nvim.wait_for("Lua", |nvim| nvim.lua("return require('flemma.markdown.grammars').of('lua') ~= nil", &[]) == true);
+    nvim.wait_for("Lua", |nvim| nvim.lua("return vim.b.ts_highlight", &[]) == true);
     let shown = rows(&mut nvim);
     let row = shown.iter().position(|row| row == "local x = 1").unwrap();
     assert_ne!(cell(&mut nvim, row, 0), cell(&mut nvim, row, 6), "a keyword looks like a name");
-}
-
-#[test]
-fn a_diff_has_its_colours_without_a_parser() {
-    let text = "@You:\n\n```diff\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n```\n";
-    let mut nvim = open(text, "", 80);
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
-    let shown = rows(&mut nvim);
-    let mut at = |text: &str| {
-        let row = shown.iter().position(|row| row == text).unwrap();
-        cell(&mut nvim, row, 1)["foreground"].clone()
-    };
-    let colours = ["same", "-old", "+new"].map(|text| at(if text == "same" { " same" } else { text }));
-    assert!(colours[0] != colours[1] && colours[1] != colours[2] && colours[0] != colours[2], "{colours:?}");
-    assert_ne!(at("+++ b/x"), colours[2], "the name of a file is no line that was added");
 }
 
 #[test]

@@ -80,8 +80,7 @@ fn open(options: &str, columns: u32) -> Nvim {
 /// Waits until everything is drawn in its colours.
 fn wait_for_colours(nvim: &mut Nvim) {
     assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
-    let known = "local of = require('flemma.markdown.grammars').of
-        return of('markdown') ~= nil and of('markdown_inline') ~= nil and of('lua') ~= nil";
+    let known = "return vim.b.ts_highlight";
     nvim.wait_for("the languages", |nvim| nvim.lua(known, &[]) == true);
 }
 
