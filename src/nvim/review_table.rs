@@ -99,6 +99,5 @@ fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     table.set("same", convert::list(lua, same)?)?;
     table.set("more", rows.more)?;
     table.set("is_cut", rows.is_cut)?;
-    table.set("is_tall", rows.is_tall)?;
     Ok(table)
 }

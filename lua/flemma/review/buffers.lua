@@ -52,25 +52,6 @@ local function set_filetype(buf, file)
   end
 end
 
---- Fills a buffer anew. An undo leads back to what was in it before, if there was something.
----@param buf integer
----@param file flemma.ReviewedFile
----@param side "old"|"new"
----@param before? string[]
-local function refill(buf, file, side, before)
-  local levels = vim.bo[buf].undolevels
-  vim.bo[buf].undolevels = -1
-  M.fill(buf, file, side)
-  if before then
-    vim.bo[buf].modifiable = true
-    api.nvim_buf_set_lines(buf, 0, -1, false, before)
-  end
-  vim.bo[buf].undolevels = levels
-  if before then
-    M.fill(buf, file, side)
-  end
-end
-
 ---@param review flemma.Review
 ---@param file flemma.ReviewedFile
 ---@param side "old"|"new"
@@ -86,7 +67,11 @@ local function create(review, file, side)
   local path = vim.fn.fnamemodify(file.path, ":~:."):gsub("%c", "_")
   local name = ("flemma://review/%s/%s%s"):format(review.call, path, side == "old" and " (now)" or "")
   api.nvim_buf_set_name(buf, vim.fn.bufexists(name) == 0 and name or ("%s (%d)"):format(name, buf))
-  refill(buf, file, side)
+  -- Not a step that can be undone.
+  local levels = bo.undolevels
+  bo.undolevels = -1
+  M.fill(buf, file, side)
+  bo.undolevels = levels
   set_filetype(buf, file)
   return buf
 end
@@ -116,15 +101,13 @@ function M.get(review, file, side)
   end
   local buf = create(review, file, side)
   review[side][path] = buf
-  ---@type string[]?
-  local before
   api.nvim_create_autocmd("BufReadCmd", {
     buffer = buf,
     desc = "Flemma: show the proposal again",
     callback = function()
       local now = file_of(review, path)
       if now then
-        refill(buf, now, side, before)
+        M.fill(buf, now, side)
         review.stale[path] = nil
       end
     end,
@@ -132,17 +115,6 @@ function M.get(review, file, side)
   if side == "old" then
     return buf
   end
-  local function note()
-    review.note(review)
-  end
-  api.nvim_create_autocmd("BufUnload", {
-    buffer = buf,
-    desc = "Flemma: remember what `:edit!` takes away",
-    callback = function()
-      before = api.nvim_buf_get_lines(buf, 0, -1, false)
-      vim.schedule(note)
-    end,
-  })
   api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
     desc = "Flemma: say which key approves the change",
@@ -151,10 +123,15 @@ function M.get(review, file, side)
       api.nvim_echo({ { "Flemma: " .. words:format(review.call), "ErrorMsg" } }, true, {})
     end,
   })
-  api.nvim_create_autocmd("BufLeave", {
+  api.nvim_create_autocmd({ "BufLeave", "BufUnload" }, {
     buffer = buf,
     desc = "Flemma: show in the conversation what would be written",
-    callback = note,
+    callback = function(args)
+      if args.event == "BufLeave" then
+        return review.note(review)
+      end
+      vim.schedule_wrap(review.note)(review)
+    end,
   })
   return buf
 end

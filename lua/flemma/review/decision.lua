@@ -1,15 +1,10 @@
 --- Decides about the call of a review: what is approved is the text of its buffers.
 local buffers = require("flemma.review.buffers")
 local calls = require("flemma.review.calls")
+local notify = require("flemma.notify")
 local seen = require("flemma.seen")
 
 local M = {}
-
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
-end
 
 --- What would be written of each file.
 ---@param review flemma.Review
@@ -23,7 +18,8 @@ end
 --- Makes the text of the buffers what the conversation shows of the call, and what an approval there is for. A text that was made of
 --- another content of the file is only approved in the review.
 ---@param review flemma.Review
-function M.note(review)
+---@param is_forced? boolean whether the library may have forgotten it
+function M.note(review, is_forced)
   if review.is_over or review.is_deciding or review.is_approved then
     return
   end
@@ -31,13 +27,14 @@ function M.note(review)
   local is_edited = vim.iter(contents):any(function(content)
     return content ~= true
   end)
-  if vim.deep_equal(contents, review.noted) or not is_edited and not review.noted then
+  local is_known = not is_forced and vim.deep_equal(contents, review.noted)
+  if is_known or not is_edited and not review.noted then
     return
   end
   local has_conflict = next(review.stale) ~= nil
   local native = require("flemma.native").call
   if native("review_keep", review.chat, review.call, review.revision, contents, has_conflict) then
-    review.noted = contents
+    review.noted, review.is_unknown = contents, nil
   end
 end
 
@@ -56,21 +53,21 @@ end
 ---@param review flemma.Review
 function M.approve(review)
   if review.is_over or review.is_deciding or review.is_approved then
-    return say(vim.log.levels.INFO, ("%s is decided already"):format(review.call))
+    return notify.say(vim.log.levels.INFO, ("%s is decided already"):format(review.call))
   end
   local contents = made(review)
   if not vim.iter(contents):any(function(content)
     return content ~= false
   end) then
     local words = "nothing is left of the change, so %s was not approved; gX rejects it"
-    return say(vim.log.levels.WARN, words:format(review.call))
+    return notify.say(vim.log.levels.WARN, words:format(review.call))
   elseif next(review.stale) then
     review.stale = {}
     M.note(review)
     review.view:refresh()
     local words = "%s was not approved: the file has changed since you edited the proposal, and your text may undo that. "
       .. "gA once more approves it as it is"
-    return say(vim.log.levels.WARN, words:format(review.call))
+    return notify.say(vim.log.levels.WARN, words:format(review.call))
   elseif not seen.allows(review.shown, review.tool, review.call) then
     return
   end
@@ -81,7 +78,7 @@ function M.approve(review)
     review.is_deciding = nil
     if problem then
       set_modified(review, true)
-      say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
+      notify.say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
     elseif not review.is_over then
       -- Until the call has its result, it may come back: nothing is written if the file has changed.
       review.is_approved = true
@@ -121,10 +118,20 @@ function M.reject(review)
         end
       else
         local why = (not problem or problem == "stale") and "it is running or has ended" or problem
-        say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, why))
+        notify.say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, why))
       end
     end)
   end)
+end
+
+--- What a key does.
+---@param review flemma.Review
+---@param name "approve"|"reject"
+---@return fun()
+function M.of(review, name)
+  return function()
+    M[name](review)
+  end
 end
 
 return M

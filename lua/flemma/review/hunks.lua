@@ -106,16 +106,4 @@ function M.toggled(file, text, list, hunk)
   return text:sub(1, from) .. comes .. text:sub(from + hunk.old_to - hunk.old_from + 1)
 end
 
---- How many bytes are the same at the beginning of two lines.
----@param one string
----@param other string
----@return integer
-function M.same_bytes(one, other)
-  local count = 0
-  while count < math.min(#one, #other) and one:byte(count + 1) == other:byte(count + 1) do
-    count = count + 1
-  end
-  return count
-end
-
 return M

@@ -10,11 +10,10 @@ local buffers = require("flemma.review.buffers")
 local calls = require("flemma.review.calls")
 local decision = require("flemma.review.decision")
 
-local api = vim.api
+local api, native, notify = vim.api, require("flemma.native"), require("flemma.notify")
 
 ---@class flemma.ReviewView
 ---@field focus fun(self: flemma.ReviewView): boolean goes to its window; false if that is gone
----@field is_shown fun(self: flemma.ReviewView): boolean whether it is on the current tab page
 ---@field refresh fun(self: flemma.ReviewView) draws what may have changed of what it says
 ---@field close fun(self: flemma.ReviewView) closes it, and goes back to where the user came from if they are in it
 
@@ -36,6 +35,7 @@ local api = vim.api
 ---@field is_deciding? boolean whether a decision is on its way
 ---@field is_approved? boolean whether it was approved here, and may come back because the file has changed
 ---@field is_rejected? boolean
+---@field is_unknown? boolean whether the conversation was closed, and may be opened again
 ---@field is_over? boolean whether the call has ended
 
 --- How long an exit waits for a decision that is on its way, in milliseconds.
@@ -43,16 +43,6 @@ local EXIT = 3000
 
 ---@type table<string, flemma.Review> by conversation and call
 local reviews = {}
-
-local function native(...)
-  return require("flemma.native").call(...)
-end
-
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
-end
 
 --- Those of a conversation.
 ---@param chat integer
@@ -63,20 +53,13 @@ local function reviews_of(chat)
   end, vim.tbl_values(reviews))
 end
 
---- A problem of a call, which may name the call itself.
----@param call string
----@param problem string?
-local function about(call, problem)
-  problem = problem or "there is no proposal"
-  return problem:find(call, 1, true) and problem or ("%s: %s"):format(call, problem)
-end
-
 --- Whether a call of a conversation is being reviewed on the current tab page.
 ---@param chat integer
 ---@return boolean
 function M.is_shown(chat)
-  return vim.iter(reviews_of(chat)):any(function(review)
-    return review.view and review.view:is_shown()
+  return vim.iter(api.nvim_tabpage_list_wins(0)):any(function(win)
+    local call = vim.b[api.nvim_win_get_buf(win)].flemma_review
+    return call ~= nil and reviews[chat .. " " .. call] ~= nil
   end)
 end
 
@@ -85,7 +68,7 @@ end
 ---@return table<string, true>
 local function waiting(chat)
   local ids = {}
-  for _, call in ipairs(native("pending_calls", chat) or {}) do
+  for _, call in ipairs(native.call("pending_calls", chat) or {}) do
     if call.kind == "approval" then
       ids[call.id] = true
     end
@@ -96,7 +79,7 @@ end
 ---@param chat integer
 ---@param call string
 local function is_open(chat, call)
-  return vim.list_contains(native("open_calls", chat) or {}, call)
+  return vim.list_contains(native.call("open_calls", chat) or {}, call)
 end
 
 --- The call under the cursor if it waits for approval; otherwise the only one that does.
@@ -107,7 +90,7 @@ local function call_here(chat)
   local ids = waiting(chat)
   -- The cursor may be in the input window.
   local is_here = api.nvim_get_current_buf() == chat
-  local here = is_here and native("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
+  local here = is_here and native.call("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
   if here and ids[here] then
     return here
   elseif here and is_open(chat, here) then
@@ -129,7 +112,7 @@ local function left(review)
   decision.note(review)
   if not review.is_over and not review.is_approved and not review.is_deciding then
     local words = "%s is not decided; it still waits"
-    say(vim.log.levels.INFO, (review.noted and words .. ", with what you have made of it" or words):format(review.call))
+    notify.say(vim.log.levels.INFO, (review.noted and words .. ", with what you have made of it" or words):format(review.call))
   end
 end
 
@@ -146,7 +129,7 @@ local function show(review, kind)
       show(review, "tab")
     end)
     if problem then
-      say(vim.log.levels.INFO, ("shown side by side: %s"):format(problem))
+      notify.say(vim.log.levels.INFO, ("shown side by side: %s"):format(problem))
     end
   end
   review.view = review.view or require("flemma.review.tab").open(review, closed)
@@ -170,35 +153,47 @@ end
 ---@param review flemma.Review
 ---@param proposal flemma.ReviewedChange
 local function update(review, proposal)
-  local before = {}
-  for _, file in ipairs(review.files) do
-    before[file.path] = { file = file, is_edited = buffers.is_edited(review, file) }
+  local is_other, is_file, before = review.revision ~= proposal.revision, false, {}
+  for _, file in ipairs(is_other and review.files or {}) do
+    before[file.path] = { old = file.old, is_edited = buffers.is_edited(review, file) }
   end
-  review.revision, review.files, review.noted = proposal.revision, proposal.files, nil
-  review.shown = require("flemma.seen").now()
-  local is_file = false
-  for _, file in ipairs(proposal.files) do
-    local known = before[file.path]
-    local is_changed = known and (known.file.old ~= file.old or file.note ~= nil)
+  review.revision, review.files = proposal.revision, proposal.files
+  for _, file in ipairs(is_other and review.files or {}) do
+    local known, path = before[file.path] or {}, file.path
+    local is_changed = known.old ~= file.old or file.note ~= nil
     is_file = is_file or is_changed
-    review.stale[file.path] = (review.stale[file.path] or is_changed and known.is_edited) and true or nil
-    for side in pairs({ old = true, new = true }) do
-      local buf = review[side][file.path]
-      if buf and api.nvim_buf_is_loaded(buf) and not (side == "new" and known and known.is_edited) then
-        buffers.fill(buf, file, side)
+    review.stale[path] = (review.stale[path] or is_changed and known.is_edited) and true or nil
+    for _, side in ipairs({ "old", not known.is_edited and "new" or nil }) do
+      if review[side][path] and api.nvim_buf_is_loaded(review[side][path]) then
+        buffers.fill(review[side][path], file, side)
       end
     end
   end
-  decision.note(review)
-  local what = is_file and "the file" or "the call"
-  local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, what)
-  if next(review.stale) then
-    words = words .. ". Your text stays as it is. At the right, `:e!` shows the new proposal, and `u` your text again"
-  end
   if review.view then
+    -- The calls above may have made their changes.
     review.view:refresh()
   end
-  say(vim.log.levels.WARN, words)
+  if is_other or review.is_unknown then
+    decision.note(review, true)
+  end
+  if is_other then
+    review.shown = require("flemma.seen").now()
+    local what = is_file and "the file" or "the call"
+    local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, what)
+    if next(review.stale) then
+      words = words .. ". Your text stays as it is. At the right, `:e!` shows the new proposal instead"
+    end
+    notify.say(vim.log.levels.WARN, words)
+  end
+end
+
+--- Whether the text of a buffer is not what its file has.
+---@param path string
+---@param buf integer
+local function is_unwritten(path, buf)
+  local content = require("flemma.review.content")
+  local ok, text = pcall(vim.fn.readblob, path)
+  return not ok or text ~= content.read(buf, content.is_line(text))
 end
 
 --- The call of a review has ended. A text that the user has edited and that was not written stays.
@@ -207,38 +202,24 @@ end
 local function finish(review, why)
   review.is_over = true
   reviews[review.chat .. " " .. review.call] = nil
-  local kept = {}
+  local kept
   for path, buf in pairs(review.new) do
-    local is_loaded = api.nvim_buf_is_loaded(buf)
-    if is_loaded and vim.bo[buf].modified and not review.is_approved and not review.is_rejected then
-      local file = io.open(path, "rb")
-      local text = file and file:read("*a")
-      if file then
-        file:close()
-      end
-      kept[#kept + 1] = text ~= require("flemma.review.content").read(buf, false) and buf or nil
-    end
-  end
-  local words = ("%s: %s"):format(review.call, why)
-  if kept[1] then
-    words = ("%s; what you have edited stays in %s"):format(words, api.nvim_buf_get_name(kept[1]))
-    for _, buf in ipairs(kept) do
+    local is_edited = api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
+    if is_edited and not review.is_approved and not review.is_rejected and is_unwritten(path, buf) then
+      kept = buf
       vim.bo[buf].buftype, vim.bo[buf].buflisted = "nofile", true
-    end
-    if review.view then
-      review.view:refresh()
-    end
-  end
-  if review.view and not kept[1] then
-    review.view:close()
-    say(vim.log.levels.INFO, words)
-  elseif kept[1] then
-    say(vim.log.levels.WARN, words)
-  end
-  for _, buf in pairs(review.new) do
-    if not vim.list_contains(kept, buf) then
+    else
       pcall(api.nvim_buf_delete, buf, { force = true })
     end
+  end
+  if kept then
+    why = ("%s; what you have edited stays in %s"):format(why, api.nvim_buf_get_name(kept))
+  end
+  if kept or review.view then
+    notify.say(kept and vim.log.levels.WARN or vim.log.levels.INFO, ("%s: %s"):format(review.call, why))
+  end
+  if review.view then
+    review.view[kept and "refresh" or "close"](review.view)
   end
 end
 
@@ -261,7 +242,7 @@ function M.open()
   end
   local call, why = call_here(chat)
   if not call then
-    return say(vim.log.levels.INFO, why or "")
+    return notify.say(vim.log.levels.INFO, why or "")
   end
   local key = chat .. " " .. call
   local before = reviews[key] and reviews[key].view
@@ -277,20 +258,20 @@ function M.open()
   calls.get(chat, call, function(proposal, problem)
     local review = reviews[key]
     if not proposal then
-      return say(vim.log.levels.WARN, about(call, problem))
+      return notify.say(vim.log.levels.WARN, ("%s: %s"):format(call, problem))
     elseif review and review.view then
       -- Another key has opened it meanwhile.
       return
     elseif not is_at(place, chat, call) then
       -- The user went on meanwhile, and keeps the focus.
-      return say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
+      return notify.say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
     end
     if not review then
       review = { chat = chat, call = call, tool = proposal.tool, old = {}, new = {}, left = {}, stale = {}, note = decision.note }
       review.revision, review.change, review.files = proposal.revision, proposal.change, proposal.files
       reviews[key] = review
       take_earlier(review)
-    elseif review.revision ~= proposal.revision then
+    else
       update(review, proposal)
     end
     local options = require("flemma.options").get()
@@ -301,7 +282,9 @@ end
 --- Calls of a conversation are about to be approved: what the user has made of their changes has to be known.
 ---@param chat integer
 function M.note_made(chat)
-  vim.tbl_map(decision.note, reviews_of(chat))
+  for _, review in ipairs(reviews_of(chat)) do
+    decision.note(review, true)
+  end
 end
 
 --- Neovim is about to exit. Waits until what the user has decided a moment ago is kept, but not for ever.
@@ -318,7 +301,7 @@ end
 function M.check(chat)
   local found = reviews_of(chat)
   local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer").is_attached(chat)
-  if not found[1] or is_there and not native("is_settled", chat) then
+  if not found[1] or is_there and not native.call("is_settled", chat) then
     return
   end
   local ids = is_there and waiting(chat) or {}
@@ -345,18 +328,12 @@ function M.changed(chat)
         return
       elseif not proposal then
         if review.view then
-          say(vim.log.levels.WARN, about(review.call, problem))
+          notify.say(vim.log.levels.WARN, ("%s: %s"):format(review.call, problem))
         end
       elseif proposal.change ~= review.change then
         finish(review, "the call waits with another change now")
-      elseif proposal.revision ~= review.revision then
+      else
         update(review, proposal)
-      elseif review.view then
-        -- The calls above may have made their changes.
-        for at, file in ipairs(review.files) do
-          file.after = proposal.files[at].after
-        end
-        review.view:refresh()
       end
     end)
   end
@@ -365,7 +342,8 @@ end
 --- The text of a conversation was unloaded, or its filetype changed.
 ---@param chat integer
 function M.forget(chat)
-  if next(reviews) then
+  for _, review in ipairs(reviews_of(chat)) do
+    review.is_unknown = true
     -- It may be attached again at once, as after `:edit`.
     vim.schedule(function()
       M.check(chat)

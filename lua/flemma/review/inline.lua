@@ -9,22 +9,20 @@ local hunks_of = require("flemma.review.hunks")
 local keys = require("flemma.review.keys")
 local overlay = require("flemma.review.overlay")
 
-local api = vim.api
+local api, notify = vim.api, require("flemma.notify")
 
 ---@class flemma.InlineView: flemma.ReviewView
 ---@field private review flemma.Review
----@field private at integer the file on the screen
 ---@field private buf integer the file's buffer
 ---@field private hunks flemma.Hunk[]
----@field private ours table<integer, true> buffers that were not there before
 ---@field private win integer
 ---@field private origin integer the window that the user came from
 ---@field private is_split? boolean whether the window was made for the review
+---@field private is_new boolean whether the buffer was
 ---@field private above integer how many rows are drawn above the first hunk
 ---@field private run integer counts what was asked of the library
----@field private restore? fun() gives the keys of the buffer back
+---@field private restore fun() gives the keys of the buffer back
 ---@field private closed fun() the user has closed it
----@field private edit fun() shows the review side by side
 ---@field private group integer
 ---@field private is_closed? boolean
 local Inline = {}
@@ -33,74 +31,67 @@ Inline.__index = Inline
 --- The keys, short enough for the command line of a screen of 80 columns.
 local HINT = "gA approve, gX reject, do/dp leave/take, gK edit, q leave"
 
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
-end
-
----@private
----@return flemma.ReviewedFile
-function Inline:file()
-  return self.review.files[self.at]
+---@param hunk flemma.Hunk
+local function line_of(hunk)
+  return math.max(hunk.old_first, 1)
 end
 
 --- Goes to a hunk, with the rows that are drawn around it.
 ---@private
 ---@param hunk flemma.Hunk?
 function Inline:go_to(hunk)
-  if not hunk or not api.nvim_win_is_valid(self.win) then
-    return
+  if hunk and api.nvim_win_is_valid(self.win) then
+    local line = math.min(line_of(hunk), api.nvim_buf_line_count(self.buf))
+    api.nvim_win_set_cursor(self.win, { line, 0 })
+    api.nvim_win_call(self.win, function()
+      vim.cmd("normal! zvzt")
+      if hunk == self.hunks[1] then
+        vim.fn.winrestview({ topline = line, topfill = self.above })
+      end
+    end)
   end
-  local line = math.min(math.max(hunk.old_first, 1), api.nvim_buf_line_count(self.buf))
-  api.nvim_win_set_cursor(self.win, { line, 0 })
-  api.nvim_win_call(self.win, function()
-    vim.cmd("normal! zvzt")
-    if hunk == self.hunks[1] then
-      vim.fn.winrestview({ topline = line, topfill = self.above })
-    end
-  end)
 end
 
 --- Goes to the next hunk, or to the one before.
 ---@private
 ---@param by integer
-function Inline:step_hunk(by)
+function Inline:step(by)
   local line = api.nvim_win_get_cursor(self.win)[1]
-  local found = vim.iter(by > 0 and self.hunks or vim.iter(self.hunks):rev():totable()):find(function(hunk)
-    return (math.max(hunk.old_first, 1) - line) * by > 0
-  end)
-  self:go_to(found)
+  local list = by > 0 and self.hunks or vim.iter(self.hunks):rev():totable()
+  self:go_to(vim.iter(list):find(function(hunk)
+    return (line_of(hunk) - line) * by > 0
+  end))
 end
 
---- Takes the hunk at the cursor, or the nearest one before it; or leaves it out.
+--- Leaves out the hunk at the cursor, or the nearest one before it; or takes it again.
 ---@private
 ---@param is_left boolean whether the hunk is one that is left out now
 function Inline:toggle(is_left)
   local line, here = api.nvim_win_get_cursor(self.win)[1], self.hunks[1]
   for _, hunk in ipairs(self.hunks) do
-    here = math.max(hunk.old_first, 1) <= line and hunk or here
+    here = line_of(hunk) <= line and hunk or here
   end
   if here and here.is_left == is_left then
-    local file = self:file()
-    local text = hunks_of.toggled(file, buffers.text(self.review, file), self.hunks, here)
-    buffers.set_text(self.review, file, text)
+    local file = self.review.files[1]
+    local text = buffers.text(self.review, file)
+    buffers.set_text(self.review, file, hunks_of.toggled(file, text, self.hunks, here))
     decision.note(self.review)
     self:draw()
   end
 end
 
---- Draws the hunks of the file on the screen.
----@param done? fun()
+--- Draws the hunks over the file, as soon as it is known how.
 ---@private
+---@param done? fun()
 function Inline:draw(done)
-  local file, numbers = self:file(), nil
+  local file, numbers = self.review.files[1], nil
   local text = buffers.text(self.review, file)
   self.run = self.run + 1
   local run = self.run
   self.hunks, numbers = hunks_of.of(file, text)
   overlay.draw(self.win, file, text, self.hunks, numbers, function()
-    return run == self.run and not self.is_closed and api.nvim_buf_is_loaded(self.buf)
+    local is_there = api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf
+    return run == self.run and not self.is_closed and is_there
   end, function(above)
     self.above = above
     if done then
@@ -109,112 +100,68 @@ function Inline:draw(done)
   end)
 end
 
---- Why a file cannot be shown in a buffer of its own.
----@param file flemma.ReviewedFile
+--- Why a change cannot be shown in the window of its file, whose buffer has to show what the file is.
+---@param review flemma.Review
+---@param buf integer the file's buffer
 ---@return string? problem
-local function why_not(file)
+local function why_not(review, buf)
+  local file = review.files[1]
   local name = vim.fn.fnamemodify(file.path, ":~:.")
-  if file.note then
-    return ("%s is %s"):format(name, file.note)
-  elseif file.after then
-    return ("it is shown %s"):format(file.after)
-  elseif not file.old then
-    return ("%s does not exist yet"):format(name)
-  elseif not file.new or file.moved_to then
-    return ("%s is deleted or moved"):format(name)
-  elseif file.path:match("%.chat$") then
-    return ("%s is a conversation"):format(name)
+  local is_chat = file.path:match("%.chat$")
+  if #review.files > 1 then
+    return "several files would change"
+  elseif file.note or not file.old or not file.new or file.moved_to or file.after or is_chat then
+    return ("%s is no text that only changes where it is now"):format(name)
+  elseif not api.nvim_buf_is_loaded(buf) then
+    return ("%s cannot be opened"):format(name)
+  elseif vim.bo[buf].modified then
+    return ("%s has changes that are not saved"):format(name)
+  elseif (vim.b[buf].flemma_review or review.call) ~= review.call then
+    return ("%s is being reviewed for another call"):format(name)
+  elseif content.read(buf, content.is_line(file.old)) ~= file.old then
+    return ("the buffer of %s does not show the file as it is"):format(name)
   end
-  local room = vim.o.columns * vim.o.lines / 4
-  for _, text in ipairs({ file.old, file.new }) do
-    for line in text:gmatch("[^\n]+") do
-      if #line > room then
-        return ("a line of %s fills the window"):format(name)
-      end
+  for line in (file.old .. file.new):gmatch("[^\n]+") do
+    if #line > vim.o.columns * vim.o.lines / 4 then
+      return ("a line of %s fills the window"):format(name)
     end
   end
 end
 
---- The buffer of a file, with what is on the disk.
----@param file flemma.ReviewedFile
----@param ours table<integer, true> gets the buffer if it was not there before
----@param call string the call that is reviewed
----@return integer? buf
----@return string? problem
-local function open_file(file, ours, call)
-  local name = vim.fn.fnamemodify(file.path, ":~:.")
-  local is_known = vim.fn.bufexists(file.path) == 1
-  local buf = vim.fn.bufadd(file.path)
-  ours[buf] = ours[buf] or not is_known or nil
-  if not api.nvim_buf_is_loaded(buf) then
-    local id = api.nvim_create_autocmd("SwapExists", {
-      desc = "Flemma: only look at the file",
-      callback = function()
-        vim.v.swapchoice = "o"
-      end,
-    })
-    pcall(vim.fn.bufload, buf)
-    pcall(api.nvim_del_autocmd, id)
-  elseif not vim.bo[buf].modified then
-    require("flemma.reload").run(buf, { whole_undo = true })
-  end
-  if not api.nvim_buf_is_loaded(buf) then
-    return nil, ("%s cannot be opened"):format(name)
-  elseif vim.bo[buf].modified then
-    return nil, ("%s has changes that are not saved"):format(name)
-  elseif (vim.b[buf].flemma_review or call) ~= call then
-    return nil, ("%s is being reviewed for another call"):format(name)
-  elseif content.read(buf, content.is_line(file.old)) ~= file.old then
-    return nil, ("the buffer of %s does not show the file as it is"):format(name)
-  end
-  return buf
-end
-
 --- The change may be another one now, and the file as well.
 function Inline:refresh()
-  self.at = math.min(self.at, #self.review.files)
-  local problem = why_not(self:file()) or select(2, open_file(self:file(), self.ours, self.review.call))
+  if not api.nvim_buf_is_loaded(self.buf) then
+    return self:quit()
+  end
+  require("flemma.reload").run(self.buf, { whole_undo = true })
+  local problem = why_not(self.review, self.buf)
   if problem then
     self:quit()
-    return say(vim.log.levels.WARN, problem)
+    return notify.say(vim.log.levels.WARN, problem)
   end
   self:draw()
 end
 
 --- Puts the keys of the review into the buffer.
 ---@private
-function Inline:map()
+---@param edit fun() shows the review side by side
+function Inline:map(edit)
+  local buf = self.buf
   local function run(method, argument)
     return function()
       self[method](self, argument)
     end
   end
-  local restore = keys.set(self.buf, {
-    { "]c", "the next hunk", run("step_hunk", 1) },
-    { "[c", "the previous hunk", run("step_hunk", -1) },
+  local restore = keys.set(buf, {
+    { "]c", "the next hunk", run("step", 1) },
+    { "[c", "the previous hunk", run("step", -1) },
     { "do", "leave this hunk out", run("toggle", false) },
     { "dp", "take this hunk", run("toggle", true) },
-    { "]f", "the next file of the change", run("step", 1) },
-    { "[f", "the previous file of the change", run("step", -1) },
-    { "gL", "leave this file out", run("leave_out") },
-    { "gK", "edit the proposal side by side", self.edit },
+    { "gK", "edit the text side by side", edit },
+    { "gA", "approve the call, with the text that is drawn", decision.of(self.review, "approve") },
+    { "gX", "reject the call", decision.of(self.review, "reject") },
     { "q", "leave the review", run("quit") },
-    {
-      "gA",
-      "approve the call, with the text that is drawn",
-      function()
-        decision.approve(self.review)
-      end,
-    },
-    {
-      "gX",
-      "reject the call",
-      function()
-        decision.reject(self.review)
-      end,
-    },
   })
-  local buf = self.buf
   vim.b[buf].flemma_review = self.review.call
   self.restore = function()
     restore()
@@ -225,57 +172,23 @@ function Inline:map()
   end
 end
 
+--- Shows the file: in its window on this tab page, or in a new one if there is none.
 ---@private
-function Inline:leave_out()
-  buffers.leave_out(self.review, self:file())
-  decision.note(self.review)
-  self:draw()
-end
-
---- Shows a file in the window.
----@private
----@param at integer
----@return string? problem
-function Inline:show(at)
-  local file = self.review.files[at]
-  self:give_back()
-  local buf, problem = open_file(file, self.ours, self.review.call)
-  if not buf then
-    return problem
-  end
-  self.at, self.buf = at, buf
-  if not self.is_split then
-    self:find_window()
-  end
-  if api.nvim_win_get_buf(self.win) ~= buf then
-    api.nvim_win_set_buf(self.win, buf)
+function Inline:show()
+  self.win = vim.fn.bufwinid(self.buf)
+  if self.win == -1 then
+    local split = api.nvim_win_get_width(self.origin) >= 120 and "right" or "above"
+    self.win, self.is_split = api.nvim_open_win(self.buf, false, { split = split, win = self.origin }), true
   end
   api.nvim_set_current_win(self.win)
-  self:map()
-  api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "BufWinLeave", "BufUnload" }, {
-    group = self.group,
-    buffer = buf,
-    desc = "Flemma: end the review of a file that is edited or closed",
-    callback = vim.schedule_wrap(function(args)
-      if self.is_closed or buf ~= self.buf then
-        return
-      end
-      local is_gone = not api.nvim_buf_is_loaded(buf) or #vim.fn.win_findbuf(buf) == 0
-      if is_gone or vim.bo[buf].modified then
-        self:quit()
-      elseif vim.startswith(args.event, "Text") then
-        self:draw()
-      end
-    end),
-  })
   ---@type integer[]?
   local cursor
   self:draw(function()
     for _, hunk in ipairs(self.hunks) do
       -- Nothing is drawn in closed folds.
-      local line = math.max(hunk.old_first, 1)
+      local last = math.max(line_of(hunk), hunk.old_first + hunk.old_count - 1)
       api.nvim_win_call(self.win, function()
-        vim.cmd(("silent! %d,%dfoldopen!"):format(line, math.max(line, hunk.old_first + hunk.old_count - 1)))
+        vim.cmd(("silent! %d,%dfoldopen!"):format(line_of(hunk), last))
       end)
     end
     -- With the rows around it, unless the user has gone on.
@@ -287,52 +200,8 @@ function Inline:show(at)
   cursor = api.nvim_win_get_cursor(self.win)
 end
 
---- The window of the file on this tab page; a new one if there is none.
----@private
-function Inline:find_window()
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == self.buf and api.nvim_win_get_config(win).relative == "" then
-      self.win = win
-      return
-    end
-  end
-  local from = api.nvim_get_current_win()
-  local split = api.nvim_win_get_width(from) >= 120 and "right" or "above"
-  self.win, self.is_split = api.nvim_open_win(self.buf, false, { split = split, win = from }), true
-end
-
---- Takes back what was changed of the buffer on the screen.
----@private
-function Inline:give_back()
-  if self.restore then
-    if api.nvim_buf_is_valid(self.buf) then
-      api.nvim_clear_autocmds({ group = self.group, buffer = self.buf })
-    end
-    self.restore()
-    self.restore = nil
-  end
-end
-
----@private
----@param by integer
-function Inline:step(by)
-  if not self.review.files[self.at + by] then
-    local words = by > 0 and "this is the last file of the change" or "this is the first file of the change"
-    return say(vim.log.levels.INFO, words)
-  end
-  local problem = self:show(self.at + by)
-  if problem then
-    say(vim.log.levels.WARN, problem)
-    self:quit()
-  end
-end
-
 function Inline:focus()
   return pcall(api.nvim_set_current_win, self.win)
-end
-
-function Inline:is_shown()
-  return api.nvim_win_is_valid(self.win) and api.nvim_win_get_tabpage(self.win) == api.nvim_get_current_tabpage()
 end
 
 function Inline:close()
@@ -341,29 +210,27 @@ function Inline:close()
   end
   self.is_closed = true
   self.review.view = nil
-  self:give_back()
+  self.restore()
   api.nvim_del_augroup_by_id(self.group)
   local was_here = api.nvim_get_current_win() == self.win
-  if self.is_split and api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf then
-    if not pcall(api.nvim_win_close, self.win, true) and api.nvim_buf_is_loaded(self.review.chat) then
-      -- It is the only window.
-      api.nvim_win_set_buf(self.win, self.review.chat)
-    end
+  local is_there = api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf
+  if self.is_split and is_there and not pcall(api.nvim_win_close, self.win, true) then
+    -- It is the only window.
+    api.nvim_win_set_buf(self.win, self.review.chat)
   end
   if was_here and api.nvim_win_is_valid(self.origin) then
     api.nvim_set_current_win(self.origin)
   end
-  self:drop_buffers()
+  self:drop()
 end
 
---- Takes away the buffers that were opened for the review, unless the user has begun to use them. Those are listed as any other.
+--- Takes the buffer away if it was opened for the review and nobody has begun to use it. Otherwise it is listed as any other.
 ---@private
-function Inline:drop_buffers()
-  for buf in pairs(self.ours) do
-    if api.nvim_buf_is_valid(buf) and (vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 0) then
-      vim.bo[buf].buflisted = true
-    else
-      pcall(api.nvim_buf_delete, buf, {})
+function Inline:drop()
+  if self.is_new and api.nvim_buf_is_valid(self.buf) then
+    local is_used = vim.bo[self.buf].modified or #vim.fn.win_findbuf(self.buf) > 0
+    if is_used or not pcall(api.nvim_buf_delete, self.buf, {}) then
+      vim.bo[self.buf].buflisted = true
     end
   end
 end
@@ -371,8 +238,10 @@ end
 --- The user leaves the review.
 ---@private
 function Inline:quit()
-  self:close()
-  self.closed()
+  if not self.is_closed then
+    self:close()
+    self.closed()
+  end
 end
 
 local M = {}
@@ -384,36 +253,43 @@ local M = {}
 ---@return flemma.InlineView? view
 ---@return string? problem why it has to be shown in another way
 function M.open(review, closed, edit)
-  local self = setmetatable({
-    review = review,
-    ours = {},
-    origin = api.nvim_get_current_win(),
-    above = 0,
-    run = 0,
-    closed = closed,
-    edit = edit,
-    group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true }),
-  }, Inline)
-  local problem
-  for _, file in ipairs(review.files) do
-    problem = problem or why_not(file) or select(2, open_file(file, self.ours, review.call))
+  local path = review.files[1].path
+  local self = setmetatable({ review = review, origin = api.nvim_get_current_win(), above = 0, run = 0 }, Inline)
+  self.closed, self.is_new, self.buf = closed, vim.fn.bufexists(path) == 0, vim.fn.bufadd(path)
+  if api.nvim_buf_is_loaded(self.buf) then
+    require("flemma.reload").run(self.buf, { whole_undo = true })
+  else
+    pcall(vim.fn.bufload, self.buf)
   end
-  problem = problem or self:show(1)
+  local problem = why_not(review, self.buf)
   if problem then
-    self:drop_buffers()
-    api.nvim_del_augroup_by_id(self.group)
+    self:drop()
     return nil, problem
   end
+  self:show()
+  self:map(edit)
+  self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "BufWinLeave", "BufUnload" }, {
+    group = self.group,
+    buffer = self.buf,
+    desc = "Flemma: end the review of a file that is edited or closed",
+    callback = vim.schedule_wrap(function()
+      local is_there = api.nvim_buf_is_loaded(self.buf) and #vim.fn.win_findbuf(self.buf) > 0
+      if not is_there or vim.bo[self.buf].modified then
+        self:quit()
+      end
+    end),
+  })
   api.nvim_create_autocmd("WinResized", {
     group = self.group,
-    desc = "Flemma: fit the proposal into the window",
+    desc = "Flemma: fit the text into the window",
     callback = vim.schedule_wrap(function()
       if not self.is_closed and api.nvim_win_is_valid(self.win) then
         self:draw()
       end
     end),
   })
-  say(vim.log.levels.INFO, HINT)
+  notify.say(vim.log.levels.INFO, HINT)
   return self
 end
 

@@ -1,4 +1,4 @@
---- What is drawn over the buffers of a review. How lines are drawn, so that every difference can be seen, is found out by the library
+--- The text that will be written, drawn over the file. How lines are drawn, so that every difference can be seen, is found out by the library
 --- away from the main thread.
 local content = require("flemma.review.content")
 
@@ -11,29 +11,27 @@ M.namespace = api.nvim_create_namespace("flemma.review")
 --- The most rows of the screen that one line of the proposal takes, and the most lines of one hunk that are drawn.
 local MAX_ROWS, MAX_LINES = 20, 1000
 
---- How wide the note at the end of a line is, in cells.
-local NOTE = 48
-
---- More rows than any content has.
-local MANY = 2 ^ 24
-
 ---@class flemma.HunkRows
 ---@field old string[][] for each line that goes the rows in which it is drawn once more; none if the file shows what changes in it
 ---@field new string[][] the rows of each line that comes
----@field same string[] for each line that comes the same in one row; empty if the file shows what changes in it
 ---@field more integer how many more lines come
 ---@field is_cut boolean whether part of what changes in the lines did not fit
 
 --- Finds out how hunks are drawn.
 ---@param file flemma.ReviewedFile
 ---@param text string
----@param numbers integer[]? the hunks between the file and the text; nil if the library has to find them
----@param room { width: integer, height: integer, rows: integer, lines: integer, wraps: boolean }
----@param callback fun(drawn: { hunks: integer[], rows: flemma.HunkRows[] })
-local function rows_of(file, text, numbers, room, callback)
-  local form = content.form(file.old, file.new)
+---@param numbers integer[] the hunks between the file and the text
+---@param win integer
+---@param callback fun(rows: flemma.HunkRows[], width: integer)
+local function rows_of(file, text, numbers, win, callback)
+  local form, info = content.form(file.old, file.new), vim.fn.getwininfo(win)[1]
+  local width = math.max(info.width - info.textoff, 2)
+  -- One cell is for the sign.
+  local room = { width = width - 1, height = info.height, rows = MAX_ROWS, lines = MAX_LINES, wraps = vim.wo[win].wrap }
   room.dos, room.bom = form.dos, form.bom
-  require("flemma.native").call("hunk_rows", file.old or "", text, numbers, room, callback)
+  require("flemma.native").call("hunk_rows", file.old, text, numbers, room, function(drawn)
+    callback(drawn.rows, width)
+  end)
 end
 
 --- A row of the screen, filled up to the edge.
@@ -113,86 +111,40 @@ end
 ---@param is_wanted fun(): boolean whether that still is what is to be drawn
 ---@param done fun(above: integer) gets how many rows are above the first hunk
 function M.draw(win, file, text, list, numbers, is_wanted, done)
-  local info = vim.fn.getwininfo(win)[1]
-  local width = math.max(info.width - info.textoff, 2)
-  local function room()
-    -- One cell is for the sign.
-    local wraps = vim.wo[win].wrap
-    return { width = width - 1, height = info.height, rows = MAX_ROWS, lines = MAX_LINES, wraps = wraps }
-  end
-  local function paint(taken, left)
-    local buf, above, place = info.bufnr, 0, 0
+  local buf = api.nvim_win_get_buf(win)
+  local function paint(taken, left, width)
+    local above, place = 0, 0
+    -- The rows above the first line count as seen while they are drawn anew.
+    local view = api.nvim_win_call(win, vim.fn.winsaveview)
     api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
     for number, hunk in ipairs(list) do
       -- A single one needs no number.
       local state = { #list > 1 and ("%d/%d"):format(number, #list) or nil }
       state[#state + 1] = hunk.is_left and "left out" or nil
-      local rows
-      if hunk.is_left then
-        rows = left[hunk.new_from]
-      else
-        place = place + 1
-        rows = taken[place]
-      end
+      place = place + (hunk.is_left and 0 or 1)
+      local rows = hunk.is_left and left[hunk.new_from] or taken[place]
       local note = number == 1 and note_of(file) or nil
       local drawn = draw_one(buf, hunk, rows, width, table.concat(state, ", "), note)
       above = number == 1 and drawn or above
     end
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = view.topline, topfill = view.topfill })
+    end)
     done(above)
   end
-  rows_of(file, text, numbers, room(), function(taken)
-    if not is_wanted() then
-      return
-    elseif text == file.new then
-      return paint(taken.rows, {})
+  rows_of(file, text, numbers, win, function(taken, width)
+    if not is_wanted() or text == file.new then
+      return is_wanted() and paint(taken, {}, width)
     end
-    rows_of(file, file.new, file.hunks, room(), function(proposed)
+    rows_of(file, file.new, file.hunks, win, function(proposed)
+      local left = {}
+      for number, rows in ipairs(proposed) do
+        left[file.hunks[8 * (number - 1) + 7]] = rows
+      end
       if is_wanted() then
-        local left = {}
-        for number, rows in ipairs(proposed.rows) do
-          left[file.hunks[8 * (number - 1) + 7]] = rows
-        end
-        paint(taken.rows, left)
+        paint(taken, left, width)
       end
     end)
-  end)
-end
-
---- Notes at the ends of lines what diff mode does not show: how lines differ that look the same, and a line break at the end.
----@param sides { old: integer, new: integer } buffers
----@param file flemma.ReviewedFile
----@param text string what is at the right
-function M.note(sides, file, text)
-  local tick = api.nvim_buf_get_changedtick(sides.new)
-  local room = { width = NOTE, height = MANY, rows = MANY, lines = MAX_LINES, wraps = true }
-  rows_of(file, text, nil, room, function(drawn)
-    local is_loaded = api.nvim_buf_is_loaded(sides.old) and api.nvim_buf_is_loaded(sides.new)
-    if not is_loaded or api.nvim_buf_get_changedtick(sides.new) ~= tick then
-      return
-    end
-    local function put(buf, first, texts)
-      for at, words in ipairs(texts) do
-        if words ~= "" then
-          local line = math.min(math.max(first, 1) + at - 1, api.nvim_buf_line_count(buf)) - 1
-          local virtual = { { "  ≠ " .. words, "FlemmaReviewNote" } }
-          api.nvim_buf_set_extmark(buf, M.namespace, line, 0, { virt_text = virtual, virt_text_pos = "eol" })
-        end
-      end
-    end
-    for _, buf in pairs(sides) do
-      api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
-    end
-    for number, rows in ipairs(drawn.rows) do
-      local at = 8 * (number - 1)
-      put(
-        sides.old,
-        drawn.hunks[at + 1],
-        vim.tbl_map(function(texts)
-          return texts[1] or ""
-        end, rows.old)
-      )
-      put(sides.new, drawn.hunks[at + 3], rows.same)
-    end
   end)
 end
 

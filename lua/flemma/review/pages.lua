@@ -25,10 +25,9 @@ local NARROW = 60
 ---@field pages flemma.Page[]
 ---@field private origin integer the window that the user came from
 ---@field private home integer what was in it
----@field private shown? fun(at: integer) a page is on the screen
 ---@field private closed? fun() the user has closed it
 ---@field private restore (fun())[]
----@field group integer of autocommands that end with it
+---@field private group integer
 ---@field private is_closed? boolean
 local Pages = {}
 Pages.__index = Pages
@@ -55,25 +54,24 @@ function Pages:draw()
   end
 end
 
---- Puts the cursor on the first difference. In a line that is wider than its window, that may be far from its beginning.
+--- Puts the cursors on the first difference. In a line that is wider than its window, that may be far from its beginning.
 ---@private
 function Pages:go_to_first()
-  api.nvim_win_call(self.right, function()
-    vim.cmd("normal! gg")
-    if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
-      vim.cmd("silent! normal! ]c")
-    end
-    local here = vim.fn.line(".")
-    local there = api.nvim_win_call(self.left, function()
-      return vim.fn.getline(vim.fn.line("."))
+  local lines = {}
+  for at, win in ipairs({ self.right, self.left }) do
+    api.nvim_win_call(win, function()
+      local is_there = vim.fn.diff_hlID(1, 1) > 0 or vim.fn.diff_filler(1) > 0
+      vim.cmd(is_there and "normal! gg" or "silent! normal! gg]c")
+      lines[at] = vim.fn.getline(".")
     end)
-    local same = require("flemma.review.hunks").same_bytes(vim.fn.getline(here), there)
-    if same > api.nvim_win_get_width(0) then
-      for _, win in ipairs({ self.left, self.right }) do
-        pcall(api.nvim_win_set_cursor, win, { api.nvim_win_get_cursor(win)[1], same })
-      end
-    end
-  end)
+  end
+  local same = 0
+  while same < #lines[1] and lines[1]:byte(same + 1) == lines[2]:byte(same + 1) do
+    same = same + 1
+  end
+  for _, win in ipairs(same > api.nvim_win_get_width(self.right) and { self.left, self.right } or {}) do
+    api.nvim_win_set_cursor(win, { api.nvim_win_get_cursor(win)[1], same })
+  end
 end
 
 --- Shows a page.
@@ -103,13 +101,8 @@ function Pages:show(at)
       end)
     end
   end
-  if not page.has_no_text then
-    self:go_to_first()
-  end
+  self:go_to_first()
   self:draw()
-  if self.shown then
-    self.shown(at)
-  end
 end
 
 --- Goes to another page.
@@ -135,19 +128,13 @@ function Pages:focus()
   return pcall(api.nvim_set_current_win, self.right)
 end
 
---- Whether the tab page is shown.
----@return boolean
-function Pages:is_shown()
-  return api.nvim_get_current_tabpage() == self.tab
-end
-
 --- Closes the windows, and goes back to where the user came from if they are in one of them.
 function Pages:close()
   if self.is_closed then
     return
   end
   self.is_closed = true
-  local is_here = self:is_shown()
+  local is_here = api.nvim_get_current_tabpage() == self.tab
   api.nvim_del_augroup_by_id(self.group)
   self:give_keys_back()
   for _, win in ipairs({ self.left, self.right }) do
@@ -169,14 +156,13 @@ end
 
 --- Opens a tab page with the first page.
 ---@param pages flemma.Page[]
----@param opts { shown?: fun(at: integer), closed?: fun() }
+---@param closed? fun() the user has closed it
 ---@return flemma.Pages
-function M.open(pages, opts)
+function M.open(pages, closed)
   local self = setmetatable({
     at = 1,
     pages = pages,
-    shown = opts.shown,
-    closed = opts.closed,
+    closed = closed,
     origin = api.nvim_get_current_win(),
     home = api.nvim_get_current_buf(),
     restore = {},

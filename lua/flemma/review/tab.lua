@@ -1,10 +1,7 @@
 --- A review side by side: at the left what the files are, at the right the text that will be written. It can be edited.
 local buffers = require("flemma.review.buffers")
 local decision = require("flemma.review.decision")
-local overlay = require("flemma.review.overlay")
 local pages = require("flemma.review.pages")
-
-local api = vim.api
 
 ---@class flemma.TabView: flemma.ReviewView
 ---@field private review flemma.Review
@@ -42,29 +39,11 @@ local function bars(review, file, place)
   return escape(("%s%s (%s)"):format(place, name, left)), escape(right) .. "%=%<" .. escape(keys)
 end
 
---- Notes what diff mode does not show of the file on the screen.
----@private
----@param at integer
-function Tab:note(at)
-  local review = self.review
-  local file = review.files[at]
-  if file and buffers.is_text(file) then
-    local sides = { old = buffers.get(review, file, "old"), new = buffers.get(review, file, "new") }
-    overlay.note(sides, file, buffers.text(review, file))
-  end
-end
-
 --- The page of each file.
 ---@private
 ---@return flemma.Page[]
 function Tab:list()
   local review = self.review
-  local function approve()
-    decision.approve(review)
-  end
-  local function reject()
-    decision.reject(review)
-  end
   return vim.tbl_map(function(file)
     local function leave_out()
       buffers.leave_out(review, file)
@@ -82,8 +61,8 @@ function Tab:list()
         return bars(review, file, place)
       end,
       keys = {
-        { "gA", "approve the call, with all files as they are here", approve },
-        { "gX", "reject the call", reject },
+        { "gA", "approve the call, with all files as they are here", decision.of(review, "approve") },
+        { "gX", "reject the call", decision.of(review, "reject") },
         { "gL", "leave this file out", leave_out },
       },
     }
@@ -94,16 +73,11 @@ function Tab:focus()
   return self.pages:focus()
 end
 
-function Tab:is_shown()
-  return self.pages:is_shown()
-end
-
 --- Draws what may have changed of what the view says.
 function Tab:refresh()
   self.pages.pages = self:list()
   self.pages.at = math.min(self.pages.at, #self.review.files)
   self.pages:draw()
-  self:note(self.pages.at)
 end
 
 function Tab:close()
@@ -119,20 +93,7 @@ local M = {}
 ---@return flemma.TabView
 function M.open(review, closed)
   local self = setmetatable({ review = review }, Tab)
-  self.pages = pages.open(self:list(), {
-    shown = function(at)
-      self:note(at)
-    end,
-    closed = closed,
-  })
-  api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
-    group = self.pages.group,
-    pattern = "flemma://review/*",
-    desc = "Flemma: note what diff mode does not show",
-    callback = function()
-      self:note(self.pages.at)
-    end,
-  })
+  self.pages = pages.open(self:list(), closed)
   return self
 end
 

@@ -74,9 +74,7 @@ fn every_file_is_looked_at_before_the_call_is_approved() {
     chat.nvim.wait_for_screen("moved to new.md");
     chat.nvim.input("]f");
     wait_for_place(&mut chat, "6/6 /w/x.png");
-    for words in
-        ["/w/x.png (now)", "binary: the content is not shown", "2048 bytes", "4096 bytes"]
-    {
+    for words in ["/w/x.png (now)", "binary: the content is not shown", "2048 bytes", "4096 bytes"] {
         chat.nvim.wait_for_screen(words);
     }
     chat.nvim.input("gA");

@@ -180,26 +180,12 @@ fn a_rewrite_of_very_many_lines_is_drawn_and_written() {
 }
 
 #[test]
-fn a_change_that_is_shown_elsewhere_leaves_no_buffer() {
+fn a_file_with_unsaved_changes_is_shown_side_by_side() {
     let mut chat = waiting(&[("a.txt", &lines()), ("b.txt", "b\n")], "edit", &edit("b.txt", "b", "B"), INLINE);
-    chat.nvim.command("split b.txt | wincmd p");
-    let count = "return #vim.tbl_filter(function(buf) return not vim.b[buf].flemma_review end, vim.api.nvim_list_bufs())";
+    chat.nvim.command("split b.txt | call setline(1, 'mine') | wincmd p");
+    let count =
+        "return #vim.tbl_filter(function(buf) return not vim.b[buf].flemma_review end, vim.api.nvim_list_bufs())";
     let before = chat.nvim.lua(count, &[]);
-    // Two files, of which the second has changes that are not saved.
-    chat.nvim.lua(
-        "vim.api.nvim_buf_set_lines(vim.fn.bufnr('b.txt'), 0, -1, false, { 'mine' })
-         local calls, get = require('flemma.review.calls'), require('flemma.review.calls').get
-         calls.get = function(buf, call, callback)
-           get(buf, call, function(found, problem)
-             found = found or { call_id = call, tool = 'edit', revision = 'r1', files = {} }
-             local a = vim.fn.fnamemodify('a.txt', ':p')
-             found.files = { { path = a, name = 'a.txt', old = table.concat(vim.fn.readfile(a), '\\n') .. '\\n', new = 'x\\n', hunks = {} },
-               { path = vim.fn.fnamemodify('b.txt', ':p'), name = 'b.txt', old = 'b\\n', new = 'B\\n', hunks = {} } }
-             callback(found)
-           end)
-         end",
-        &[],
-    );
     chat.nvim.input("gK");
     chat.nvim.wait_for("the other view", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
     wait_for_message(&mut chat.nvim, "shown side by side: b.txt has changes that are not saved");
@@ -241,7 +227,9 @@ fn a_text_that_was_edited_is_drawn_in_the_file() {
     chat.nvim.input("Gomine<Esc>:q<CR>");
     wait_for_message(&mut chat.nvim, "toolu_1 is not decided");
     open(&mut chat);
-    chat.nvim.wait_for("the text", |nvim| virtual_lines(nvim, "flemma.review").iter().any(|(_, row)| row.starts_with("+mine")));
+    chat.nvim.wait_for("the text", |nvim| {
+        virtual_lines(nvim, "flemma.review").iter().any(|(_, row)| row.starts_with("+mine"))
+    });
     chat.nvim.input("gA");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert_eq!(content(&chat, "a.txt"), changed() + "mine\n");

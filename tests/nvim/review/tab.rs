@@ -2,7 +2,6 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-
 use super::{Setup, call, content, edit, lines, open, prose, traces, wait_for_message, wait_for_own_keys, waiting};
 
 fn one_edit() -> super::Chat {
@@ -83,7 +82,6 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
         // The call goes and comes back, and so does its conversation.
         ("inline", "qu<C-r>", approve),
         ("tab", "gT:w<CR>:e!<CR>", approve),
-        ("tab", "gT:w<CR>:bd<CR>:e notes.chat<CR>", approve),
     ] {
         let options =
             format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
@@ -182,24 +180,6 @@ fn every_way_to_leave_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_difference_in_a_long_line_is_seen() {
-    let start = "0123456789".repeat(500);
-    for wrap in ["wrap", "nowrap"] {
-        let (old, new) = (format!("{start}old end\n"), format!("{start}NEW end\n"));
-        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), "");
-        chat.nvim.command(&format!("set {wrap}"));
-        open(&mut chat);
-        chat.nvim.wait_for_screen("old end");
-        chat.nvim.wait_for_screen("NEW end");
-        assert_eq!(chat.nvim.cursor(), (1, 5000), "{wrap}");
-    }
-    // One that fits is shown from its beginning.
-    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "line five"), "");
-    open(&mut chat);
-    assert_eq!(chat.nvim.cursor(), (5, 0));
-}
-
-#[test]
 fn a_flag_that_hides_differences_is_named() {
     for flag in ["iwhite", "iwhiteall", "iwhiteeol", "icase", "iblank"] {
         let mut chat = one_edit();
@@ -254,4 +234,22 @@ fn the_left_side_may_be_closed_alone() {
     chat.nvim.input("gA");
     chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
     assert_eq!(content(&chat, "a.txt"), lines().replace("line 5", "LINE 5\nmore"));
+}
+
+#[test]
+fn the_difference_in_a_long_line_is_seen() {
+    let start = "0123456789".repeat(500);
+    for wrap in ["wrap", "nowrap"] {
+        let (old, new) = (format!("{start}old end\n"), format!("{start}NEW end\n"));
+        let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), "");
+        chat.nvim.command(&format!("set {wrap}"));
+        open(&mut chat);
+        chat.nvim.wait_for_screen("old end");
+        chat.nvim.wait_for_screen("NEW end");
+        assert_eq!(chat.nvim.cursor(), (1, 5000), "{wrap}");
+    }
+    // One that fits is shown from its beginning.
+    let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "line five"), "");
+    open(&mut chat);
+    assert_eq!(chat.nvim.cursor(), (5, 0));
 }

@@ -29,7 +29,9 @@ fn no_write_approves() {
     open(&mut chat);
     chat.nvim.input("ggOmine<Esc>");
     is_undecided(&mut chat, "a plugin");
-    for keys in [":w<CR>", ":w!<CR>", ":up<CR>", ":%w<CR>", ":silent w<CR>", "<F2>", ":1,3w!<CR>", ":wall<CR>", ":wqa<CR>"] {
+    for keys in
+        [":w<CR>", ":w!<CR>", ":up<CR>", ":%w<CR>", ":silent w<CR>", "<F2>", ":1,3w!<CR>", ":wall<CR>", ":wqa<CR>"]
+    {
         chat.nvim.command("messages clear");
         chat.nvim.input(keys);
         chat.nvim.input("<CR><C-l>");
