@@ -35,8 +35,6 @@ pub struct HunkRows {
     pub old: Vec<Vec<String>>,
     /// For each line that comes its rows.
     pub new: Vec<Vec<String>>,
-    /// For each line that comes the same in one row, if the file itself would not show what changes in it.
-    pub same: Vec<Option<String>>,
     /// How many more lines come than are drawn.
     pub more: usize,
     /// Whether part of what changes in the lines that are drawn did not fit.
@@ -121,12 +119,7 @@ impl HunkRows {
                 rows(line, drawn, &come, *height)
             }
         });
-        let old_rows = old_rows.collect();
-        let same = come.iter().zip(&come_drawn).map(|(line, (drawn, other))| {
-            let is_needed = other.is_some_and(|other| is_alike(line, other));
-            is_needed.then(|| in_one_row(line, drawn, &gone, room.width))
-        });
-        Self { old: old_rows, new: new_rows, same: same.collect(), more: 0, is_cut }
+        Self { old: old_rows.collect(), new: new_rows, more: 0, is_cut }
     }
 }
 

@@ -24,11 +24,10 @@ function M.note(review, is_forced)
     return
   end
   local contents = made(review)
-  local is_edited = vim.iter(contents):any(function(content)
-    return content ~= true
-  end)
-  local is_known = not is_forced and vim.deep_equal(contents, review.noted)
-  if is_known or not is_edited and not review.noted then
+  local before = review.noted or vim.tbl_map(function()
+    return true
+  end, contents)
+  if vim.deep_equal(contents, before) and not (is_forced and review.noted) then
     return
   end
   local has_conflict = next(review.stale) ~= nil
@@ -46,6 +45,16 @@ local function set_modified(review, warns)
     if buffers.is_edited(review, file) then
       vim.bo[review.new[file.path]].modified = warns
     end
+  end
+end
+
+--- Closes the view of a review.
+---@param review flemma.Review
+function M.close(review)
+  local view = review.view
+  review.view = nil
+  if view then
+    view:close()
   end
 end
 
@@ -82,9 +91,7 @@ function M.approve(review)
     elseif not review.is_over then
       -- Until the call has its result, it may come back: nothing is written if the file has changed.
       review.is_approved = true
-      if review.view then
-        review.view:close()
-      end
+      M.close(review)
     end
   end)
 end
@@ -113,9 +120,7 @@ function M.reject(review)
       review.is_deciding = nil
       if ok then
         review.is_rejected = true
-        if review.view then
-          review.view:close()
-        end
+        M.close(review)
       else
         local why = (not problem or problem == "stale") and "it is running or has ended" or problem
         notify.say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(review.call, why))

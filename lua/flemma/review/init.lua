@@ -111,8 +111,8 @@ local function left(review)
   review.view = nil
   decision.note(review)
   if not review.is_over and not review.is_approved and not review.is_deciding then
-    local words = "%s is not decided; it still waits"
-    notify.say(vim.log.levels.INFO, (review.noted and words .. ", with what you have made of it" or words):format(review.call))
+    local what = review.noted and ", with what you have made of it" or ""
+    notify.say(vim.log.levels.INFO, ("%s is not decided; it still waits%s"):format(review.call, what))
   end
 end
 
@@ -125,7 +125,7 @@ local function show(review, kind)
   if kind == "inline" then
     local problem
     review.view, problem = require("flemma.review.inline").open(review, closed, function()
-      review.view:close()
+      decision.close(review)
       show(review, "tab")
     end)
     if problem then
@@ -203,14 +203,15 @@ local function finish(review, why)
   review.is_over = true
   reviews[review.chat .. " " .. review.call] = nil
   local kept
-  for path, buf in pairs(review.new) do
-    local is_edited = api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
-    if is_edited and not review.is_approved and not review.is_rejected and is_unwritten(path, buf) then
-      kept = buf
+  for _, file in ipairs(review.is_rejected and {} or review.files) do
+    local buf, is_moved = review.new[file.path], review.is_approved and file.moved_to
+    if buffers.is_edited(review, file) and not is_moved and is_unwritten(file.path, buf) then
+      kept, review.new[file.path] = buf, nil
       vim.bo[buf].buftype, vim.bo[buf].buflisted = "nofile", true
-    else
-      pcall(api.nvim_buf_delete, buf, { force = true })
     end
+  end
+  for _, buf in pairs(review.new) do
+    pcall(api.nvim_buf_delete, buf, { force = true })
   end
   if kept then
     why = ("%s; what you have edited stays in %s"):format(why, api.nvim_buf_get_name(kept))
@@ -218,20 +219,11 @@ local function finish(review, why)
   if kept or review.view then
     notify.say(kept and vim.log.levels.WARN or vim.log.levels.INFO, ("%s: %s"):format(review.call, why))
   end
-  if review.view then
-    review.view[kept and "refresh" or "close"](review.view)
+  if kept and review.view then
+    review.view:refresh()
+  else
+    decision.close(review)
   end
-end
-
---- Whether the user still looks at a call.
----@param place { win: integer, buf: integer } where they have pressed the key
----@param chat integer
----@param call string
-local function is_at(place, chat, call)
-  return api.nvim_get_current_win() == place.win
-    and api.nvim_get_current_buf() == place.buf
-    and api.nvim_get_mode().mode == "n"
-    and call_here(chat) == call
 end
 
 --- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
@@ -245,24 +237,26 @@ function M.open()
     return notify.say(vim.log.levels.INFO, why or "")
   end
   local key = chat .. " " .. call
-  local before = reviews[key] and reviews[key].view
-  if before and before:focus() then
+  local before = reviews[key]
+  if before and before.view and before.view:focus() then
     return
   elseif before then
-    before:close()
+    decision.close(before)
   end
-  local place = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  local place = { api.nvim_get_current_win(), api.nvim_get_current_buf(), "n" }
   if api.nvim_get_mode().mode:find("^i") then
     vim.cmd.stopinsert()
   end
   calls.get(chat, call, function(proposal, problem)
     local review = reviews[key]
     if not proposal then
-      return notify.say(vim.log.levels.WARN, ("%s: %s"):format(call, problem))
+      return notify.say(vim.log.levels.WARN, problem or "")
     elseif review and review.view then
       -- Another key has opened it meanwhile.
       return
-    elseif not is_at(place, chat, call) then
+    end
+    local now = { api.nvim_get_current_win(), api.nvim_get_current_buf(), api.nvim_get_mode().mode }
+    if not vim.deep_equal(now, place) then
       -- The user went on meanwhile, and keeps the focus.
       return notify.say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
     end

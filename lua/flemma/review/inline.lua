@@ -21,6 +21,7 @@ local api, notify = vim.api, require("flemma.notify")
 ---@field private is_new boolean whether the buffer was
 ---@field private above integer how many rows are drawn above the first hunk
 ---@field private run integer counts what was asked of the library
+---@field private done? fun() is called once the hunks are drawn
 ---@field private restore fun() gives the keys of the buffer back
 ---@field private closed fun() the user has closed it
 ---@field private group integer
@@ -86,7 +87,8 @@ end
 function Inline:draw(done)
   local file, numbers = self.review.files[1], nil
   local text = buffers.text(self.review, file)
-  self.run = self.run + 1
+  -- The window may get another size before it is known how the hunks are drawn.
+  self.run, self.done = self.run + 1, done or self.done
   local run = self.run
   self.hunks, numbers = hunks_of.of(file, text)
   overlay.draw(self.win, file, text, self.hunks, numbers, function()
@@ -94,8 +96,10 @@ function Inline:draw(done)
     return run == self.run and not self.is_closed and is_there
   end, function(above)
     self.above = above
-    if done then
-      done()
+    local run_once = self.done
+    self.done = nil
+    if run_once then
+      run_once()
     end
   end)
 end
@@ -184,13 +188,10 @@ function Inline:show()
   ---@type integer[]?
   local cursor
   self:draw(function()
-    for _, hunk in ipairs(self.hunks) do
-      -- Nothing is drawn in closed folds.
-      local last = math.max(line_of(hunk), hunk.old_first + hunk.old_count - 1)
-      api.nvim_win_call(self.win, function()
-        vim.cmd(("silent! %d,%dfoldopen!"):format(line_of(hunk), last))
-      end)
-    end
+    -- Nothing is drawn in closed folds.
+    api.nvim_win_call(self.win, function()
+      vim.cmd("silent! %foldopen!")
+    end)
     -- With the rows around it, unless the user has gone on.
     if vim.deep_equal(api.nvim_win_get_cursor(self.win), cursor) then
       self:go_to(self.hunks[1])
@@ -209,7 +210,6 @@ function Inline:close()
     return
   end
   self.is_closed = true
-  self.review.view = nil
   self.restore()
   api.nvim_del_augroup_by_id(self.group)
   local was_here = api.nvim_get_current_win() == self.win

@@ -3,12 +3,6 @@ local buffers = require("flemma.review.buffers")
 local decision = require("flemma.review.decision")
 local pages = require("flemma.review.pages")
 
----@class flemma.TabView: flemma.ReviewView
----@field private review flemma.Review
----@field private pages flemma.Pages
-local Tab = {}
-Tab.__index = Tab
-
 --- What stands above the two sides.
 ---@param review flemma.Review
 ---@param file flemma.ReviewedFile
@@ -40,14 +34,13 @@ local function bars(review, file, place)
 end
 
 --- The page of each file.
----@private
+---@param review flemma.Review
 ---@return flemma.Page[]
-function Tab:list()
-  local review = self.review
+local function list(review)
   return vim.tbl_map(function(file)
     local function leave_out()
       buffers.leave_out(review, file)
-      self:refresh()
+      review.view:refresh()
     end
     return {
       has_no_text = file.note ~= nil,
@@ -69,32 +62,20 @@ function Tab:list()
   end, review.files)
 end
 
-function Tab:focus()
-  return self.pages:focus()
-end
-
---- Draws what may have changed of what the view says.
-function Tab:refresh()
-  self.pages.pages = self:list()
-  self.pages.at = math.min(self.pages.at, #self.review.files)
-  self.pages:draw()
-end
-
-function Tab:close()
-  self.review.view = nil
-  self.pages:close()
-end
-
 local M = {}
 
 --- Opens the view.
 ---@param review flemma.Review
 ---@param closed fun() the user has closed it
----@return flemma.TabView
+---@return flemma.ReviewView
 function M.open(review, closed)
-  local self = setmetatable({ review = review }, Tab)
-  self.pages = pages.open(self:list(), closed)
-  return self
+  local view = pages.open(list(review), closed)
+  function view.refresh()
+    view.pages = list(review)
+    view.at = math.min(view.at, #view.pages)
+    view:draw()
+  end
+  return view
 end
 
 return M

@@ -95,6 +95,11 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
         if !leave.is_empty() {
             chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
         }
+        if leave == discard {
+            // It is shown once more, too.
+            chat.wait_until_idle();
+            chat.nvim.wait_for("the proposal", |nvim| nvim.row_with("as you have edited it").is_none());
+        }
         let is_noted = !leave.is_empty() && leave != discard && !leave.contains("noautocmd");
         if is_noted {
             chat.nvim.wait_for(&format!("the preview after {leave}"), |nvim| {
