@@ -231,7 +231,7 @@ local commands = {
   },
   changes = {
     run = function()
-      require("flemma.changes").list()
+      require("flemma.changes").walk()
     end,
   },
   usage = {

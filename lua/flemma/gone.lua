@@ -12,9 +12,9 @@ local REVIEW = {
 ---@param event string
 ---@param buf integer
 function M.came(event, buf)
-  local is_review = vim.api.nvim_buf_get_name(buf):find("%)$") ~= nil
+  local is_review = vim.api.nvim_buf_get_name(buf):find("^flemma://review/") ~= nil
   local is_restored = vim.g.SessionLoad ~= nil
-  if not is_restored and (event ~= "BufReadCmd" or not is_review) or require("flemma.review.sides").is_filled(buf) then
+  if not is_restored and (event ~= "BufReadCmd" or not is_review) or vim.b[buf].flemma_review then
     return
   end
   if is_restored then

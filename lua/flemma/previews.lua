@@ -38,7 +38,7 @@ local function watch(buf, files)
     return
   end
   if before then
-    before.watch:stop()
+    before.watch.stop()
     watched[buf] = nil
   end
   if #files > 0 then

@@ -218,7 +218,7 @@ pub use reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
 pub use stale::Stale;
 pub use status_view::{OptionLayer, OptionRow, StatusView};
 pub use switch::{Switched, Toggle};
-pub use taking_back::{ChangedFiles, Proposed, TakeBack};
+pub use taking_back::{Proposed, TakeBack};
 pub use tasks::StopTool;
 pub use tool_answer::ToolAnswer;
 pub use waiting_list::{WaitingCall, WaitingList, WaitingPlace};

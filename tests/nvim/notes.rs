@@ -132,7 +132,7 @@ fn take_back(chat: &mut Chat, command: &str) {
     chat.nvim.command("call win_gotoid(bufwinid('notes.chat')) | messages clear");
     chat.nvim.input(&format!(":Flemma {command}<CR>"));
     chat.nvim.wait_for("the question", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "nofile");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     let words = if command == "undo" { "took back" } else { "made again" };
     chat.nvim.wait_for(words, |nvim| said(nvim).contains(words));
 }

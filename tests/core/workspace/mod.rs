@@ -14,7 +14,6 @@ mod approval;
 mod cancelled_writes;
 mod captured_diff;
 mod captures;
-mod changed_files;
 mod completion;
 mod declared;
 mod dispatch;
