@@ -33,7 +33,7 @@ end
 function M.resolve(buf)
   buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
   -- The input window belongs to a conversation.
-  buf = require("flemma.queue.window").conversation_of(buf) or buf
+  buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
   if attached[buf] then
     return buf
   end
@@ -44,6 +44,14 @@ function M.resolve(buf)
   end
   local notify = require("flemma.notify")
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
+end
+
+--- The window in which a command about the conversation looks at the cursor: the current one, or for the input window the one
+--- with its conversation.
+---@return integer
+function M.window()
+  local buf = vim.b.flemma_conversation
+  return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
 end
 
 --- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the
@@ -367,7 +375,6 @@ function M.attach(buf)
   })
   local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false })
   require("flemma.conversations").follow(buf, group)
-  require("flemma.spoiled").follow(buf, group)
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   release_with_filetype(buf)
@@ -398,6 +405,18 @@ function M.release(buf)
   end
   require("flemma.ui").release(buf)
   require("flemma.folds").release(buf)
+end
+
+--- Neovim may be about to exit: writes the conversations that are at work or are being written. What is running goes on: with
+--- changes in another file, Neovim refuses the exit.
+function M.write_all()
+  local lock, saving, options = require("flemma.lock"), require("flemma.saving"), require("flemma.options").get()
+  for buf in pairs(attached) do
+    if saving.is_writing(buf) or lock.is_locked(buf) and options and options.editing.auto_write then
+      saving.write_now(buf)
+      lock.note_write(buf)
+    end
+  end
 end
 
 --- Whether what has to be done before an exit is done. What cannot be written now is not waited for once for each buffer.

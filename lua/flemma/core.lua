@@ -17,13 +17,13 @@ local function resolve(buf)
 end
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
 end
 
 --- Whether the user has had time to see the call under the cursor.
 ---@param buf integer
 local function has_seen(buf)
-  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, cursor_line())
+  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, cursor_line())
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -112,7 +112,6 @@ function M.cancel(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
     dispatch(buf, "cancel")
-    require("flemma.lock").give_back(buf)
   end
 end
 
@@ -166,19 +165,30 @@ end
 --- Queues words for the end of the turn. Without words, it opens the input window.
 ---@param words? string
 function M.queue(words)
-  require("flemma.queue").queue(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").queue(buf, words)
+  end
 end
 
---- Takes a queued message back. Its text becomes the draft of the input window.
+--- Takes a queued message back into the input window.
 ---@param place? string the number of the message; the last one by default
 function M.unqueue(place)
-  require("flemma.queue").unqueue(place)
+  local buf = resolve()
+  if buf then
+    require("flemma.queue").unqueue(buf, place)
+  end
 end
 
 --- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
 ---@param words? string
 function M.steer(words)
-  require("flemma.queue").steer(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").steer(buf, words)
+  end
 end
 
 --- Moves to the next message. In Visual mode it extends the selection.

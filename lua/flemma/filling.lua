@@ -24,8 +24,7 @@ end
 ---@param win integer
 ---@return integer
 local function height(win)
-  local covered, host = require("flemma.queue.window").covers(api.nvim_win_get_buf(win))
-  return api.nvim_win_get_height(win) - (host == win and covered or 0)
+  return api.nvim_win_get_height(win)
 end
 
 --- The empty rows below the end of the text, if there is text above the window.

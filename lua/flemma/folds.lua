@@ -179,7 +179,6 @@ local function update_lines(buf, first, last)
     return nil
   end
   local is_thorough = not require("flemma.lock").is_locked(buf)
-  require("flemma.staying").before_change(buf)
   each_window(buf, function(win, window)
     if #groups > 0 then
       api.nvim_win_call(win, function()

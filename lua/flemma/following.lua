@@ -189,7 +189,7 @@ function M.leave_insert(buf)
   local cursor = api.nvim_win_get_cursor(win)
   typing[buf] = { win = win, line = cursor[1], column = cursor[2] }
   watch_keys()
-  require("flemma.lastline").forget()
+  require("flemma.notify").forget()
   vim.cmd.stopinsert()
 end
 
@@ -236,7 +236,7 @@ local function type_on(buf)
   if column < length then
     api.nvim_win_set_cursor(win, { cursor[1], column })
   end
-  require("flemma.lastline").keep()
+  require("flemma.notify").keep()
   vim.cmd.startinsert({ bang = column == length })
 end
 

@@ -7,12 +7,24 @@ M.write = function(...)
   return require("flemma.writing").write(...)
 end
 
-M.lock = function(...)
-  return require("flemma.lock").lock(...)
-end
+local lock = require("flemma.lock")
 
-M.observe = function(...)
-  return require("flemma.lock").observe(...)
+M.lock, M.observe = lock.lock, lock.observe
+
+lock.on_change = function(buf, is_locked)
+  local following = require("flemma.following")
+  require("flemma.queue").map_keys(buf, lock.is_locked(buf))
+  if not is_locked then
+    following.type_on_later(buf)
+    require("flemma.folds").rest(buf)
+    following.rest(buf)
+  elseif buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
+    following.leave_insert(buf)
+    if lock.is_observer(buf) then
+      -- Nobody waits in Insert mode until another editor ends.
+      following.stop_typing(buf)
+    end
+  end
 end
 
 M.read_again = function(...)

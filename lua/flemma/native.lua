@@ -98,7 +98,15 @@ local function open()
   require("flemma.sight")
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
   local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
-  -- Not `ExitPre`, because the exit can still be cancelled after it.
+  vim.api.nvim_create_autocmd("ExitPre", {
+    group = group,
+    nested = true,
+    desc = "Flemma: write what is at work, so that Neovim need not refuse the exit",
+    callback = function()
+      require("flemma.buffer").write_all()
+    end,
+  })
+  -- The exit can still be cancelled before this.
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
     desc = "Flemma: stop everything that is running, and mark it in the files",

@@ -126,7 +126,6 @@ end
 
 local function draw(buf)
   drawn[buf] = vim.uv.now()
-  require("flemma.staying").before_change(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]

@@ -211,13 +211,13 @@ function M.open()
   if not call then
     return say(vim.log.levels.INFO, why or "")
   end
-  local key, notify = key_of(chat, call), require("flemma.notify")
+  local key = key_of(chat, call)
   local before = reviews[key]
   if before and before.view then
     return before.view:focus()
   elseif pending[key] then
     -- It opens when it is known, however often the key is pressed.
-    return notify.repeat_on_screen(vim.log.levels.INFO, pending[key])
+    return say(vim.log.levels.INFO, pending[key])
   end
   local place = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
   if api.nvim_get_mode().mode:find("^i") then
@@ -235,7 +235,6 @@ function M.open()
     if not timer:is_closing() then
       timer:close()
     end
-    notify.withdraw(words)
     local review = reviews[key]
     if not proposal then
       say(vim.log.levels.WARN, calls.about(call, problem))

@@ -304,7 +304,6 @@ function Inline:close()
     return
   end
   self.is_closed = true
-  require("flemma.notify").withdraw(HINT)
   api.nvim_del_augroup_by_id(self.group)
   self.review.view = nil
   if self.watch then
