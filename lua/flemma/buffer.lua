@@ -8,7 +8,6 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
----@field is_new boolean whether there was no file of this name when the buffer was opened, and has been none since
 ---@field replaced? { tick: integer, is_part: boolean } what the change after this 'changedtick' replaces: only parts of
 ---lines, or more
 ---@type table<integer, flemma.Attached>
@@ -18,13 +17,6 @@ local attached = {}
 ---@return boolean
 function M.is_attached(buf)
   return attached[buf] ~= nil
-end
-
---- Whether there was no file when a buffer was opened, and Neovim knows of none since.
----@param buf integer
----@return boolean
-function M.is_new(buf)
-  return attached[buf] ~= nil and attached[buf].is_new
 end
 
 --- The buffer that a command applies to, if it is a conversation.
@@ -200,8 +192,7 @@ function M.attach(buf)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
-  local name = api.nvim_buf_get_name(buf)
-  local state = { is_new = name ~= "" and not vim.uv.fs_stat(name) }
+  local state = {}
   attached[buf] = state
   lock.attach(buf)
   greet(buf)
@@ -292,7 +283,6 @@ function M.attach(buf)
       end
     end,
     on_reload = function()
-      state.is_new = false
       require("flemma.folds").reload(buf)
       parse_on(native.call("reloaded", buf))
     end,
@@ -319,7 +309,6 @@ function M.attach(buf)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
         native.call("saved", buf, file)
-        state.is_new = state.is_new and file ~= api.nvim_buf_get_name(buf)
         if file == api.nvim_buf_get_name(buf) then
           lock.note_write(buf)
         end

@@ -379,8 +379,11 @@ function M.turn_over(buf)
   require("flemma.visits").leave_later(buf)
 end
 
-M.saved = function(...)
-  require("flemma.saving").finished(...)
+---@param buf integer
+---@param saved flemma.Saved
+function M.saved(buf, saved)
+  require("flemma.saving").finished(buf, saved)
+  require("flemma.visits").leave_later(buf)
 end
 
 --- Schedules `drain` for when buffers can be changed. Called from a libuv callback.

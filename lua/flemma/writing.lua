@@ -84,7 +84,6 @@ end
 ---@param lines string[]
 ---@param join boolean whether the edit belongs to the previous undo step
 function M.write(buf, first, first_col, last, last_col, lines, join)
-  require("flemma.saving").look(buf)
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable
   bo.modifiable = true

@@ -60,7 +60,7 @@ function M.open(file, ours)
     ok = pcall(vim.fn.bufload, buf)
     pcall(api.nvim_del_autocmd, id)
   elseif not vim.bo[buf].modified then
-    require("flemma.reload").run(buf, { whole_undo = true })
+    require("flemma.checktime").reload(buf)
   end
   local name = vim.fn.fnamemodify(file.path, ":~:.")
   if not ok or not api.nvim_buf_is_loaded(buf) then
