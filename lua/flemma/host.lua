@@ -404,6 +404,32 @@ function M.wake_after(milliseconds)
   pause:start(milliseconds, 0, M.wake)
 end
 
+local group = api.nvim_create_augroup("flemma.host", { clear = true })
+api.nvim_create_autocmd("ExitPre", {
+  group = group,
+  nested = true,
+  desc = "Flemma: write what is at work, so that Neovim need not refuse the exit",
+  callback = function()
+    require("flemma.buffer").write_all()
+  end,
+})
+-- The exit can still be cancelled before this.
+api.nvim_create_autocmd("VimLeavePre", {
+  group = group,
+  desc = "Flemma: stop everything that is running, and mark it in the files",
+  callback = function()
+    require("flemma.buffer").leave()
+    require("flemma.native").call("shut_down")
+  end,
+})
+api.nvim_create_autocmd("UIEnter", {
+  group = group,
+  desc = "Flemma: run the calls that wait for a user interface",
+  callback = function()
+    require("flemma.native").call("ui_attached")
+  end,
+})
+
 --- A step of ours may trigger another plugin's autocommand that wipes the buffer, and then continue. So nothing is done to a
 --- buffer that is no longer loaded.
 for _, name in ipairs({

@@ -97,31 +97,6 @@ local function open()
   -- From now on, it is known whether the editor has the focus.
   require("flemma.sight")
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
-  local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
-  vim.api.nvim_create_autocmd("ExitPre", {
-    group = group,
-    nested = true,
-    desc = "Flemma: write what is at work, so that Neovim need not refuse the exit",
-    callback = function()
-      require("flemma.buffer").write_all()
-    end,
-  })
-  -- The exit can still be cancelled before this.
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = group,
-    desc = "Flemma: stop everything that is running, and mark it in the files",
-    callback = function()
-      require("flemma.buffer").leave()
-      M.call("shut_down")
-    end,
-  })
-  vim.api.nvim_create_autocmd("UIEnter", {
-    group = group,
-    desc = "Flemma: run the calls that wait for a user interface",
-    callback = function()
-      M.call("ui_attached")
-    end,
-  })
   return opened
 end
 

@@ -1,10 +1,7 @@
 //! What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
 
 use super::{Conversation, Workspace, look::Chunk, outbox::QueuedMessage};
-use crate::{
-    chat::{AwaitKind, OpenCall, Tail},
-    tools::preview,
-};
+use crate::chat::{AwaitKind, OpenCall, Tail};
 
 /// How many lines of a message are shown.
 const LINES: usize = 3;
@@ -15,9 +12,9 @@ const NOTE: &str = "FlemmaQueueNote";
 const TEXT: &str = "FlemmaQueued";
 
 impl Workspace {
-    /// The lines below the text, each no wider than `width` cells: what steers and what is queued, each below what it waits for.
+    /// The lines below the text: what steers and what is queued, each below what it waits for.
     #[must_use]
-    pub fn outbox_view(&self, conversation: &Conversation, width: usize) -> Vec<Vec<Chunk>> {
+    pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
         let waiting = conversation.queued();
         let mut lines = Vec::new();
         for (at, message) in waiting.iter().enumerate() {
@@ -25,10 +22,10 @@ impl Workspace {
             if at == 0 || waiting[at - 1].steers != message.steers {
                 let waits = self.outbox_waits_for(conversation, message.steers).unwrap_or_default();
                 let note = format!("{}: {waits}", if message.steers { "Steering" } else { "Queued" });
-                lines.push(vec![Chunk { text: preview::clip(&note, width), group: NOTE }]);
+                lines.push(vec![Chunk { text: note, group: NOTE }]);
             }
             let number = if waiting.len() > 1 { format!("{} ", at + 1) } else { String::new() };
-            lines.extend(message_lines(message, &number, width));
+            lines.extend(message_lines(message, &number));
         }
         lines
     }
@@ -59,7 +56,7 @@ impl Workspace {
 }
 
 /// The first lines of a message, behind its number.
-fn message_lines(message: &QueuedMessage, number: &str, width: usize) -> Vec<Vec<Chunk>> {
+fn message_lines(message: &QueuedMessage, number: &str) -> Vec<Vec<Chunk>> {
     let all: Vec<&str> = message.text.lines().collect();
     let shown = if all.len() > LINES { LINES - 1 } else { all.len() };
     let mut texts: Vec<String> = all[..shown].iter().map(|line| (*line).to_owned()).collect();
@@ -67,11 +64,9 @@ fn message_lines(message: &QueuedMessage, number: &str, width: usize) -> Vec<Vec
         texts.push(format!("… {} more lines", all.len() - shown));
     }
     let indent = " ".repeat(number.len());
-    let line = |(at, text): (usize, String)| {
-        let before = if at == 0 { format!("  {number}") } else { format!("  {indent}") };
-        let before = preview::clip(&before, width);
-        let left = width.saturating_sub(before.len());
-        vec![Chunk { text: before, group: NOTE }, Chunk { text: preview::clip(&text, left), group: TEXT }]
+    let line = |(at, text)| {
+        let before = if at == 0 { number } else { &indent };
+        vec![Chunk { text: format!("  {before}"), group: NOTE }, Chunk { text, group: TEXT }]
     };
     texts.into_iter().enumerate().map(line).collect()
 }

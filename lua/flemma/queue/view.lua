@@ -37,8 +37,7 @@ end
 --- Draws what is queued.
 ---@param buf integer
 function M.draw(buf)
-  local width = require("flemma.ui").text_width(buf)
-  local lines = api.nvim_buf_is_loaded(buf) and require("flemma.native").call("outbox", buf, width) or {}
+  local lines = api.nvim_buf_is_loaded(buf) and require("flemma.native").call("outbox", buf) or {}
   if #lines == 0 then
     return marks[buf] and M.forget(buf)
   end

@@ -28,10 +28,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.keep_draft(buffer, &text.to_string_lossy());
         Ok(())
     })?;
-    // outbox(buffer, width) -> the lines below the text, each a list of { text, group }
-    exports.add("outbox", |lua, binding, (buffer, width): (i32, usize)| {
+    // outbox(buffer) -> the lines below the text, each a list of { text, group }
+    exports.add("outbox", |lua, binding, buffer: i32| {
         let conversation = binding.workspace.conversation(buffer);
-        let lines = conversation.map(|it| binding.workspace.outbox_view(&it, width));
+        let lines = conversation.map(|it| binding.workspace.outbox_view(&it));
         convert::to_lua(lua, &lines.unwrap_or_default())
     })
 }

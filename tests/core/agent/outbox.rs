@@ -29,7 +29,7 @@ impl Harness {
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.outbox.borrow().waiting().iter().map(|message| message.newest().to_owned()).collect()
+        self.outbox.borrow().waiting().iter().map(|message| message.text.clone()).collect()
     }
 
     /// The texts of the user's messages in the last request.

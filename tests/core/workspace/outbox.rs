@@ -30,8 +30,8 @@ impl Harness {
     }
 
     /// The lines below the text.
-    fn below(&self, width: usize) -> Vec<String> {
-        let lines = self.workspace.outbox_view(&self.conversation(), width);
+    fn below(&self) -> Vec<String> {
+        let lines = self.workspace.outbox_view(&self.conversation());
         lines.iter().map(|line| line.iter().map(|chunk| chunk.text.as_str()).collect()).collect()
     }
 
@@ -104,10 +104,9 @@ fn a_queued_message_is_sent_as_the_users_own() {
     assert!(chat.queue("\nLook at @./facts.txt\n\n@Assistant:\nwith @ls\n\n"));
     assert_eq!(chat.queued(), ["Look at @./facts.txt\n\n@Assistant:\nwith @ls"]);
     assert_eq!(
-        chat.below(60),
+        chat.below(),
         ["Queued: sent when the turn ends", "  Look at @./facts.txt", "  ", "  … 2 more lines"]
     );
-    assert!(chat.below(12).iter().all(|line| line.chars().count() <= 12), "{:?}", chat.below(12));
     gate.open();
     chat.wait_for("Fine.");
     let sent = said(&chat.body(1));
@@ -118,7 +117,7 @@ fn a_queued_message_is_sent_as_the_users_own() {
     let own = chat.conversation().own_lines();
     assert!(own[chat.line_with("@./facts.txt")], "the line is the user's");
     assert!(!own[chat.line_with("Fine.")]);
-    assert_eq!((chat.queued().len(), chat.below(60).len()), (0, 0));
+    assert_eq!((chat.queued().len(), chat.below().len()), (0, 0));
 }
 
 #[test]
@@ -163,7 +162,7 @@ fn what_steers_and_what_is_queued_stand_under_two_headers() {
     chat.queue("later");
     chat.steer("now");
     let below = ["Steering: sent before the next request", "  1 now", "Queued: sent when the turn ends", "  2 later"];
-    assert_eq!(chat.below(60), below);
+    assert_eq!(chat.below(), below);
     let told = chat.told();
     assert_eq!(told, ["info: queued; sent when the turn ends", "info: queued; sent before the next request"]);
     gate.open();
@@ -176,7 +175,7 @@ fn nothing_is_sent_while_a_call_waits_for_the_user() {
     chat.go();
     chat.queue("and then");
     chat.wait_for_pending(1);
-    assert_eq!(chat.below(80)[0], "Queued: it waits for your decision about `bash`");
+    assert_eq!(chat.below()[0], "Queued: it waits for your decision about `bash`");
     chat.queue("more");
     assert_eq!((chat.sent(), chat.queued().len()), (1, 2));
     chat.approve("status=pending");
