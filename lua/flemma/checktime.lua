@@ -86,7 +86,7 @@ end
 function M.follow(buf)
   local saving = require("flemma.saving")
   if vim.bo[buf].modified then
-    return not saving.is_current(buf)
+    return saving.foreign(buf) ~= nil
   elseif not saving.is_writing(buf) then
     -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
     local ignored = vim.o.eventignore

@@ -31,8 +31,13 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    require("flemma.following").watch(buf)
+    local following = require("flemma.following")
+    following.watch(buf)
+    if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
+      following.leave_insert(buf)
+    end
     dispatch(buf, "advance")
+    following.type_on_later(buf)
   end
 end
 

@@ -189,7 +189,7 @@ function M.leave_insert(buf)
   local cursor = api.nvim_win_get_cursor(win)
   typing[buf] = { win = win, line = cursor[1], column = cursor[2] }
   watch_keys()
-  require("flemma.notify").forget()
+  require("flemma.notify").take_said()
   vim.cmd.stopinsert()
 end
 
@@ -224,7 +224,8 @@ local function type_on(buf)
     return
   end
   forget_typing(buf)
-  if win ~= was.win or api.nvim_win_get_buf(win) ~= buf or mode ~= "n" then
+  -- In Insert mode, Neovim shows its name in place of a message.
+  if require("flemma.notify").take_said() or win ~= was.win or api.nvim_win_get_buf(win) ~= buf or mode ~= "n" then
     return
   end
   if not watcher or watcher.win ~= win or watcher.line ~= cursor[1] or not vim.bo[buf].modifiable then
@@ -236,7 +237,6 @@ local function type_on(buf)
   if column < length then
     api.nvim_win_set_cursor(win, { cursor[1], column })
   end
-  require("flemma.notify").keep()
   vim.cmd.startinsert({ bang = column == length })
 end
 

@@ -49,9 +49,6 @@ function M.wrap(message, room)
   return lines
 end
 
----@type [string, string?]? what the command line shows of the latest message
-local latest
-
 --- Shows a message on the command line. Neovim asks for Enter where one does not fit, or follows another. So each of its lines
 --- goes to `:messages` by itself, and the screen keeps the first.
 ---@param message string
@@ -73,29 +70,20 @@ local function show(message, level)
     vim.cmd.redraw()
     api.nvim_echo({ { line, highlights[level] } }, true, {})
   end
-  latest = { lines[1] .. (#lines > 1 and " …" or ""), highlights[level] }
   if #lines > 1 then
     vim.cmd.redraw()
-    api.nvim_echo({ latest }, false, {})
+    api.nvim_echo({ { lines[1] .. " …", highlights[level] } }, false, {})
   end
 end
 
---- A turn begins: what was said before it is not shown again.
-function M.forget()
-  latest = nil
-end
+local has_said = false
 
---- Insert mode is about to come back without a key by the user, and its name replaces the latest message: shows that again.
-function M.keep()
-  api.nvim_create_autocmd("InsertEnter", {
-    desc = "Flemma: keep a message when Insert mode is restored",
-    callback = vim.schedule_wrap(function()
-      if latest then
-        api.nvim_echo({ latest }, false, {})
-      end
-    end),
-    once = true,
-  })
+--- Whether something was said since the last call.
+---@return boolean
+function M.take_said()
+  local was_said = has_said
+  has_said = false
+  return was_said
 end
 
 --- What is said while |M.unless_returned| runs a function.
@@ -143,6 +131,7 @@ function M.say(level, message)
     return
   end
   message = "Flemma: " .. message
+  has_said = true
   if not shows_in_command_line() then
     vim.notify(message, level, { title = "Flemma" })
   elseif #api.nvim_list_uis() == 0 then

@@ -15,11 +15,13 @@ local api = vim.api
 ---@field again? boolean whether the text must be written again after that
 ---@field told? string the last problem that was reported, until a write succeeds
 ---@field ours? boolean whether the current `BufWritePost` is our own
----@field is_new boolean whether there was no file when it was opened, and Neovim knows of none since
----@field foreign boolean whether the file may have what somebody else has written, which only the user replaces
+---@field file? string the file of the buffer that Neovim has read or written; nil if there was none
+---@field foreign? string why only the user replaces the file: somebody else may have written it
 ---@field is_quiet? boolean whether Neovim is not to ask about such a change now
 ---@type table<integer, flemma.Saving>
 local states = {}
+
+local FOREIGN = "something else has changed the file"
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -31,8 +33,8 @@ end
 
 --- Neovim has read or written the file.
 local function note(buf, state)
-  state.told, state.foreign, state.is_new = nil, false, false
-  native("on_disk", buf, api.nvim_buf_get_name(buf))
+  state.told, state.foreign, state.file = nil, nil, api.nvim_buf_get_name(buf)
+  native("on_disk", buf, state.file)
 end
 
 --- A conversation is UTF-8, whatever a plugin for `.editorconfig` or the user's options make of it: no other encoding has room for
@@ -52,7 +54,8 @@ end
 function M.attach(buf)
   local name = api.nvim_buf_get_name(buf)
   -- If the buffer has changes, it is unknown when the file was read.
-  local state = { writing = false, foreign = vim.bo[buf].modified, is_new = name ~= "" and not vim.uv.fs_stat(name) }
+  local state = { writing = false, foreign = vim.bo[buf].modified and FOREIGN or nil }
+  state.file = name ~= "" and vim.uv.fs_stat(name) and name or nil
   states[buf] = state
   local group = api.nvim_create_augroup("flemma.saving." .. buf, { clear = true })
   local function on(event, desc, callback)
@@ -72,7 +75,10 @@ function M.attach(buf)
       vim.v.fcs_choice = ""
       return
     end
-    state.foreign = state.foreign or not vim.list_contains({ "time", "mode" }, vim.v.fcs_reason)
+    local reason = vim.v.fcs_reason
+    if reason ~= "time" and reason ~= "mode" then
+      state.foreign = reason == "deleted" and "the file was deleted" or FOREIGN
+    end
     if not state.is_quiet and vim.v.fcs_choice == "" then
       vim.v.fcs_choice = "ask"
     end
@@ -115,27 +121,27 @@ function M.is_writing(buf)
   return states[buf] ~= nil and states[buf].writing
 end
 
---- Whether there was no file when a buffer was opened, and Neovim knows of none since.
+--- Whether there was no file of its name when a buffer was opened or got it, and Neovim knows of none since.
 ---@param buf integer
 ---@return boolean
 function M.is_new(buf)
-  return states[buf] ~= nil and states[buf].is_new
+  return states[buf] ~= nil and states[buf].file ~= api.nvim_buf_get_name(buf)
 end
 
---- Whether the file has nothing that Neovim does not know of.
+--- Why the file of a buffer may have something that Neovim does not know of.
 ---@param buf integer
----@return boolean
-function M.is_current(buf)
+---@return string? why
+function M.foreign(buf)
   local state = states[buf]
   if not state or state.writing then
-    return true
-  elseif state.is_new then
-    return not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
+    return nil
+  elseif M.is_new(buf) then
+    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil
   end
   state.is_quiet = true
   pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
   state.is_quiet = nil
-  return not state.foreign
+  return state.foreign
 end
 
 --- Whether another plugin's autocommand writes this buffer instead of Neovim.
@@ -171,8 +177,8 @@ local function refusal(buf, is_forced)
     why, advice = "the option 'readonly' is set", "Use `:write!`."
   elseif is_written_by_another(buf, name) then
     why = "another plugin writes this file (BufWriteCmd)"
-  elseif not is_forced and not M.is_current(buf) then
-    why, advice = "something else has changed the file", "`:edit!` loads it, `:write!` replaces it."
+  elseif not is_forced then
+    why, advice = M.foreign(buf), "`:edit!` loads the file, `:write!` keeps the buffer."
   end
   return why and require("flemma.notify").with_advice(("%s was not written: %s."):format(vim.fs.basename(name), why), advice)
 end
@@ -230,7 +236,7 @@ end
 
 --- Notifies other plugins, such as one that shows the git status of a file.
 local function announce(buf, state)
-  state.ours, state.told, state.is_new = true, nil, false
+  state.ours, state.told = true, nil
   local ok, problem = pcall(api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
   state.ours = nil
   if not ok then
@@ -245,7 +251,7 @@ end
 local function write_here(buf, is_forced)
   local problem = refusal(buf, is_forced) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced)
   if not problem and states[buf] then
-    states[buf].foreign = false
+    states[buf].foreign, states[buf].file = nil, api.nvim_buf_get_name(buf)
   end
   return problem
 end
@@ -325,6 +331,7 @@ function M.finished(buf, saved)
     tell(state, saved.problem)
   elseif api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_name(buf) == state.name then
     -- Under another name (`:saveas`, `:file`) it is another file, which this write does not affect.
+    state.file = state.name
     if saved.is_current then
       settle(buf, api.nvim_buf_get_changedtick(buf) == saved.tick)
     end

@@ -174,6 +174,6 @@ fn what_is_typed_after_the_key_is_not_sent() {
     let mut nvim = Nvim::start(&Options { files: &[("notes.chat", "@You:\n")], ..Options::default() });
     nvim.lua(&init(&server.base_url(), ""), &[]);
     nvim.lua("vim.cmd('edit notes.chat') require('flemma.core').send_or_execute()", &[]);
-    nvim.wait_for("why not", |nvim| said(nvim).contains("nothing to send"));
+    nvim.wait_for("why not", |nvim| said(nvim).contains("Nothing to send"));
     assert_eq!(nvim.lua("return vim.bo.modifiable", &[]), true);
 }

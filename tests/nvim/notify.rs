@@ -35,10 +35,12 @@ fn no_message_makes_neovim_wait_for_enter() {
         nvim.wait_for("the size", |nvim| nvim.lua("return vim.o.columns", &[]) == width);
         for setting in ["cmdheight=1", "cmdheight=0", "cmdheight=1 ruler laststatus=0"] {
             nvim.command(&format!("set showcmd laststatus=2 {setting}"));
-            for keys in ["", "i", "v"] {
+            for keys in ["", "v"] {
                 for message in &messages {
                     count += 1;
                     nvim.input(&format!("<Esc>{keys}"));
+                    let mode = if keys.is_empty() { "n" } else { keys };
+                    nvim.wait_for("the mode", |nvim| nvim.mode() == mode);
                     say(&mut nvim, "another one");
                     say(&mut nvim, &format!("{count} {message}"));
                     wait_for_last_row(&mut nvim, &format!("Flemma: {count}"));
@@ -66,7 +68,7 @@ fn what_answers_a_key_in_insert_mode_stays_on_the_screen() {
         let mut chat = Chat::start(&Setup { text: Some(text), key, ..Setup::default() }, []);
         chat.nvim.input("GA<C-]>");
         wait_for_last_row(&mut chat.nvim, "Flemma:");
-        chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true && nvim.mode() == "i");
+        chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true && nvim.mode() == "n");
         wait_for_last_row(&mut chat.nvim, "Flemma:");
     }
     let mut chat = Chat::start(&Setup::default(), [prose(&["one"])]);

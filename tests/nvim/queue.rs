@@ -281,11 +281,12 @@ fn a_draft_is_there_when_the_conversation_is_opened_again() {
     chat.nvim.command("silent write");
     chat.nvim.command("bwipeout!");
     // What is in the window stays there.
+    chat.nvim.command("wincmd j");
     wait_for_window(&mut chat.nvim);
     chat.nvim.input(":w<CR>");
     chat.nvim.wait_for("why not", |nvim| said(nvim).contains("the conversation is not open any more"));
     assert_eq!(chat.nvim.text(), "half a thought\n");
-    chat.nvim.command("edit notes.chat");
+    chat.nvim.command("wincmd k | edit notes.chat");
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("a message that you were writing here was kept"));
     chat.nvim.command("Flemma queue");
     wait_for_window(&mut chat.nvim);

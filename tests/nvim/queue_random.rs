@@ -112,7 +112,8 @@ impl User {
                 match self.choose(4) {
                     0 | 1 => {
                         self.meant.extend(self.texts_in(&written["draft"]));
-                        self.press(if self.choose(2) == 0 { ":w<CR>" } else { ":wall<CR>" });
+                        let keys = if self.choose(2) == 0 { ":w<CR>" } else { ":wall<CR>" };
+                        self.press(keys);
                     }
                     2 => self.press(":q<CR>"),
                     _ => {
