@@ -328,6 +328,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufUnload", {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     buffer = buf,
+    nested = true,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
       if vim.v.exiting ~= vim.NIL then
@@ -402,7 +403,7 @@ function M.write_all()
   local lock, saving, options = require("flemma.lock"), require("flemma.saving"), require("flemma.options").get()
   for buf in pairs(attached) do
     if saving.is_writing(buf) or lock.is_locked(buf) and options and options.editing.auto_write then
-      saving.write_now(buf)
+      saving.write_now(buf, true)
       lock.note_write(buf)
     end
   end
@@ -436,7 +437,7 @@ function M.leave()
   require("flemma.native").call("wind_up")
   for buf in pairs(saved) do
     if vim.bo[buf].modified then
-      require("flemma.saving").write_now(buf)
+      require("flemma.saving").write_now(buf, true)
     end
   end
   require("flemma.saving").leave()

@@ -20,7 +20,8 @@ local words = {
 --- they cannot ask.
 ---@param bufs integer[]
 ---@param decide fun(buf: integer, reason: string): string? the value of `v:fcs_choice`
-local function check(bufs, decide)
+---@param ignored? string an event that does not happen when a file is read again
+local function check(bufs, decide, ignored)
   local id = api.nvim_create_autocmd("FileChangedShell", {
     desc = "Flemma: decide about changed files without asking",
     callback = function(args)
@@ -42,7 +43,10 @@ local function check(bufs, decide)
         end)
       end
     else
+      local before = vim.o.eventignore
+      vim.opt.eventignore:append(ignored or "")
       pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
+      vim.o.eventignore = before
     end
   end
   pcall(api.nvim_del_autocmd, id)
@@ -71,11 +75,12 @@ end
 --- Reads the file of a buffer again if it has changed. A buffer with unsaved changes keeps them, and a file that was deleted stays on
 --- the screen.
 ---@param buf integer
-function M.reload(buf)
+---@param ignored? string an event that does not happen
+function M.reload(buf, ignored)
   if not vim.bo[buf].modified then
     check({ buf }, function(_, reason)
       return reason ~= "deleted" and "reload" or nil
-    end)
+    end, ignored)
   end
 end
 
@@ -88,11 +93,8 @@ function M.follow(buf)
   if vim.bo[buf].modified then
     return saving.foreign(buf) ~= nil
   elseif not saving.is_writing(buf) then
-    -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
-    local ignored = vim.o.eventignore
-    vim.opt.eventignore:append("FileType")
-    M.reload(buf)
-    vim.o.eventignore = ignored
+    -- File type plugins would undo and repeat everything.
+    M.reload(buf, "FileType")
   end
   return false
 end

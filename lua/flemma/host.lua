@@ -416,6 +416,7 @@ api.nvim_create_autocmd("ExitPre", {
 -- The exit can still be cancelled before this.
 api.nvim_create_autocmd("VimLeavePre", {
   group = group,
+  nested = true,
   desc = "Flemma: stop everything that is running, and mark it in the files",
   callback = function()
     require("flemma.buffer").leave()

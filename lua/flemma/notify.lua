@@ -65,6 +65,7 @@ local function show(message, level)
     })
     return
   end
+  -- With room for the sign that there is more.
   local lines = M.wrap(message, math.max(vim.v.echospace - 2, 1))
   for _, line in ipairs(lines) do
     vim.cmd.redraw()

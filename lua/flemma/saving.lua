@@ -130,18 +130,23 @@ end
 
 --- Why the file of a buffer may have something that Neovim does not know of.
 ---@param buf integer
+---@param is_nested? boolean whether an autocommand asks in which others are triggered
 ---@return string? why
-function M.foreign(buf)
+---@return boolean is_known whether Neovim knows the file as it is now; else the library has to compare it with what it saw
+function M.foreign(buf, is_nested)
   local state = states[buf]
   if not state or state.writing then
-    return nil
+    return nil, false
   elseif M.is_new(buf) then
-    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil
+    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil, true
+  elseif not is_nested and vim.fn.expand("<abuf>") ~= "" then
+    -- `FileChangedShell` would not be triggered, and Neovim would ask.
+    return state.foreign, false
   end
   state.is_quiet = true
   pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
   state.is_quiet = nil
-  return state.foreign
+  return state.foreign, true
 end
 
 --- Whether another plugin's autocommand writes this buffer instead of Neovim.
@@ -168,9 +173,11 @@ end
 
 --- Why this buffer cannot be written automatically.
 ---@param is_forced? boolean whether the user used `:write!`
+---@param is_nested? boolean
 ---@return string?
-local function refusal(buf, is_forced)
-  local name, why, advice = api.nvim_buf_get_name(buf), nil, "Use `:write`."
+---@return boolean? is_known
+local function refusal(buf, is_forced, is_nested)
+  local name, why, advice, is_known = api.nvim_buf_get_name(buf), nil, "Use `:write`.", nil
   if not vim.o.write then
     why, advice = "the option 'write' is off", "Switch it on."
   elseif vim.bo[buf].readonly and not is_forced then
@@ -178,9 +185,11 @@ local function refusal(buf, is_forced)
   elseif is_written_by_another(buf, name) then
     why = "another plugin writes this file (BufWriteCmd)"
   elseif not is_forced then
-    why, advice = M.foreign(buf), "`:edit!` loads the file, `:write!` keeps the buffer."
+    advice = "`:edit!` loads the file, `:write!` keeps the buffer."
+    why, is_known = M.foreign(buf, is_nested)
   end
-  return why and require("flemma.notify").with_advice(("%s was not written: %s."):format(vim.fs.basename(name), why), advice)
+  why = why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
+  return why and require("flemma.notify").with_advice(why, advice), is_known
 end
 
 --- How to turn the lines into the bytes that `:write` would write.
@@ -247,9 +256,11 @@ end
 
 --- Writes the buffer synchronously: waits for the disk.
 ---@param is_forced boolean whether to overwrite the file even if it has changed
+---@param is_nested? boolean
 ---@return string? problem
-local function write_here(buf, is_forced)
-  local problem = refusal(buf, is_forced) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced)
+local function write_here(buf, is_forced, is_nested)
+  local problem, is_known = refusal(buf, is_forced, is_nested)
+  problem = problem or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced, is_known)
   if not problem and states[buf] then
     states[buf].foreign, states[buf].file = nil, api.nvim_buf_get_name(buf)
   end
@@ -293,14 +304,14 @@ function M.auto_write(buf)
     state.again = true
     return
   end
-  local problem = refusal(buf)
+  local problem, is_known = refusal(buf)
   if problem then
     return tell(state, problem)
   end
   local name = api.nvim_buf_get_name(buf)
   guard(buf, state)
   state.writing, state.name = true, name
-  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
+  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf), is_known) then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
     local why = vim.fs.basename(name) .. " was not written: the system could not start a thread."
@@ -346,13 +357,14 @@ end
 
 --- Neovim is exiting, or nobody looks at the buffer: writes it without asking, and waits for the disk.
 ---@param buf integer
+---@param is_nested? boolean whether an autocommand wants it in which others are triggered
 ---@return string? problem
-function M.write_now(buf)
+function M.write_now(buf, is_nested)
   local state = states[buf]
   if not state or not has_something_to_write(buf) then
     return
   end
-  local problem = write_here(buf, false)
+  local problem = write_here(buf, false, is_nested)
   if problem then
     tell(state, problem)
   else
@@ -365,7 +377,7 @@ end
 ---@param buf integer
 function M.write_last(buf)
   local state = states[buf]
-  local problem = state and has_something_to_write(buf) and write_here(buf, false)
+  local problem = state and has_something_to_write(buf) and write_here(buf, false, true)
   if problem then
     tell(state, problem)
   end
@@ -375,7 +387,7 @@ end
 function M.leave()
   for buf, state in pairs(states) do
     if state.writing then
-      M.write_now(buf)
+      M.write_now(buf, true)
     end
   end
 end

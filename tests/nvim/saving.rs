@@ -130,7 +130,7 @@ fn accidents() -> [Accident; 5] {
         (|file| fs::write(file, "somebody else's text\n").unwrap(), "something else has changed the file"),
         (|file| fs::remove_file(file).unwrap(), "the file was deleted"),
         (|file| fs::remove_dir_all(file.parent().unwrap()).unwrap(), "the file was deleted"),
-        (|file| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap(), "the file is read-only"),
+        (|file| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap(), "something else has changed the file"),
         (
             |file| {
                 fs::remove_file(file).unwrap();

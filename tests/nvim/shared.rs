@@ -124,7 +124,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     first.nvim.input("<C-]>");
     // The end of a turn is written, and shown.
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the first"));
-    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert_eq!(chat.nvim.cursor(), (40, 3));
     assert!(is_observer(&mut chat.nvim));
     assert_eq!(said(&mut chat.nvim).matches("in another Neovim").count(), 1, "it is mentioned once");
     first.wait_until_idle();

@@ -20,17 +20,24 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.on_disk(buffer, &path);
         Ok(())
     })?;
-    // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end. Neovim knows the file as it is.
-    exports.add("save", |_, binding, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
-        binding.workspace.file_is_known(buffer, &path);
+    // save(buffer, path, layout, tick, is_known) -> whether it was begun; `saved` of the shim hears of its end. `is_known`:
+    // Neovim knows the file as it is now.
+    exports.add("save", |_, binding, args: (i32, PathBuf, Table, i64, Option<bool>)| {
+        let (buffer, path, layout, tick, is_known) = args;
+        if is_known == Some(true) {
+            binding.workspace.file_is_known(buffer, &path);
+        }
         Ok(Buffer::from(buffer).is_loaded() && binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
     })?;
-    // save_now(buffer, path, layout, forced) -> what went wrong, or nil
-    exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
+    // save_now(buffer, path, layout, forced, is_known) -> what went wrong, or nil
+    exports.add("save_now", |_, binding, args: (i32, PathBuf, Table, bool, Option<bool>)| {
+        let (buffer, path, layout, is_forced, is_known) = args;
         if !Buffer::from(buffer).is_loaded() {
             return Ok(Some(format!("{} was not written: its buffer is not loaded", path.display())));
         }
-        binding.workspace.file_is_known(buffer, &path);
+        if is_known == Some(true) {
+            binding.workspace.file_is_known(buffer, &path);
+        }
         let saved = binding.workspace.save_now(buffer, path, layout_of(&layout)?, is_forced);
         Ok(saved.err().map(|error| error.to_string()))
     })
