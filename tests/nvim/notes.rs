@@ -177,7 +177,6 @@ fn a_buffer_follows_its_page_to_its_new_name() {
     assert_eq!(name(&mut chat, page), "vault/Done/Big plan.md");
     chat.nvim.command("sbuffer Big | silent earlier 100f");
     assert!(chat.nvim.text().contains("## Tasks"), "{}", chat.nvim.text());
-    assert_eq!(chat.nvim.lua("return vim.o.undoreload", &[]), 1);
 }
 
 #[test]

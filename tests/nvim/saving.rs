@@ -136,7 +136,7 @@ fn accidents() -> [Accident; 5] {
                 fs::remove_file(file).unwrap();
                 fs::create_dir(file).unwrap();
             },
-            "something else has changed the file",
+            "it is not a regular file",
         ),
     ]
 }

@@ -132,7 +132,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     first.nvim.wait_for_exit();
     wait_until_taken_over(&mut chat);
     assert!(chat.nvim.text().ends_with("typed in the first\n"), "{}", chat.nvim.text());
-    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert_eq!(chat.nvim.cursor(), (40, 3));
     assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
     wait_until_held(&mut chat.nvim, &file);
     chat.nvim.input("<C-]>");
