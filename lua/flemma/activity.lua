@@ -101,8 +101,7 @@ end
 ---@return integer? row from 0
 ---@return boolean is_blank
 local function row_for(win, buf, width)
-  local covered, host = require("flemma.queue.window").covers(buf)
-  local last = vim.fn.getwininfo(win)[1].height - 1 - (host == win and covered or 0)
+  local last = vim.fn.getwininfo(win)[1].height - 1
   local is_following = require("flemma.following").follows(buf, win)
   local note = notes[win]
   if note and not note.is_hidden and note.row <= last then

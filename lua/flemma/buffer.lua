@@ -8,7 +8,6 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
----@field is_new boolean whether there was no file of this name when the buffer was opened, and has been none since
 ---@field replaced? { tick: integer, is_part: boolean } what the change after this 'changedtick' replaces: only parts of
 ---lines, or more
 ---@type table<integer, flemma.Attached>
@@ -20,20 +19,13 @@ function M.is_attached(buf)
   return attached[buf] ~= nil
 end
 
---- Whether there was no file when a buffer was opened, and Neovim knows of none since.
----@param buf integer
----@return boolean
-function M.is_new(buf)
-  return attached[buf] ~= nil and attached[buf].is_new
-end
-
 --- The buffer that a command applies to, if it is a conversation.
 ---@param buf? integer 0 or nil for the current one
 ---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
   buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
   -- The input window belongs to a conversation.
-  buf = require("flemma.queue.window").conversation_of(buf) or buf
+  buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
   if attached[buf] then
     return buf
   end
@@ -44,6 +36,14 @@ function M.resolve(buf)
   end
   local notify = require("flemma.notify")
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
+end
+
+--- The window in which a command about the conversation looks at the cursor: the current one, or for the input window the one
+--- with its conversation.
+---@return integer
+function M.window()
+  local buf = vim.b.flemma_conversation
+  return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
 end
 
 --- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the
@@ -192,8 +192,7 @@ function M.attach(buf)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
-  local name = api.nvim_buf_get_name(buf)
-  local state = { is_new = name ~= "" and not vim.uv.fs_stat(name) }
+  local state = {}
   attached[buf] = state
   lock.attach(buf)
   greet(buf)
@@ -283,7 +282,6 @@ function M.attach(buf)
       end
     end,
     on_reload = function()
-      state.is_new = false
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
@@ -309,7 +307,6 @@ function M.attach(buf)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
         native.call("saved", buf, file)
-        state.is_new = state.is_new and file ~= api.nvim_buf_get_name(buf)
         if file == api.nvim_buf_get_name(buf) then
           lock.note_write(buf)
         end
@@ -329,6 +326,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufUnload", {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     buffer = buf,
+    nested = true,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
       if vim.v.exiting ~= vim.NIL then
@@ -365,7 +363,6 @@ function M.attach(buf)
   })
   local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false })
   require("flemma.conversations").follow(buf, group)
-  require("flemma.spoiled").follow(buf, group)
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   release_with_filetype(buf)
@@ -398,6 +395,18 @@ function M.release(buf)
   require("flemma.folds").release(buf)
 end
 
+--- Neovim may be about to exit: writes the conversations that are at work or are being written. What is running goes on: with
+--- changes in another file, Neovim refuses the exit.
+function M.write_all()
+  local lock, saving, options = require("flemma.lock"), require("flemma.saving"), require("flemma.options").get()
+  for buf in pairs(attached) do
+    if saving.is_writing(buf) or lock.is_locked(buf) and options and options.editing.auto_write then
+      saving.write_now(buf, true)
+      lock.note_write(buf)
+    end
+  end
+end
+
 --- Whether what has to be done before an exit is done. What cannot be written now is not waited for once for each buffer.
 local has_left = false
 
@@ -426,7 +435,7 @@ function M.leave()
   require("flemma.native").call("wind_up")
   for buf in pairs(saved) do
     if vim.bo[buf].modified then
-      require("flemma.saving").write_now(buf)
+      require("flemma.saving").write_now(buf, true)
     end
   end
   require("flemma.saving").leave()

@@ -22,7 +22,7 @@ local function lines(args)
   if first and last then
     return first, last
   end
-  local line = vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
+  local line = vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
   return line, line
 end
 
@@ -299,7 +299,7 @@ function M.run(args)
     refuse(("there is no `:Flemma %s`%s"):format(name, hint))
   elseif args.range > 0 and not command.range then
     refuse(("`:Flemma %s` takes no range"):format(name))
-  elseif args.range > 0 and require("flemma.queue.window").conversation_of(vim.api.nvim_get_current_buf()) then
+  elseif args.range > 0 and vim.b.flemma_conversation then
     -- Its lines are not those of the conversation.
     refuse("a range is for the conversation, not for this window")
   elseif args.bang and not command.bang then

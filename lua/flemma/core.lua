@@ -17,14 +17,14 @@ local function resolve(buf)
 end
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(require("flemma.queue.window").host())[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
 end
 
 --- The line that a key is about, from 0: the cursor's, or in a closed fold that of the only call there that waits.
 ---@param buf integer
 ---@return integer
 local function meant_line(buf)
-  local win, line = require("flemma.queue.window").host(), cursor_line()
+  local win, line = require("flemma.buffer").window(), cursor_line()
   local fold = vim.api.nvim_win_call(win, function()
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
@@ -45,7 +45,7 @@ end
 ---@param buf integer
 ---@param line integer
 local function has_seen(buf, line)
-  return require("flemma.seen").allows_at(require("flemma.queue.window").host(), buf, line)
+  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -53,8 +53,13 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    require("flemma.following").watch(buf)
+    local following = require("flemma.following")
+    following.watch(buf)
+    if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
+      following.leave_insert(buf)
+    end
     dispatch(buf, "advance")
+    following.type_on_later(buf)
   end
 end
 
@@ -141,7 +146,6 @@ function M.cancel(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
     dispatch(buf, "cancel")
-    require("flemma.lock").give_back(buf)
   end
 end
 
@@ -195,19 +199,30 @@ end
 --- Queues words for the end of the turn. Without words, it opens the input window.
 ---@param words? string
 function M.queue(words)
-  require("flemma.queue").queue(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").queue(buf, words)
+  end
 end
 
---- Takes a queued message back. Its text becomes the draft of the input window.
+--- Takes a queued message back into the input window.
 ---@param place? string the number of the message; the last one by default
 function M.unqueue(place)
-  require("flemma.queue").unqueue(place)
+  local buf = resolve()
+  if buf then
+    require("flemma.queue").unqueue(buf, place)
+  end
 end
 
 --- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
 ---@param words? string
 function M.steer(words)
-  require("flemma.queue").steer(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").steer(buf, words)
+  end
 end
 
 --- Moves to the next message. In Visual mode it extends the selection.

@@ -203,6 +203,7 @@ function M.leave_insert(buf)
       vim.on_key(nil, namespace)
     end
   end, namespace)
+  require("flemma.notify").take_said()
   vim.cmd.stopinsert()
 end
 
@@ -232,6 +233,10 @@ local function type_on(buf)
     return
   end
   typing[buf] = nil
+  -- In Insert mode, Neovim shows its name in place of a message.
+  if require("flemma.notify").take_said() then
+    return
+  end
   local is_there = win == was.win and api.nvim_win_get_buf(win) == buf and M.follows(buf, win)
   if is_there and api.nvim_get_mode().mode == "n" and vim.bo[buf].modifiable then
     local line, length = api.nvim_win_get_cursor(win)[1], #api.nvim_get_current_line()

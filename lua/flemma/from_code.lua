@@ -46,9 +46,8 @@ local function later(chat, text, sends)
     require("flemma.native").call("queue", chat, text, false)
     return
   end
-  local window = require("flemma.queue.window")
-  window.keep(chat, text)
-  window.open(chat, "edit")
+  require("flemma.queue.window").open(chat, text)
+  vim.cmd.startinsert({ bang = true })
 end
 
 --- For how many milliseconds at most Neovim waits until it is known who holds a conversation that was just opened.

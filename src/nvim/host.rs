@@ -13,7 +13,7 @@ use crate::{
     tools::Written,
     workspace::{
         Host, LookedUp,
-        ports::{Announcement, HostError, Place, Question},
+        ports::{Announcement, HostError, Place, Question, Saved},
     },
 };
 
@@ -506,8 +506,19 @@ impl Host for NvimHost {
         self.shim.tell("proposals_changed", buffer);
     }
 
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
-        self.shim.tell("saved", (buffer, tick, problem.map(|error| error.to_string())));
+    fn saved(&self, buffer: i32, saved: Saved) {
+        let told = || -> mlua::Result<Table> {
+            let told = self.shim.lua.create_table()?;
+            told.set("tick", saved.tick)?;
+            told.set("problem", saved.problem.as_ref().map(ToString::to_string))?;
+            told.set("is_current", saved.is_current)?;
+            told.set("is_replying", saved.is_replying)?;
+            Ok(told)
+        };
+        match told() {
+            Ok(told) => self.shim.tell("saved", (buffer, told)),
+            Err(error) => self.shim.report(&error),
+        }
     }
 
     fn write_now(&self, buffer: i32) -> Option<UserError> {

@@ -207,7 +207,6 @@ pub use look::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
 pub use made::{Draft, MadeFile};
 pub use outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
-pub use outbox_view::OutboxHints;
 pub use outlook::CallState;
 pub use pending::PendingCall;
 pub use ports::{Host, NoScripts, Scripts};

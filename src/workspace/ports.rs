@@ -117,6 +117,19 @@ pub enum Announcement<'a> {
     },
 }
 
+/// How a write of a file has ended.
+#[derive(Debug)]
+pub struct Saved {
+    /// What came with the text.
+    pub tick: i64,
+    /// What went wrong.
+    pub problem: Option<UserError>,
+    /// Whether nothing else has changed the file since.
+    pub is_current: bool,
+    /// Whether a reply is arriving, so that the text ends with an incomplete one.
+    pub is_replying: bool,
+}
+
 /// Why a buffer was not changed, in the host's words.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
@@ -273,8 +286,8 @@ pub trait Host {
     /// What calls in a buffer would write may be something else now.
     fn proposals_changed(&self, _buffer: i32) {}
 
-    /// A write of a buffer's file has ended. `tick` is what came with the text.
-    fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
+    /// A write of a buffer's file has ended.
+    fn saved(&self, _buffer: i32, _saved: Saved) {}
 
     /// Writes the file of a buffer that has changes, and waits for the disk: for conversations that no user looks at. Gives
     /// why it was not written.

@@ -93,6 +93,19 @@ fn a_key_that_waits_for_the_disk_is_no_rest() {
 }
 
 #[test]
+fn a_key_that_sends_locks_the_text_at_once() {
+    let chat = Harness::new("@You:\nHello", [prose("ok")]);
+    chat.workspace.dispatch(chat.current(), Command::Advance);
+    assert!(!chat.conversation().is_busy(), "the lock and the journal are not there yet");
+    assert!(chat.buffer().is_locked.get());
+    chat.workspace.dispatch(chat.current(), Command::Cancel);
+    assert!(!chat.buffer().is_locked.get(), "nothing is sent");
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(!chat.buffer().is_locked.get());
+}
+
+#[test]
 fn an_observer_can_do_nothing_and_is_told_why() {
     let chat = Harness::new("@You:\nHello", []);
     chat.put("shared.chat", waiting());
