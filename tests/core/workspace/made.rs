@@ -210,12 +210,12 @@ fn diff(chat: &Harness) -> Vec<String> {
 fn a_policy_does_not_approve_what_the_user_has_edited() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
-    let text = chat.text();
+    chat.set_up(json!({ "tools": { "auto_approve": ["write"] } }), None).unwrap();
     // The status block is deleted, so the call is decided about anew.
-    let text = text[..text.find("@You:\n**Tool Result:**").unwrap()].to_owned();
-    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": ["write"] } }), [prose("fine")]);
-    let buffer = chat.edit("notes.chat");
-    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    let lines = chat.buffer().lines();
+    let begin = lines.iter().position(|line| line.starts_with("**Tool Result:**")).unwrap() - 1;
+    chat.delete(begin..lines.len());
+    chat.settle();
     chat.go();
     chat.wait_for_pending(1);
     chat.wait_for_diff(0, "+II");
