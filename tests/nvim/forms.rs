@@ -35,7 +35,7 @@ fn waiting(tool: &str, input: &Value, lua: &str) -> Chat {
     let lua = format!("{LATER}\n{lua}");
     let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [call("toolu_1", tool, input)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
     chat.wait_until_idle();
     chat
 }
