@@ -56,9 +56,8 @@ impl Document {
             if message.start == lines.start && message.has_only_results(text) {
                 return Some(Folded::Result);
             }
-            let begins = |block: &&Block| {
-                message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start
-            };
+            let begins =
+                |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
             let block = message.blocks.iter().find(begins)?;
             (lines.end <= message.range().end).then(|| self.folded_block(message, block, text))?
         })

@@ -68,7 +68,9 @@ impl ParsedMessage {
         };
         let (before, closing) = (whole.start..all.start, all.end.saturating_sub(1)..all.end);
         let mut lines = match &tool.body {
-            ResultBody::Placeholder(fence, _) => vec![before, all.start + 1..all.start + fence.line as usize + 1, closing],
+            ResultBody::Placeholder(fence, _) => {
+                vec![before, all.start + 1..all.start + fence.line as usize + 1, closing]
+            }
             ResultBody::Output(fence) if tool.is_error => {
                 vec![before, all.start + 1..all.start + fence.line as usize + 1, closing]
             }

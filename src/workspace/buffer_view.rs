@@ -101,6 +101,9 @@ const SPINNER: usize = 2;
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
 
+/// The cells of a card that may be taken by what a call waits for.
+const BESIDE: usize = 36;
+
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
 
@@ -134,7 +137,8 @@ impl Workspace {
             let summary = Summary::of(definition, &call.name, &call.input);
             let is_said = own.is_none() && lines.is_none();
             let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            if is_said && text == format!("{}: {}", call.name, summary.what) {
+            let fits = text.width() + BESIDE <= width;
+            if is_said && fits && text == format!("{}: {}", call.name, summary.what) {
                 // The card says it.
                 text.clear();
             }

@@ -121,7 +121,12 @@ impl Workspace {
         if !summary.what.is_empty() {
             add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
         }
-        look.left.extend(counts.into_iter().filter(|(count, _)| !count.is_empty()).map(|(count, group)| chunk(format!(" {count}"), group)));
+        look.left.extend(
+            counts
+                .into_iter()
+                .filter(|(count, _)| !count.is_empty())
+                .map(|(count, group)| chunk(format!(" {count}"), group)),
+        );
         if !answer.is_empty() {
             look.left.push(chunk(answer, "FlemmaToolDone"));
         }
@@ -226,7 +231,10 @@ fn waiting(card: &Card, style: LookStyle) -> String {
         AwaitKind::Elicitation => "answer",
         _ => "waits",
     };
-    awaiting.expires.filter(|_| style.width > NARROW).map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, Timestamp::now(), style.offset)))
+    awaiting
+        .expires
+        .filter(|_| style.width > NARROW)
+        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, Timestamp::now(), style.offset)))
 }
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.

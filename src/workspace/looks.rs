@@ -47,7 +47,12 @@ impl Workspace {
                 // The last line of the text is not hidden.
                 let last = card.lines.end - 1;
                 if matches!(card.part, CardPart::Result { status: Some(_), .. }) && range.contains(&last) {
-                    looks.push(Look { line: last, left: vec![chunk("   ", "FlemmaMeta")], whole: true, ..Look::default() });
+                    looks.push(Look {
+                        line: last,
+                        left: vec![chunk("   ", "FlemmaMeta")],
+                        whole: true,
+                        ..Look::default()
+                    });
                 }
             }
             let captures = document.captures_in(range.clone(), text);

@@ -62,7 +62,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 fn numbers(groups: &[FoldGroup], level: u32) -> Vec<usize> {
     let mut list = Vec::new();
     for group in groups {
-        let (depth, count) = (usize::from(group.outer.is_some()), group.inner.len() + usize::from(group.outer.is_some()));
+        let (depth, count) =
+            (usize::from(group.outer.is_some()), group.inner.len() + usize::from(group.outer.is_some()));
         list.extend([group.lines.start + 1, group.lines.end, depth, count]);
         for fold in group.inner.iter().chain(&group.outer) {
             list.extend([fold.lines.start + 1, fold.lines.end, usize::from(fold.begins.is_closed(level))]);

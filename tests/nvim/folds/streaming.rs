@@ -72,11 +72,16 @@ fn calls_that_are_done_become_a_list_of_cards() {
     chat.nvim.wait_for("the calls", |nvim| nvim.text().contains("status=pending"));
     chat.wait_until_idle();
     let list = ["\u{25b8} read", "\u{25b8} read", "\u{25b8} read", "\u{25b8} bash"];
-    let cards = ["\u{25b8} read a.txt", "! read missing.txt", "missing.txt does", "", "\u{25b8} read b.txt", "? bash make"];
+    let cards =
+        ["\u{25b8} read a.txt", "! read missing.txt", "missing.txt does", "", "\u{25b8} read b.txt", "? bash make"];
     chat.nvim.wait_for("the list", |nvim| {
         let first = nvim.row_with("I look.").map_or(0, |row| row + 2);
         let shown = nvim.screen();
-        list.iter().chain(&[""]).chain(&cards).zip(&shown[first..]).all(|(card, row)| row.trim_start().starts_with(card))
+        list.iter()
+            .chain(&[""])
+            .chain(&cards)
+            .zip(&shown[first..])
+            .all(|(card, row)| row.trim_start().starts_with(card))
     });
     let closed = closed(&mut chat.nvim);
     assert_eq!(closed.len(), 6, "{closed:?}");

@@ -165,7 +165,8 @@ fn a_file_that_is_read_again_is_hidden_again() {
     nvim.request("nvim_ui_try_resize", &[json!(50), json!(40)]);
     nvim.wait_for("both windows", |nvim| {
         let shown = nvim.screen();
-        shown.iter().filter(|row| row.as_str() == " You").count() >= 2 && !shown.iter().any(|row| row.contains("flemma:tool"))
+        shown.iter().filter(|row| row.as_str() == " You").count() >= 2
+            && !shown.iter().any(|row| row.contains("flemma:tool"))
     });
 }
 

@@ -2,12 +2,10 @@
 
 use serde_json::json;
 
-use super::{
-    super::{
-        anthropic::Stream,
-        chat::{Chat, Setup, reply},
-        support::Nvim,
-    },
+use super::super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, reply},
+    support::Nvim,
 };
 
 /// The tool and the state of each call on the screen, with the group that gives the state its colour.
@@ -16,8 +14,9 @@ fn states(nvim: &mut Nvim) -> Vec<(String, String, String)> {
     let rows = nvim.runs();
     let signs = ['▸', '<', '?', '!', '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
     // The line of a call has only the name of its tool.
-    let is_card =
-        |words: &str| words.strip_prefix(' ').is_some_and(|row| row.starts_with(signs)) && words.split_whitespace().count() > 2;
+    let is_card = |words: &str| {
+        words.strip_prefix(' ').is_some_and(|row| row.starts_with(signs)) && words.split_whitespace().count() > 2
+    };
     let cards = rows.iter().filter(|row| is_card(&row.iter().map(|(text, _)| text.as_str()).collect::<String>()));
     let cards = cards.map(|row| {
         let words: String = row.iter().map(|(text, _)| text.as_str()).collect();
@@ -84,8 +83,7 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
         .tool_use("toolu_5", "write", &[&json!({"label": null, "path": "b.py", "content": "x\n"}).to_string()])
         .tool_use("toolu_6", "unknown", &["{}"])
         .end("tool_use");
-    let options =
-        "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }, notify = { usage = false }";
     let lua = "vim.o.termguicolors = true
         require('flemma.tools.approval').register('no ls', {
           priority = 200,
