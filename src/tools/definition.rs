@@ -297,8 +297,8 @@ impl Definition {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
             (ToolInput::Json(value), Ok(schema)) => {
-                let paths = [&self.read_path_param, &self.write_path_param].into_iter().flatten();
-                paths.map(|params| params.check_lengths(value)).collect::<Result<(), ModelError>>()?;
+                let mut paths = [&self.read_path_param, &self.write_path_param].into_iter().flatten();
+                paths.try_for_each(|params| params.check_lengths(value))?;
                 schema.take("the input", value).map_err(|mistakes| {
                     let list = mistakes.list();
                     ModelError::new(format!("The input of `{}` does not match its schema:\n{list}", self.name))

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     agent::{CallResult, Input, Verdict},
-    chat::{Language, OpenCall},
+    chat::OpenCall,
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, UserError},
     text::escape_controls,
@@ -483,26 +483,4 @@ impl Workspace {
             self.host().unfold(conversation.buffer(), fence);
         }
     }
-
-    /// A client tool has answered.
-    fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
-        let mistakes = (!rendered.is_error)
-            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
-            .flatten();
-        let resolution = match mistakes {
-            Some(mistakes) => Resolution::Fail(format!(
-                "The result of the client tool `{}` does not match its result_schema:\n{}",
-                call.name,
-                mistakes.list()
-            )),
-            None => Resolution::Result(rendered.into()),
-        };
-        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
-    }
-}
-
-/// What a schema sees of a result.
-fn value_of(rendered: &Rendered) -> Value {
-    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
-    table.unwrap_or_else(|| rendered.text.clone().into())
 }
