@@ -119,7 +119,7 @@ fn a_missing_library_is_reported_once_and_can_be_built() {
     }
     assert!(said(&mut nvim).contains(":Flemma build"), "{}", said(&mut nvim));
     // The keys that send show the same at the bottom, with the command in it. Nothing looks for a tag.
-    for keys in ["<C-]>", "i<C-]>"] {
+    for keys in ["<C-]>"] {
         nvim.command("messages clear");
         nvim.command("echo ''");
         nvim.input(keys);
