@@ -61,11 +61,18 @@ function M.all(written, moved)
   local bufs = vim.tbl_filter(function(buf)
     return api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and api.nvim_buf_get_name(buf) ~= ""
   end, api.nvim_list_bufs())
+  local saving, handlers = require("flemma.saving"), api.nvim_get_autocmds({ event = "FileChangedShell" })
+  -- What another plugin has decided about a buffer, except that it cannot ask.
+  local function is_decided(buf)
+    return vim.v.fcs_choice ~= "ask" and vim.iter(handlers):any(function(handler)
+      return not handler.buflocal or handler.buffer == buf
+    end)
+  end
   check(bufs, function(buf, reason)
     local name = api.nvim_buf_get_name(buf)
     if reason == "changed" and vim.list_contains(written or {}, vim.uv.fs_realpath(name)) then
       return "reload"
-    elseif words[reason] and not (reason == "deleted" and told[buf]) then
+    elseif words[reason] and not (reason == "deleted" and told[buf]) and not saving.is_writing(buf) and not is_decided(buf) then
       local notify, message, advice = require("flemma.notify"), unpack(words[reason])
       notify.say(vim.log.levels.WARN, notify.with_advice(message:format(vim.fn.fnamemodify(name, ":~:.")), advice))
     end

@@ -22,6 +22,7 @@ local api = vim.api
 local states = {}
 
 local FOREIGN = "something else has changed the file"
+local UNKNOWN = "it is not known whether the file was changed elsewhere, because the buffer was modified when it was opened"
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -54,7 +55,7 @@ end
 function M.attach(buf)
   local name = api.nvim_buf_get_name(buf)
   -- If the buffer has changes, it is unknown when the file was read.
-  local state = { writing = false, foreign = vim.bo[buf].modified and FOREIGN or nil }
+  local state = { writing = false, foreign = vim.bo[buf].modified and UNKNOWN or nil }
   state.file = name ~= "" and vim.uv.fs_stat(name) and name or nil
   states[buf] = state
   local group = api.nvim_create_augroup("flemma.saving." .. buf, { clear = true })

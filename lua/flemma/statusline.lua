@@ -39,7 +39,7 @@ end
 ---@return string
 function M.queued()
   local buf = drawn_buffer()
-  local count = require("flemma.buffer").is_attached(buf) and #(require("flemma.native").call("queued", buf) or {}) or 0
+  local count = require("flemma.buffer").is_attached(buf) and require("flemma.native").call("queued", buf) or 0
   return count > 0 and ("%d queued"):format(count) or ""
 end
 

@@ -22,11 +22,8 @@ fn say(nvim: &mut Nvim, message: &str) {
 
 #[test]
 fn no_message_makes_neovim_wait_for_enter() {
-    let mut nvim = Nvim::start(&Options {
-        files: &[("notes.txt", "one two\n")],
-        arguments: &["notes.txt"],
-        ..Options::default()
-    });
+    let mut nvim =
+        Nvim::start(&Options { files: &[("notes.txt", "one two\n")], arguments: &["notes.txt"], ..Options::default() });
     let path = format!("/{}", "a-long-folder/".repeat(20));
     let messages = ["short".to_owned(), path, "日本語の".repeat(40), "many words ".repeat(30)];
     let mut count = 0;

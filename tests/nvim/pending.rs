@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     chat::{Chat, Setup, call, said},
     command_line::PORT,
-    queue::{wait_for_window, writing},
+    queue::writing,
 };
 
 /// A conversation on the disk in which a call waits, on line 13.
@@ -103,17 +103,10 @@ fn the_list_is_not_covered_by_a_float() {
     let (mut chat, _gate) = writing(&setup);
     for (columns, rows) in [(100, 40), (30, 14)] {
         chat.nvim.request("nvim_ui_try_resize", &[columns.into(), rows.into()]);
-        // From the input window of a plain window, from a float, and from the input window of a float.
-        for (float, input) in [(false, true), (true, false), (true, true)] {
+        for float in [false, true] {
             if float {
                 chat.nvim.command("Flemma toggle float");
                 chat.nvim.command("buffer notes.chat");
-            }
-            if input {
-                chat.nvim.input("i");
-                wait_for_window(&mut chat.nvim);
-                chat.nvim.input("<Esc>");
-                chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
             }
             let size = "return vim.tbl_map(function(win)
                   local config = vim.api.nvim_win_get_config(win)
@@ -121,7 +114,7 @@ fn the_list_is_not_covered_by_a_float() {
                 end, vim.api.nvim_tabpage_list_wins(0))";
             let before = chat.nvim.lua(size, &[]);
             chat.nvim.command("Flemma pending");
-            let what = format!("the list at {columns} columns, {float}, {input}");
+            let what = format!("the list at {columns} columns, {float}");
             chat.nvim.wait_for(&what, |nvim| nvim.lua("return vim.bo.buftype", &[]) == "quickfix");
             // All of its first entry is on the screen.
             chat.nvim.wait_for(&what, |nvim| {

@@ -37,8 +37,7 @@ fn drafting(setup: &Setup<'_>, text: &str) -> (Chat, Gate) {
     chat.nvim.input("i");
     wait_for_window(&mut chat.nvim);
     chat.nvim.input(&format!("{text}<Esc>"));
-    chat.nvim
-        .wait_for("the draft", |nvim| nvim.mode() == "n" && in_window(nvim) && nvim.text() == format!("{text}\n"));
+    chat.nvim.wait_for("the draft", |nvim| nvim.mode() == "n" && in_window(nvim) && nvim.text() == format!("{text}\n"));
     (chat, gate)
 }
 
@@ -340,7 +339,8 @@ fn commands_in_the_input_window_mean_its_conversation() {
     chat.nvim.input(":Flemma queue words<CR>");
     chat.nvim.wait_for("the words", |nvim| queued(nvim).iter().any(|line| line.contains("words")));
     chat.nvim.input(":Flemma steer<CR>");
-    chat.nvim.wait_for("steering", |nvim| queued(nvim).first().is_some_and(|line| line.contains("before the next request")));
+    chat.nvim
+        .wait_for("steering", |nvim| queued(nvim).first().is_some_and(|line| line.contains("before the next request")));
     chat.nvim.input("<C-c>");
     chat.nvim.wait_for("the end", |nvim| {
         let text = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.chat'), 0, -1, false), '\\n')";
@@ -362,4 +362,3 @@ fn setting_the_same_filetype_again_stops_nothing() {
     chat.nvim.command("set filetype=text");
     assert_eq!(chat.nvim.lua("return require('flemma.buffer').is_attached(vim.fn.bufnr())", &[]), false);
 }
-

@@ -130,7 +130,10 @@ fn accidents() -> [Accident; 5] {
         (|file| fs::write(file, "somebody else's text\n").unwrap(), "something else has changed the file"),
         (|file| fs::remove_file(file).unwrap(), "the file was deleted"),
         (|file| fs::remove_dir_all(file.parent().unwrap()).unwrap(), "the file was deleted"),
-        (|file| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap(), "something else has changed the file"),
+        (
+            |file| fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap(),
+            "something else has changed the file",
+        ),
         (
             |file| {
                 fs::remove_file(file).unwrap();
@@ -444,7 +447,9 @@ fn a_write_with_a_bang_overrides_an_automatic_write() {
     let mut chat = start("", []);
     // Without a bang their text stays.
     chat.nvim.lua(
-        &format!("{change} vim.fn.append(2, 'one') require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())"),
+        &format!(
+            "{change} vim.fn.append(2, 'one') require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())"
+        ),
         &[],
     );
     chat.nvim.wait_for("the reason", |nvim| said(nvim).contains("something else has changed the file"));

@@ -139,7 +139,7 @@ function M.open(buf, text, is_older)
     local is_float = api.nvim_win_get_config(host).relative ~= ""
     win = api.nvim_open_win(draft, true, { split = "below", win = is_float and -1 or host, height = 5 })
     local wo = vim.wo[win][0]
-    wo.winbar, wo.wrap, wo.linebreak, wo.winfixheight = " Queue a message: :w queues it, :q leaves it", true, true, true
+    wo.winbar, wo.wrap, wo.linebreak, wo.winfixheight = " Queue a message%<: :w queues it, :q leaves it", true, true, true
   end
   put(buf, draft, text or "", is_older)
   local last = api.nvim_buf_line_count(draft)

@@ -21,6 +21,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.steer_with_queued(buffer);
         Ok(())
     })?;
+    // queued(buffer) -> how many messages wait
+    exports.add("queued", |_, binding, buffer: i32| {
+        Ok(binding.workspace.conversation(buffer).map_or(0, |conversation| conversation.queued().len()))
+    })?;
     // draft(buffer) -> the text that was being written in the input window and was not queued; empty if there is none
     exports.add("draft", |_, binding, buffer: i32| Ok(binding.workspace.draft(buffer)))?;
     // keep_draft(buffer, text): this is being written in the input window; it is kept, and not sent

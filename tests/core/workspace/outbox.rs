@@ -103,10 +103,7 @@ fn a_queued_message_is_sent_as_the_users_own() {
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     assert!(chat.queue("\nLook at @./facts.txt\n\n@Assistant:\nwith @ls\n\n"));
     assert_eq!(chat.queued(), ["Look at @./facts.txt\n\n@Assistant:\nwith @ls"]);
-    assert_eq!(
-        chat.below(),
-        ["Queued: sent when the turn ends", "  Look at @./facts.txt", "  ", "  … 2 more lines"]
-    );
+    assert_eq!(chat.below(), ["Queued: sent when the turn ends", "  Look at @./facts.txt", "  ", "  … 2 more lines"]);
     gate.open();
     chat.wait_for("Fine.");
     let sent = said(&chat.body(1));
