@@ -59,7 +59,9 @@ function M.send_or_execute(buf)
       following.leave_insert(buf)
     end
     dispatch(buf, "advance")
-    following.type_on_later(buf)
+    if not require("flemma.lock").is_locked(buf) then
+      following.type_on_later(buf)
+    end
   end
 end
 
