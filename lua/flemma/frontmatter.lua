@@ -5,7 +5,7 @@
 local M = {}
 
 --- How long the code may run, in nanoseconds, how much memory it may use, in KB, and after how many instructions both are checked.
-local DEADLINE, MEMORY, STEP = 250e6, 64 * 1024, 10
+local DEADLINE, MEMORY, STEP = 250e6, 64 * 1024, 4
 
 --- What the code can use, by the table that it is in.
 local ALLOWED = {

@@ -120,7 +120,7 @@ fn a_long_file_that_is_opened_at_its_end_has_its_colours() {
 fn role_markers_and_headers_of_tools_keep_their_own_colours() {
     let mut chat = Chat::start(&Setup { text: Some(TEXT), ..Setup::default() }, []);
     wait_for_colours(&mut chat.nvim);
-    let marker = attributes(&mut chat.nvim, "@You:");
+    let marker = attributes(&mut chat.nvim, "You");
     let prose = attributes(&mut chat.nvim, "Some");
     assert_ne!(marker, prose, "a role marker looks like prose");
     let result = attributes(&mut chat.nvim, "< result");
