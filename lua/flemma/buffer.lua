@@ -74,6 +74,12 @@ local function greet(buf)
   end
 end
 
+--- Whether an autocommand is running. Outside of them, `expand()` gives an error with 'verbose'.
+---@return boolean
+function M.is_in_autocommand()
+  return vim.fn.expandcmd("<abuf>") ~= "<abuf>"
+end
+
 --- Whether text that is inserted now may come from a file or a command without an event: the events that would report this
 --- are ignored, or an autocommand is running, in which they are not triggered.
 local function is_deaf()
@@ -82,13 +88,7 @@ local function is_deaf()
       return true
     end
   end
-  -- Outside of autocommands it is empty, and with 'verbose' an error.
-  local errmsg = vim.v.errmsg
-  local ok, abuf = pcall(vim.fn.expand, "<abuf>")
-  if not ok then
-    vim.v.errmsg = errmsg
-  end
-  return ok and abuf ~= ""
+  return M.is_in_autocommand()
 end
 
 --- The number of the undo step that a change belongs to, if the user made it.
@@ -290,6 +290,8 @@ function M.attach(buf)
       end
       if lock.wrote_half(buf) then
         writing.note_unheard(buf)
+        -- The library does not hear of the text that is read now.
+        require("flemma.folds").forget(buf)
         -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
           gone(true)

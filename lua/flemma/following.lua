@@ -97,6 +97,14 @@ local function move(buf, win, line, column)
   end
 end
 
+--- Whether the cursor of a window is where it was led to.
+---@param win integer
+local function is_led(win)
+  local at = led[win]
+  local is_there = at and api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == at.buf
+  return is_there and api.nvim_win_get_cursor(win)[1] == at.line
+end
+
 --- The text is about to change.
 ---@param buf integer
 ---@return fun() settle to be called after the change
@@ -104,6 +112,7 @@ function M.before_write(buf)
   local watched = sent[buf]
   local is_watched = watched and api.nvim_win_is_valid(watched.win) and M.follows(buf, watched.win)
   local followers = windows(buf, is_at_end)
+  local waiting = vim.tbl_filter(is_led, vim.fn.win_findbuf(buf))
   return function()
     local last = api.nvim_buf_line_count(buf)
     local column = #api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
@@ -114,6 +123,11 @@ function M.before_write(buf)
     if is_watched and api.nvim_win_is_valid(watched.win) then
       -- Text above has moved the cursor, and not the user.
       watched.line = api.nvim_win_get_cursor(watched.win)[1]
+    end
+    for _, win in ipairs(waiting) do
+      if led[win] and api.nvim_win_is_valid(win) then
+        led[win].line = api.nvim_win_get_cursor(win)[1]
+      end
     end
   end
 end
@@ -153,8 +167,7 @@ function M.cursor(buf, line, reason)
   -- "next": to where the conversation continues, which is its end.
   line = reason == "result" and wanted == "next" and last or math.min(line + 1, last)
   for _, win in ipairs(windows(buf, M.follows)) do
-    local is_led = led[win] ~= nil and led[win].line == api.nvim_win_get_cursor(win)[1]
-    if reason == "prompt" or not ((is_led or reason == "result") and waits_at(buf, win)) then
+    if reason == "prompt" or not ((reason == "result" or is_led(win)) and waits_at(buf, win)) then
       move(buf, win, line, 0)
       led[win] = reason == "pending" and { buf = buf, line = line } or nil
     end
@@ -181,8 +194,7 @@ end
 ---@param buf integer
 function M.reveal(buf)
   for win, at in pairs(led) do
-    local is_there = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == at.buf
-    if not is_there or api.nvim_win_get_cursor(win)[1] ~= at.line then
+    if not is_led(win) then
       led[win] = nil
     elseif at.buf == buf then
       M.show_below(win)

@@ -57,13 +57,18 @@ function M.guard(fn, ...)
       error(reached, 0)
     end
   end
-  debug.sethook(watch, "", STEP)
-  local result = vim.F.pack_len(xpcall(fn, function(thrown)
+  local function finish(...)
+    debug.sethook()
+    return ...
+  end
+  -- The hook only runs where its error is caught.
+  return xpcall(function(...)
+    debug.sethook(watch, "", STEP)
+    return finish(fn(...))
+  end, function(thrown)
     debug.sethook()
     return located(thrown)
-  end, ...))
-  debug.sethook()
-  return unpack(result, 1, result.n)
+  end, ...)
 end
 
 --- Catches errors of the code, but not the limits.

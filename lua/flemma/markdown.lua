@@ -51,7 +51,7 @@ local files = {}
 vim.treesitter.query.add_directive("flemma-language!", function(match, _, buf, predicate, metadata)
   local row = match[predicate[2]][1]:start()
   local line = api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-  local word = line:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)") or files[buf][row] or ""
+  local word = line:match("^%s*[`~]+%s*{?%.?([%w_+#-]+)") or (files[buf] or {})[row] or ""
   metadata["injection.language"] = word ~= "" and language(word:lower()) or nil
 end, { force = true, all = true })
 
@@ -141,7 +141,7 @@ local function colour(buf, conceals)
       is_waiting = true
       vim.defer_fn(function()
         is_waiting = false
-        if api.nvim_buf_is_loaded(buf) then
+        if require("flemma.buffer").is_attached(buf) then
           self:parse(range)
         end
       end, math.ceil((due - begun) / 1e6) + 1)
@@ -164,12 +164,27 @@ end
 function M.start(buf, conceals)
   vim.schedule(function()
     local ok, problem = pcall(function()
-      return api.nvim_buf_is_loaded(buf) and colour(buf, conceals(buf))
+      return require("flemma.buffer").is_attached(buf) and colour(buf, conceals(buf))
     end)
     if not ok then
       require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
     end
   end)
+end
+
+---@param buf integer
+function M.forget(buf)
+  files[buf] = nil
+end
+
+--- Takes the colours away from a buffer that is no longer a conversation.
+---@param buf integer
+function M.release(buf)
+  if vim.treesitter.highlighter.active[buf] then
+    vim.treesitter.stop(buf)
+    -- Neovim keeps one parser for each buffer. The next one for Markdown parses all of it.
+    vim.treesitter.get_parser(buf, "markdown_inline")
+  end
 end
 
 return M

@@ -149,7 +149,7 @@ function M.foreign(buf, is_nested)
     return nil, false
   elseif M.is_new(buf) then
     return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil, true
-  elseif not is_nested and is_in_autocommand() then
+  elseif not is_nested and require("flemma.buffer").is_in_autocommand() then
     -- `FileChangedShell` would not be triggered, and Neovim would ask.
     return state.foreign, false
   end

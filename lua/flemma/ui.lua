@@ -225,6 +225,7 @@ function M.forget(buf)
   M.show(buf, false)
   require("flemma.previews").forget(buf)
   require("flemma.looks.cards").forget(buf)
+  require("flemma.markdown").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end
 
@@ -236,6 +237,7 @@ function M.release(buf)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
   require("flemma.looks").release(buf)
+  require("flemma.markdown").release(buf)
 end
 
 --- The buffers whose diagnostics are looked at again soon.

@@ -181,12 +181,14 @@ fn a_call_that_no_longer_runs_is_marked_in_its_preview() {
 fn a_preview_may_look_and_not_touch() {
     let lua = "require('flemma.tools').register('mine', {
         description = 'x', input_schema = { type = 'object' }, approval = 'requires_approval',
-        format_preview = function() vim.cmd('normal! ggdG') return 'x' end,
+        format_preview = function() _G.asked = true vim.cmd('normal! ggdG') return 'x' end,
         execute = function() return 'done' end,
       })";
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [call("toolu_1", "mine", &json!({ "a": 1 }))]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the preview", |nvim| previews(nvim).iter().any(|(_, text)| text == "mine: a=1"));
+    chat.nvim.wait_for("the preview", |nvim| nvim.lua("return asked", &[]) == true);
+    // It has failed, so the card has the input.
+    chat.nvim.wait_for_screen("? mine a=1");
     chat.wait_until_idle();
     assert!(chat.nvim.text().contains("@You:\nHello"));
     let messages = said(&mut chat.nvim);
