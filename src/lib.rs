@@ -25,7 +25,6 @@
 //! | [`notes`]       | a folder of Markdown pages: structure, links, new content from old  |
 //! | [`xml`]         | XML as models write it: reading and writing elements                 |
 //! | [`text`]        | plain text: fences, truncation, one line, "did you mean"            |
-//! | [`lua_pattern`] | Lua's patterns in a bounded number of steps, for the code of files  |
 //!
 //! A module imports only from modules below it. `ARCHITECTURE.md` has the table of who may import from whom, and
 //! `tests/core/layers.rs` checks it.
@@ -41,7 +40,6 @@ pub mod cli;
 pub mod compat;
 pub mod config;
 pub mod journal;
-pub mod lua_pattern;
 pub mod model;
 pub mod notes;
 #[cfg(feature = "nvim")]

@@ -8,7 +8,6 @@ local api = vim.api
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
----@field is_new boolean whether there was no file of this name when the buffer was opened, and has been none since
 ---@field replaced? { tick: integer, is_part: boolean } what the change after this 'changedtick' replaces: only parts of
 ---lines, or more
 ---@type table<integer, flemma.Attached>
@@ -20,13 +19,6 @@ function M.is_attached(buf)
   return attached[buf] ~= nil
 end
 
---- Whether there was no file when a buffer was opened, and Neovim knows of none since.
----@param buf integer
----@return boolean
-function M.is_new(buf)
-  return attached[buf] ~= nil and attached[buf].is_new
-end
-
 --- The conversation that a command is about, while one runs that was given outside of a conversation.
 ---@type flemma.Meant?
 M.meant = nil
@@ -34,15 +26,8 @@ M.meant = nil
 --- The conversation in the current buffer, or the one that the input window belongs to.
 ---@return integer? buf
 function M.here()
-  local buf = api.nvim_get_current_buf()
-  buf = require("flemma.queue.window").conversation_of(buf) or buf
+  local buf = vim.b.flemma_conversation or api.nvim_get_current_buf()
   return attached[buf] and buf or nil
-end
-
---- The window of the conversation that a command is about; 0 for the current one.
----@return integer
-function M.window()
-  return M.meant and M.meant.win or require("flemma.queue.window").host()
 end
 
 --- The buffer that a command applies to, if it is a conversation.
@@ -53,7 +38,7 @@ function M.resolve(buf)
     buf = M.meant and M.meant.buf or api.nvim_get_current_buf()
   end
   -- The input window belongs to a conversation.
-  buf = require("flemma.queue.window").conversation_of(buf) or buf
+  buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
   if attached[buf] then
     return buf
   end
@@ -64,6 +49,17 @@ function M.resolve(buf)
   end
   local notify = require("flemma.notify")
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
+end
+
+--- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window it is
+--- the one with its conversation.
+---@return integer
+function M.window()
+  if M.meant then
+    return M.meant.win
+  end
+  local buf = vim.b.flemma_conversation
+  return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
 end
 
 --- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the
@@ -94,6 +90,12 @@ local function greet(buf)
   end
 end
 
+--- Whether an autocommand is running. Outside of them, `expand()` gives an error with 'verbose'.
+---@return boolean
+function M.is_in_autocommand()
+  return vim.fn.expandcmd("<abuf>") ~= "<abuf>"
+end
+
 --- Whether text that is inserted now may come from a file or a command without an event: the events that would report this
 --- are ignored, or an autocommand is running, in which they are not triggered.
 local function is_deaf()
@@ -102,13 +104,7 @@ local function is_deaf()
       return true
     end
   end
-  -- Outside of autocommands it is empty, and with 'verbose' an error.
-  local errmsg = vim.v.errmsg
-  local ok, abuf = pcall(vim.fn.expand, "<abuf>")
-  if not ok then
-    vim.v.errmsg = errmsg
-  end
-  return ok and abuf ~= ""
+  return M.is_in_autocommand()
 end
 
 --- The number of the undo step that a change belongs to, if the user made it.
@@ -164,7 +160,7 @@ local function forget(buf, is_gone)
   require("flemma.following").forget(buf)
   require("flemma.writing").forget(buf)
   -- While the library knows the text.
-  require("flemma.folds").forget(buf, is_gone)
+  require("flemma.folds").forget(buf)
   require("flemma.native").call("detach", buf)
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.burst").forget(buf)
@@ -212,8 +208,7 @@ function M.attach(buf)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
-  local name = api.nvim_buf_get_name(buf)
-  local state = { is_new = name ~= "" and not vim.uv.fs_stat(name) }
+  local state = {}
   attached[buf] = state
   lock.attach(buf)
   greet(buf)
@@ -226,10 +221,11 @@ function M.attach(buf)
     if attached[buf] ~= state then
       return
     end
-    require("flemma.folds").extend(buf)
+    require("flemma.folds").schedule(buf)
+    require("flemma.folds").settle()
     if not more then
       require("flemma.ui").schedule_refresh(buf)
-      require("flemma.drawing").redraw_all(buf)
+      require("flemma.drawing").refresh(buf)
       vim.defer_fn(index_on, 1)
       return
     end
@@ -286,9 +282,8 @@ function M.attach(buf)
       local step = not writing.is_writing(buf) and step_of(buf, state, old_last == new_last) or nil
       local means = step and means_of(state, tick)
       first, old_last, new_last, step = burst.join(buf, first, old_last, new_last, step)
-      require("flemma.drawing").shift(buf, old_last, new_last - old_last)
       draw_anew(native.call("changed", buf, first, old_last, new_last, step, means))
-      require("flemma.folds").changed(buf, first, new_last - old_last)
+      require("flemma.folds").schedule(buf)
     end,
     on_bytes = function(_, _, tick, _, column, _, old_rows, _, _, new_rows)
       if attached[buf] ~= state then
@@ -300,12 +295,9 @@ function M.attach(buf)
       -- Neovim calls this after undo and redo, when their changes have been reported.
       if attached[buf] == state then
         native.call("undone", buf)
-        require("flemma.looks.hiding").undone(buf)
       end
     end,
     on_reload = function()
-      state.is_new = false
-      require("flemma.folds").reload(buf)
       parse_on(native.call("reloaded", buf))
     end,
     on_detach = function()
@@ -314,6 +306,8 @@ function M.attach(buf)
       end
       if lock.wrote_half(buf) then
         writing.note_unheard(buf)
+        -- The library does not hear of the text that is read now.
+        require("flemma.folds").forget(buf)
         -- The text still exists, and cannot be changed before `BufUnload`, which is not triggered with `:noautocmd`.
         vim.schedule(function()
           gone(true)
@@ -331,7 +325,6 @@ function M.attach(buf)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
         native.call("saved", buf, file)
-        state.is_new = state.is_new and file ~= api.nvim_buf_get_name(buf)
         if file == api.nvim_buf_get_name(buf) then
           lock.note_write(buf)
         end
@@ -351,6 +344,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufUnload", {
     group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
     buffer = buf,
+    nested = true,
     desc = "Flemma: mark an incomplete reply in a file as aborted",
     callback = function()
       if vim.v.exiting ~= vim.NIL then
@@ -387,7 +381,6 @@ function M.attach(buf)
   })
   local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false })
   require("flemma.conversations").follow(buf, group)
-  require("flemma.spoiled").follow(buf, group)
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   release_with_filetype(buf)
@@ -420,6 +413,18 @@ function M.release(buf)
   require("flemma.folds").release(buf)
 end
 
+--- Neovim may be about to exit: writes the conversations that are at work or are being written. What is running goes on: with
+--- changes in another file, Neovim refuses the exit.
+function M.write_all()
+  local lock, saving, options = require("flemma.lock"), require("flemma.saving"), require("flemma.options").get()
+  for buf in pairs(attached) do
+    if saving.is_writing(buf) or lock.is_locked(buf) and options and options.editing.auto_write then
+      saving.write_now(buf, true)
+      lock.note_write(buf)
+    end
+  end
+end
+
 --- Whether what has to be done before an exit is done. What cannot be written now is not waited for once for each buffer.
 local has_left = false
 
@@ -448,7 +453,7 @@ function M.leave()
   require("flemma.native").call("wind_up")
   for buf in pairs(saved) do
     if vim.bo[buf].modified then
-      require("flemma.saving").write_now(buf)
+      require("flemma.saving").write_now(buf, true)
     end
   end
   require("flemma.saving").leave()

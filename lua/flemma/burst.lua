@@ -18,7 +18,7 @@ local FEW = 32
 
 ---@class flemma.Followed
 ---@field step fun(): integer? the undo step that a change of one line belongs to now; nil if it must not be recorded
----@field drawn fun(first: integer?, last: integer?, is_code: boolean, heads: integer[]) the library has processed them, and these
+---@field drawn fun(first: integer?, last: integer?, heads: integer[]) the library has processed them, and these
 ---lines may look different now; nil if that failed
 
 ---@type table<integer, flemma.Followed>

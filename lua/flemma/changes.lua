@@ -1,11 +1,12 @@
 --- `:Flemma undo`, `redo`, `rollback` and `changes`: what tools have changed in files, and taking that back.
 ---
---- What would happen is shown in a tab first, as a diff. Nothing happens before the user presses `y` there; closing it means no.
+--- What would be taken back is shown in a tab page first, as a diff. Nothing happens before the user presses Enter on its first line;
+--- closing it means no.
 --- A file that somebody else has changed gets a question of its own. Files with unsaved changes are never touched, and open
 --- buffers of files that were changed are read again by Neovim, with their undo history.
 local M = {}
 
-local api = vim.api
+local api, native, notify = vim.api, require("flemma.native"), require("flemma.notify")
 
 ---@class flemma.ProposedFile
 ---@field path string
@@ -17,19 +18,10 @@ local api = vim.api
 ---@field lines string[] what would happen
 ---@field files flemma.ProposedFile[]
 
----@class flemma.ChangedFiles
----@field lines string[]
----@field paths string[] the file of each line; empty for none
-
-local function native(...)
-  return require("flemma.native").call(...)
-end
-
----@param level integer
----@param words string
-local function say(level, words)
-  require("flemma.notify").say(level, words)
-end
+---@class flemma.WrittenFile
+---@field path string
+---@field before? string what it was before the turn; nil if there was no such file, or with a note
+---@field note? "binary"|"not kept" why that is not here
 
 ---@param path string
 local function short(path)
@@ -69,55 +61,37 @@ local function report(what, files)
   if #left > 0 then
     words = ("%s. Left alone: %s."):format(words, table.concat(left, "; "))
   end
-  say(#left > 0 and vim.log.levels.WARN or vim.log.levels.INFO, words)
+  notify.say(#left > 0 and vim.log.levels.WARN or vim.log.levels.INFO, words)
 end
 
---- Asks about each file that somebody else has changed.
+--- Asks about the files that somebody else has changed.
 ---@param files flemma.ProposedFile[]
 ---@param decide fun(overwrite: integer[]) gets the places of those that are overwritten
 local function ask_about_changed(files, decide)
-  local overwrite = {}
-  local function ask(from)
-    for place = from, #files do
-      if files[place].changed then
-        local prompt = ("%s was changed by somebody else. Going back loses that:"):format(short(files[place].path))
-        return require("flemma.ask").select({ "Leave it as it is", "Overwrite it" }, { prompt = prompt }, function(_, choice)
-          if choice == 2 then
-            overwrite[#overwrite + 1] = place
-          end
-          ask(place + 1)
-        end)
-      end
+  local places, names = {}, {}
+  for place, file in ipairs(files) do
+    if file.changed then
+      places[#places + 1], names[#names + 1] = place, short(file.path)
     end
-    decide(overwrite)
   end
-  ask(1)
+  if not places[1] then
+    return decide({})
+  end
+  local words = "%s was changed by somebody else. Going back loses that:"
+  local opts = { prompt = words:format(table.concat(names, " and ")) }
+  require("flemma.ask").select({ "Leave it as it is", "Overwrite it" }, opts, function(_, choice)
+    decide(choice == 2 and places or {})
+  end)
 end
 
 --- A buffer to look at. It goes with its window.
----@param lines string[]
 ---@param name string
----@param filetype string
 ---@return integer
-local function page(lines, name, filetype)
+local function page(name)
   local buf = require("flemma.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
-  lines = vim.tbl_map(function(line)
-    return (line:gsub("\n", "⤶"))
-  end, lines)
-  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   pcall(api.nvim_buf_set_name, buf, ("flemma://%s/%d"):format(name, buf))
-  vim.bo[buf].filetype = filetype
-  vim.bo[buf].modifiable = false
-  vim.bo[buf].modified = false
   return buf
-end
-
----@param buf integer
-local function close(buf)
-  if api.nvim_buf_is_valid(buf) then
-    pcall(api.nvim_buf_delete, buf, { force = true })
-  end
 end
 
 local verbs = {
@@ -126,7 +100,23 @@ local verbs = {
   rollback = { title = "rollback", question = "take all of this back", done = "took back" },
 }
 
---- Shows what would happen, and does it when the user presses `y`.
+--- Does what was proposed.
+---@param chat integer
+---@param proposed flemma.Proposed
+---@param done string what was done then
+local function restore(chat, proposed, done)
+  ask_about_changed(proposed.files, function(overwrite)
+    native.call("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)
+      if files then
+        report(done, files)
+      else
+        notify.say(vim.log.levels.ERROR, ("nothing was changed: %s"):format(problem))
+      end
+    end)
+  end)
+end
+
+--- Shows what would happen. Its first line is a button; the cursor is not on it at first.
 ---@param chat integer
 ---@param proposed flemma.Proposed
 ---@param verb { title: string, question: string, done: string }
@@ -134,33 +124,29 @@ local function show(chat, proposed, verb)
   local possible = vim.iter(proposed.files):any(function(file)
     return not file.problem
   end)
-  local head = possible and ("# y: %s.   q: leave everything as it is."):format(verb.question)
+  local head = possible and ("# Enter on this line: %s.   q: leave everything as it is."):format(verb.question)
     or "# Nothing of this can be done.   q: close this."
-  local lines = vim.list_extend({ head, "" }, proposed.lines)
-  local buf = page(lines, verb.title, "diff")
-  -- Before this tab, so that closing it, even with `:q`, leads back here.
-  vim.cmd("-tab sbuffer " .. buf)
-  local function map(key, run, desc)
-    vim.keymap.set("n", key, run, { buffer = buf, nowait = true, desc = "Flemma: " .. desc })
+  local buf = page(verb.title)
+  for at, line in ipairs(vim.list_extend({ head, "" }, proposed.lines)) do
+    api.nvim_buf_set_lines(buf, at - 1, -1, false, { (line:gsub("\n", "⤶")) })
   end
-  map("q", function()
-    close(buf)
-  end, "leave everything as it is")
-  map("y", function()
-    if not possible then
-      return say(vim.log.levels.INFO, "nothing of this can be done; `q` closes it")
+  vim.bo[buf].filetype = "diff"
+  vim.bo[buf].modifiable = false
+  -- Before this tab page, so that closing it, even with `:q`, leads back here.
+  vim.cmd("-tab sbuffer " .. buf)
+  api.nvim_win_set_cursor(0, { math.min(3, api.nvim_buf_line_count(buf)), 0 })
+  local function close()
+    pcall(api.nvim_buf_delete, buf, { force = true })
+  end
+  local function enter()
+    if possible and api.nvim_win_get_cursor(0)[1] == 1 then
+      close()
+      return restore(chat, proposed, verb.done)
     end
-    ask_about_changed(proposed.files, function(overwrite)
-      close(buf)
-      native("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)
-        if files then
-          report(verb.done, files)
-        else
-          say(vim.log.levels.ERROR, ("nothing was changed: %s"):format(problem))
-        end
-      end)
-    end)
-  end, verb.question)
+    notify.say(vim.log.levels.INFO, possible and "Enter on the first line does it" or "nothing of this can be done")
+  end
+  vim.keymap.set("n", "q", close, { buffer = buf, nowait = true, desc = "Flemma: leave everything as it is" })
+  vim.keymap.set("n", "<CR>", enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
 end
 
 ---@param verb "undo"|"redo"|"rollback"
@@ -171,11 +157,11 @@ local function propose(verb, what, about)
   if not chat then
     return
   end
-  native("propose_taking_back", chat, what, about, M.unsaved(), function(proposed, problem)
+  native.call("propose_taking_back", chat, what, about, M.unsaved(), function(proposed, problem)
     if proposed then
       show(chat, proposed, verbs[verb])
     else
-      say(vim.log.levels.WARN, ("%s: %s"):format(verb, problem))
+      notify.say(vim.log.levels.WARN, ("%s: %s"):format(verb, problem))
     end
   end)
 end
@@ -196,36 +182,47 @@ function M.rollback()
   propose("rollback", "after", tostring(api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1))
 end
 
---- Shows which files this conversation has changed. Enter opens one.
-function M.list()
+--- The page of a file that the turn has written: what it was, and the file itself.
+---@param file flemma.WrittenFile
+---@return flemma.Page
+local function page_of(file)
+  local content, escape = require("flemma.review.content"), require("flemma.review.pages").escape
+  return {
+    has_no_text = file.note ~= nil,
+    left = function()
+      local buf = page("before/" .. short(file.path):gsub("%c", "_"))
+      local text = file.before or file.note or ""
+      content.fill(buf, text, content.form(nil, text))
+      vim.bo[buf].filetype = not file.note and vim.filetype.match({ filename = file.path, buf = buf }) or ""
+      vim.bo[buf].modifiable = false
+      return buf
+    end,
+    right = function()
+      local buf = vim.fn.bufadd(file.path)
+      vim.bo[buf].buflisted = true
+      return buf
+    end,
+    bars = function(place)
+      local was = (file.before or file.note) and "before the turn" or "did not exist"
+      return escape(("%s%s (%s)"):format(place, short(file.path), was)), "now%=]c next difference  ]f next file"
+    end,
+    keys = {},
+  }
+end
+
+--- Walks through the files that the last turn has written, side by side with what they were.
+function M.walk()
   local chat = require("flemma.buffer").resolve()
   if not chat then
     return
   end
-  native("changed_files", chat, function(files, problem)
+  native.call("changed_files", chat, function(files, problem)
     if not files then
-      return say(vim.log.levels.ERROR, ("changes: %s"):format(problem))
+      return notify.say(vim.log.levels.WARN, ("changes: %s"):format(problem))
+    elseif not files[1] then
+      return notify.say(vim.log.levels.INFO, "changes: the last turn has written no file (what commands do is not recorded)")
     end
-    local buf = page(files.lines, "changes", "flemma-changes")
-    vim.cmd(("botright %dsplit"):format(math.max(1, math.min(#files.lines, math.floor(vim.o.lines / 3)))))
-    api.nvim_win_set_buf(0, buf)
-    vim.wo[0].winfixheight = true
-    for line, path in ipairs(files.paths) do
-      if path ~= "" then
-        api.nvim_win_set_cursor(0, { line, 0 })
-        break
-      end
-    end
-    vim.keymap.set("n", "<CR>", function()
-      local path = files.paths[api.nvim_win_get_cursor(0)[1]]
-      if path and path ~= "" then
-        close(buf)
-        vim.cmd.edit(vim.fn.fnameescape(path))
-      end
-    end, { buffer = buf, nowait = true, desc = "Flemma: open the file" })
-    vim.keymap.set("n", "q", function()
-      close(buf)
-    end, { buffer = buf, nowait = true, desc = "Flemma: close the list" })
+    require("flemma.review.pages").open(vim.tbl_map(page_of, files))
   end)
 end
 
@@ -240,7 +237,7 @@ function M.complete(words, lead)
   end
   return vim.tbl_filter(function(id)
     return vim.startswith(id, lead)
-  end, native("undo_words", buf) or {})
+  end, native.call("undo_words", buf) or {})
 end
 
 return M

@@ -1,4 +1,4 @@
---- Checks whether a tool has changed open files.
+--- Reads files again that a tool or another process has changed.
 ---
 --- `:checktime` asks what to do about a file that was changed both on disk and in its buffer. We never ask from a callback:
 --- files whose buffers have no changes are read again if a tool of ours has written them, or if 'autoread' is set, and a message
@@ -16,76 +16,93 @@ local words = {
   changed = { "%s was changed on disk.", "`:edit!` loads the file." },
 }
 
---- Whether one of these autocommands applies to a buffer. Saving defines one for a conversation while it writes that file.
-local function applies(autocmds, buf)
-  return vim.iter(autocmds):any(function(autocmd)
-    return not autocmd.buflocal or autocmd.buffer == buf
-  end)
+--- Checks the files of buffers. A handler decides instead of asking; where it says nothing, the handlers of others do, except that
+--- they cannot ask.
+---@param bufs integer[]
+---@param decide fun(buf: integer, reason: string): string? the value of `v:fcs_choice`
+---@param ignored? string an event that does not happen when a file is read again
+local function check(bufs, decide, ignored)
+  local id = api.nvim_create_autocmd("FileChangedShell", {
+    desc = "Flemma: decide about changed files without asking",
+    callback = function(args)
+      local choice, reason = vim.v.fcs_choice, vim.v.fcs_reason
+      if choice ~= "reload" and choice ~= "edit" then
+        -- If only the timestamp is new, Neovim does not ask but records it.
+        vim.v.fcs_choice = reason == "time" and "ask" or decide(args.buf, reason) or ""
+      end
+    end,
+  })
+  for _, buf in ipairs(bufs) do
+    local name = api.nvim_buf_get_name(buf)
+    local is_blank = api.nvim_buf_line_count(buf) == 1 and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+    if require("flemma.saving").is_new(buf) or is_blank and not vim.bo[buf].modified and vim.fn.getfsize(name) ~= 0 then
+      -- There was no file. `:checktime` asks about one that has come since (W13).
+      if not vim.bo[buf].modified and vim.uv.fs_stat(name) and decide(buf, "changed") == "reload" then
+        api.nvim_buf_call(buf, function()
+          pcall(vim.cmd, "silent! edit!")
+        end)
+      end
+    else
+      local before = vim.o.eventignore
+      vim.opt.eventignore:append(ignored or "")
+      pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
+      vim.o.eventignore = before
+    end
+  end
+  pcall(api.nvim_del_autocmd, id)
 end
 
 --- Checks every open file.
 ---@param written? string[] the real paths of files that our tools have written
 ---@param moved? string[][] the old and the new path of each file that has another name now
 function M.all(written, moved)
-  local ours = {}
-  for _, path in ipairs(written or {}) do
-    ours[path] = true
-  end
-  -- What became of these is said there.
+  -- What became of the moved ones is said there.
   local told = require("flemma.moved").follow(moved or {})
-  require("flemma.reload").files(ours)
-  local handlers = api.nvim_get_autocmds({ event = "FileChangedShell" })
-  local news = {}
-  -- The handler that is defined last decides.
-  local id = api.nvim_create_autocmd("FileChangedShell", {
-    pattern = "*",
-    desc = "Flemma: report changed files without asking",
-    callback = function(args)
-      local reason, choice = vim.v.fcs_reason, vim.v.fcs_choice
-      if choice == "reload" or choice == "edit" then
-        return
-      end
-      -- If only the timestamp is new, Neovim does not ask but records it.
-      vim.v.fcs_choice = reason == "time" and "ask" or ""
-      if reason == "deleted" and told[args.buf] then
-        return
-      end
-      -- Another handler decides what to do, except that it cannot ask.
-      if words[reason] and (choice == "ask" or not applies(handlers, args.buf)) then
-        local message, advice = unpack(words[reason])
-        message = message:format(vim.fn.fnamemodify(args.match, ":~:."))
-        news[#news + 1] = require("flemma.notify").with_advice(message, advice)
-      end
-    end,
-  })
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if api.nvim_buf_is_valid(buf) and api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
-      pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
-    end
+  local bufs = vim.tbl_filter(function(buf)
+    return api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and api.nvim_buf_get_name(buf) ~= ""
+  end, api.nvim_list_bufs())
+  local saving, handlers = require("flemma.saving"), api.nvim_get_autocmds({ event = "FileChangedShell" })
+  -- What another plugin has decided about a buffer, except that it cannot ask.
+  local function is_decided(buf)
+    return vim.v.fcs_choice ~= "ask" and vim.iter(handlers):any(function(handler)
+      return not handler.buflocal or handler.buffer == buf
+    end)
   end
-  pcall(api.nvim_del_autocmd, id)
-  for _, message in ipairs(news) do
-    require("flemma.notify").say(vim.log.levels.WARN, message)
+  check(bufs, function(buf, reason)
+    local name = api.nvim_buf_get_name(buf)
+    if reason == "changed" and vim.list_contains(written or {}, vim.uv.fs_realpath(name)) then
+      return "reload"
+    elseif words[reason] and not (reason == "deleted" and told[buf]) and not saving.is_writing(buf) and not is_decided(buf) then
+      local notify, message, advice = require("flemma.notify"), unpack(words[reason])
+      notify.say(vim.log.levels.WARN, notify.with_advice(message:format(vim.fn.fnamemodify(name, ":~:.")), advice))
+    end
+  end)
+end
+
+--- Reads the file of a buffer again if it has changed. A buffer with unsaved changes keeps them, and a file that was deleted stays on
+--- the screen.
+---@param buf integer
+---@param ignored? string an event that does not happen
+function M.reload(buf, ignored)
+  if not vim.bo[buf].modified then
+    check({ buf }, function(_, reason)
+      return reason ~= "deleted" and "reload" or nil
+    end, ignored)
   end
 end
 
---- Reads a file again that another process has changed, without asking. A buffer with changes keeps them, and Flemma does not write
---- it any more until the user has.
+--- Reads a conversation again that another process has changed. A buffer with changes keeps them, and Flemma does not write it any
+--- more until the user has.
 ---@param buf integer
 ---@return boolean is_in_conflict whether the buffer has changes, and its file others
 function M.follow(buf)
-  if require("flemma.saving").is_writing(buf) then
-    -- The file is compared before it is replaced.
-    return false
-  elseif vim.bo[buf].modified then
-    local is_in_conflict = require("flemma.reload").is_in_conflict(buf)
-    if is_in_conflict then
-      require("flemma.native").call("on_disk", buf)
-    end
-    return is_in_conflict
+  local saving = require("flemma.saving")
+  if vim.bo[buf].modified then
+    return saving.foreign(buf) ~= nil
+  elseif not saving.is_writing(buf) then
+    -- File type plugins would undo and repeat everything.
+    M.reload(buf, "FileType")
   end
-  -- Neovim triggers `FileType` again, at which file type plugins undo and repeat everything.
-  require("flemma.reload").run(buf, { no_filetype = true })
   return false
 end
 

@@ -111,7 +111,7 @@ local commands = {
   undo = { run = to("changes", "undo"), word = "the id of one call", complete = completes("changes"), means = "conversation" },
   redo = { run = to("changes", "redo"), means = "conversation" },
   rollback = { run = to("changes", "rollback"), means = "conversation" },
-  changes = { run = to("changes", "list"), means = "conversation" },
+  changes = { run = to("changes", "walk"), means = "conversation" },
   usage = { run = to("status", "open_usage") },
   ["usage:estimate"] = { run = to("status", "estimate") },
 }
@@ -193,7 +193,7 @@ local function problem_of(name, command, args, rest)
     return ("there is no `:Flemma %s`%s"):format(name, hint)
   elseif args.range > 0 and not command.range then
     return ("`:Flemma %s` takes no range"):format(name)
-  elseif args.range > 0 and require("flemma.queue.window").conversation_of(vim.api.nvim_get_current_buf()) then
+  elseif args.range > 0 and vim.b.flemma_conversation then
     -- Its lines are not those of the conversation.
     return "a range is for the conversation, not for this window"
   elseif args.bang and not command.bang then

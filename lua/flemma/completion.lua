@@ -56,7 +56,7 @@ local KINDS = {
 ---@return boolean? is_draft
 local function conversation_of(buf)
   if vim.bo[buf].filetype == "flemma_queue" then
-    local chat = require("flemma.queue.window").conversation_of(buf)
+    local chat = vim.b[buf].flemma_conversation
     return chat and require("flemma.buffer").is_attached(chat) and chat or nil, true
   end
   return vim.bo[buf].modifiable and require("flemma.buffer").is_attached(buf) and buf or nil

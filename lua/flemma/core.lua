@@ -13,10 +13,32 @@ local function cursor_line()
   return vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
 end
 
---- Whether the user has had time to see the call under the cursor.
+--- The line that a key is about, from 0: the cursor's, or in a closed fold that of the only call there that waits.
 ---@param buf integer
-local function has_seen(buf)
-  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, cursor_line())
+---@return integer
+local function meant_line(buf)
+  local win, line = require("flemma.buffer").window(), cursor_line()
+  local fold = vim.api.nvim_win_call(win, function()
+    return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
+  end)
+  local function waiting(first, last)
+    return #(native("waiting_in", buf, first, last) or {})
+  end
+  if fold[1] < 0 or vim.api.nvim_win_get_buf(win) ~= buf or waiting(fold[1], fold[2]) ~= 1 then
+    return line
+  end
+  line = fold[1]
+  while waiting(line, line + 1) == 0 do
+    line = line + 1
+  end
+  return line
+end
+
+--- Whether the user has had time to see the call at a line.
+---@param buf integer
+---@param line integer
+local function has_seen(buf, line)
+  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -24,8 +46,15 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    require("flemma.following").watch(buf)
+    local following = require("flemma.following")
+    following.watch(buf)
+    if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
+      following.leave_insert(buf)
+    end
     native("dispatch", buf, "advance")
+    if not require("flemma.lock").is_locked(buf) then
+      following.type_on_later(buf)
+    end
   end
 end
 
@@ -46,9 +75,13 @@ end
 ---@param buf? integer
 function M.execute_at_cursor(buf)
   buf = resolve(buf)
-  if buf and has_seen(buf) then
+  if not buf then
+    return
+  end
+  local line = meant_line(buf)
+  if has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    native("dispatch", buf, "execute", { line = cursor_line() })
+    native("dispatch", buf, "execute", { line = line })
   end
 end
 
@@ -58,10 +91,13 @@ end
 ---@param message? string
 local function decide(decision, first, last, message)
   local buf = resolve()
-  if buf and (first or has_seen(buf)) then
+  if not buf then
+    return
+  end
+  local line = first or meant_line(buf)
+  if first or has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    first = first or cursor_line()
-    native("dispatch", buf, decision, { first = first, last = last or first, message = message })
+    native("dispatch", buf, decision, { first = line, last = last or line, message = message })
   end
 end
 
@@ -90,7 +126,8 @@ end
 --- Asks for a reason, and rejects the call under the cursor. The question may be answered later, when lines have moved.
 function M.reject_with_reason()
   local buf = resolve()
-  local call = buf and has_seen(buf) and native("call_at", buf, cursor_line())
+  local line = buf and meant_line(buf)
+  local call = line and has_seen(buf, line) and native("call_at", buf, line)
   if not call then
     return
   end
@@ -118,7 +155,6 @@ function M.cancel(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
     native("dispatch", buf, "cancel")
-    require("flemma.lock").give_back(buf)
   end
 end
 
@@ -147,9 +183,6 @@ local others = {
   new = { "conversations", "new" },
   open = { "conversations.picker", "open" },
   toggle = { "conversations", "toggle" },
-  queue = { "queue", "queue" },
-  unqueue = { "queue", "unqueue" },
-  steer = { "queue", "steer" },
   next_message = { "motion", "go", "next_message" },
   prev_message = { "motion", "go", "prev_message" },
   next_waiting = { "motion", "go", "next_waiting" },
@@ -159,6 +192,35 @@ local others = {
 for name, place in pairs(others) do
   M[name] = function(argument)
     require("flemma." .. place[1])[place[2]](place[3] or argument)
+  end
+end
+
+--- Queues words for the end of the turn. Without words, it opens the input window.
+---@param words? string
+function M.queue(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").queue(buf, words)
+  end
+end
+
+--- Takes a queued message back into the input window.
+---@param place? string the number of the message; the last one by default
+function M.unqueue(place)
+  local buf = resolve()
+  if buf then
+    require("flemma.queue").unqueue(buf, place)
+  end
+end
+
+--- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
+---@param words? string
+function M.steer(words)
+  local buf = resolve()
+  if buf then
+    require("flemma.following").watch(buf)
+    require("flemma.queue").steer(buf, words)
   end
 end
 

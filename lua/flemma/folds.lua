@@ -1,30 +1,23 @@
---- The folds of conversations: in which windows they are, and when they are brought up to date.
+--- The folds of conversations, and the lines of cards that are hidden beside them.
 ---
---- Whatever the user or another plugin sets counts: in a window whose 'foldmethod' is not "manual", nothing is done.
+--- They are manual folds (|fold-manual|): Neovim moves them with the text, and keeps what is open and closed. The library says in
+--- which lines something may have changed; the folds of a message there are made again only if they are not right. Whatever the
+--- user or another plugin sets counts: in a window whose 'foldmethod' is not "manual", nothing is done.
 local M = {}
 
-local api = vim.api
-local windows = require("flemma.folds.window")
+local api, fn = vim.api, vim.fn
 
---- How many lines of a long conversation get their folds at a time.
-local SLICE = 1200
+--- The value of 'foldtext'.
+local EXPRESSION = "v:lua.require'flemma.folds'.text()"
 
---- A change of more lines is looked at in slices.
-local MOST = 2 * SLICE
-
----@type table<integer, flemma.FoldedWindow> by window
-local known = {}
-
----@class flemma.Folding
----@field is_stale boolean whether something may have changed that the windows do not show yet
----@field is_scheduled boolean whether they are about to show it
----@field has_come_to_rest boolean whether the buffer was unlocked since, so that its last message is complete
----@field states? table<string, boolean> which folds were closed before the file was read again
----@field waiting? { first: integer, last: integer, is_stopped?: true } lines, from 0, whose folds are brought up to date in slices
-
---- The conversations with folds.
----@type table<integer, flemma.Folding>
+--- The conversations: whether something may have changed that the windows do not show yet, and whether the last message is complete
+--- since.
+---@type table<integer, { is_stale: boolean, has_come_to_rest: boolean, is_scheduled: boolean }>
 local attached = {}
+
+--- The conversation whose folds a window has.
+---@type table<integer, integer>
+local known = {}
 
 local function native(...)
   return require("flemma.native").call(...)
@@ -36,346 +29,233 @@ local function level()
   return options and options.editing.foldlevel or nil
 end
 
-local function get(win, option)
-  return api.nvim_get_option_value(option, { scope = "local", win = win })
-end
-
-local function set(win, option, value)
-  api.nvim_set_option_value(option, value, { scope = "local", win = win })
-end
-
---- Prepares a window, unless the user has set 'foldmethod' for it.
+--- Prepares a window, unless the user has set 'foldmethod' for it. A value of the user's own stays.
 ---@param win integer
 ---@return boolean
 local function prepare(win)
-  local method = get(win, "foldmethod")
-  local expression = require("flemma.folds.text").EXPRESSION
-  if get(win, "foldtext") == expression then
-    -- A split, or the window has shown it before. Setting 'foldlevel' would open and close folds.
-    return method == "manual"
-  elseif method ~= "manual" then
+  local wo = vim.wo[win][0]
+  if wo.foldtext == EXPRESSION then
+    return wo.foldmethod == "manual"
+  elseif wo.foldmethod ~= "manual" then
     -- A value for all files is not meant for conversations.
-    if method ~= vim.go.foldmethod or vim.wo[win].diff then
+    if wo.foldmethod ~= vim.go.foldmethod or wo.diff then
       return false
     end
-    set(win, "foldmethod", "manual")
+    wo.foldmethod = "manual"
   end
-  set(win, "foldlevel", level())
-  if get(win, "foldtext") == vim.go.foldtext then
-    set(win, "foldtext", expression)
-  end
-  local chars = vim.wo[win].fillchars
-  if not chars:find("fold:", 1, true) then
-    set(win, "fillchars", chars == "" and "fold: " or chars .. ",fold: ")
-  end
-  -- A fold is a line of the conversation like others, and has its own colours.
-  local groups = vim.wo[win].winhighlight
-  if not groups:find("Folded:", 1, true) then
-    set(win, "winhighlight", groups == "" and "Folded:FlemmaFold" or groups .. ",Folded:FlemmaFold")
+  wo.foldlevel = level()
+  wo.foldtext = wo.foldtext == vim.go.foldtext and EXPRESSION or wo.foldtext
+  for option, item in pairs({ fillchars = "fold: ", winhighlight = "Folded:FlemmaFold" }) do
+    if not wo[option]:find(item:match("^%a+:"), 1, true) then
+      wo[option] = wo[option] == "" and item or wo[option] .. "," .. item
+    end
   end
   return true
 end
 
---- Whether folds can be deleted now: that takes a command of Normal mode.
-local function is_normal()
-  local mode = api.nvim_get_mode()
-  return not mode.blocking and (mode.mode == "n" or mode.mode == "nt")
+--- Whether a fold has exactly these lines. An open one is closed for a moment.
+---@param first integer
+---@param last integer
+---@return boolean
+local function is_exact(first, last)
+  local is_open = fn.foldclosed(first) == -1
+  if is_open then
+    vim.cmd(first .. "foldclose")
+  end
+  local found = fn.foldclosed(first) == first and fn.foldclosedend(first) == last
+  if is_open then
+    vim.cmd(first .. "foldopen")
+  end
+  return found
 end
 
---- The window, if it shows the buffer with our folds.
----@param win integer
----@param buf integer
----@return flemma.FoldedWindow?
-local function window_of(win, buf)
-  local window = known[win]
-  if window and window.buf ~= buf then
-    window, known[win] = nil, nil
+--- The longest message of which every line is looked at.
+local MOST = 5000
+
+--- Whether the folds of a message, from `at` on in the list of the library, are as they should be, apart from what is open.
+---@param list integer[]
+---@param at integer
+---@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
+---@return boolean
+local function is_right(list, at, is_thorough)
+  local first, last, depth, count = list[at], list[at + 1], list[at + 2], list[at + 3]
+  local stop = depth == 1 and list[at + 3 * count + 2] or last
+  local fold, final = at + 4, at + 1 + 3 * (count - depth)
+  is_thorough = is_thorough and last - first < MOST
+  for line = first, is_thorough and last or first do
+    while fold <= final and line > list[fold + 1] do
+      fold = fold + 3
+    end
+    local is_inside = fold <= final and line >= list[fold]
+    if fn.foldlevel(line) ~= (line <= stop and depth or 0) + (is_inside and 1 or 0) then
+      return false
+    end
   end
-  if window and get(win, "foldmethod") == "manual" then
-    return window
+  for inner = at + 4, final, 3 do
+    local from, to = list[inner], list[inner + 1]
+    if fn.foldlevel(from) ~= depth + 1 or fn.foldlevel(to) ~= depth + 1 then
+      return false
+    end
   end
-  -- With another 'foldmethod', Neovim has deleted them.
-  known[win] = nil
-  if not prepare(win) then
-    return nil
+  if not is_thorough then
+    return fn.foldlevel(stop) >= depth
+  elseif depth == 1 and not is_exact(first, stop) then
+    return false
   end
-  known[win] = { buf = buf, shown = {}, closed = {}, late = {}, next = 0, states = attached[buf].states }
-  return known[win]
+  for inner = at + 7, depth == 1 and fn.foldclosed(first) ~= -1 and 0 or final, 3 do
+    -- The levels do not say where one ends and the next one begins.
+    if list[inner - 2] + 1 == list[inner] and not is_exact(list[inner], list[inner + 1]) then
+      return false
+    end
+  end
+  return true
 end
 
+--- Deletes the folds in some lines.
+---@param first integer
+---@param last integer
+---@return integer last the last line of a fold that was deleted, if that is further down
+local function delete(first, last)
+  local line, deleted = first, last
+  while line <= last do
+    local before = fn.foldlevel(line)
+    if before > 0 then
+      vim.cmd(line .. "foldclose!")
+      deleted = math.max(deleted, fn.foldclosedend(line))
+      vim.cmd(("keepjumps normal! %dGzD"):format(line))
+    end
+    -- A fold of one line is never closed, so that its parent is deleted first.
+    line = fn.foldlevel(line) < before and line or line + 1
+  end
+  return deleted
+end
+
+--- Makes the folds of a message again. What was open or closed stays so.
+---@param list integer[]
+---@param at integer
+---@param commands string[] what makes them
+---@param is_thorough boolean whether there may be others that are not known
+---@return integer last the last line of the message, or of a fold that was deleted
+local function remake(list, at, commands, is_thorough)
+  local first, last, depth, count = list[at], list[at + 1], list[at + 2], list[at + 3]
+  local final = at + 1 + 3 * count
+  local outer = list[at + 4] ~= first and fn.foldlevel(first) or 0
+  local is_closed = outer > 0 and fn.foldclosed(first) == first
+  if is_closed then
+    vim.cmd(first .. "foldopen")
+  end
+  local has_any, made = is_thorough or outer > 0 or fn.foldlevel(last) > 0, {}
+  for fold = at + 4, final, 3 do
+    local from, to, closed = list[fold], list[fold + 1], list[fold + 2] == 1
+    has_any = has_any or fn.foldlevel(from) > 0 or fn.foldlevel(to) > 0
+    if depth == 1 and fold == final then
+      closed = outer > 0 and is_closed or outer == 0 and closed
+    elseif fn.foldlevel(from) > outer then
+      closed = fn.foldclosed(from) ~= -1
+    end
+    made[#made + 1] = ("%d,%dfold"):format(from, to)
+    made[#made + 1] = not closed and from .. "foldopen" or nil
+  end
+  vim.list_extend(commands, made)
+  return has_any and delete(first, last) or last
+end
+
+--- Brings the folds of the current window up to date.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer
----@return flemma.FoldGroup[]
-local function folds(buf, first, last)
-  return windows.read(native("folds", buf, first, last, level() or 0) or {})
-end
-
---- Makes the folds of the next lines of a window. The rest is done later, so that the user can type in between.
----@param win integer
----@param window flemma.FoldedWindow
-local function open_on(win, window)
-  local parsed = native("parsed", window.buf) or 0
-  local first = window.next
-  if not first or first >= parsed then
+---@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
+local function refold(buf, first, last, is_thorough)
+  local list = native("folds", buf, first, last, level()) or {}
+  local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, 0, false
+  while list[at] do
+    if not is_right(list, at, is_thorough) then
+      reached, is_changed = math.max(reached, remake(list, at, commands, is_thorough)), true
+    end
+    last = list[at + 1]
+    at = at + 4 + 3 * list[at + 3]
+  end
+  if not is_changed then
     return
   end
-  local last = math.min(parsed, first + SLICE)
-  local groups = folds(window.buf, first, last)
-  api.nvim_win_call(win, function()
-    windows.open(window, groups)
-  end)
-  local reached = groups[#groups] and groups[#groups].last or last
-  local is_all = parsed >= api.nvim_buf_line_count(window.buf)
-  if reached >= parsed then
-    -- The last message of what is parsed may go on.
-    window.next = not is_all and groups[#groups] and math.max(first, groups[#groups].first - 1) or nil
-    if not window.next then
-      window.states = nil
-    end
-    return
-  end
-  window.next = reached
-  vim.schedule(function()
-    if api.nvim_win_is_valid(win) and known[win] == window and window_of(win, window.buf) then
-      if is_normal() then
-        open_on(win, window)
-      else
-        attached[window.buf].is_stale = true
-      end
-    end
-  end)
-end
-
---- Calls a function for each window of a conversation that has folds.
----@param buf integer
----@param each fun(win: integer, window: flemma.FoldedWindow)
-local function each_window(buf, each)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local window = window_of(win, buf)
-    if window then
-      each(win, window)
-    end
+  api.nvim_exec2(table.concat(commands, "\n"), {})
+  fn.winrestview(view)
+  if reached > last and last > first then
+    refold(buf, last, reached, is_thorough)
+  elseif view.lnum == fn.line("$") then
+    -- Neovim scrolls as it does for |G|.
+    fn.cursor(1, 1)
+    fn.line("w0")
+    fn.cursor(view.lnum, view.col + 1)
   end
 end
 
---- More lines of a conversation are parsed.
----@param buf integer
-function M.extend(buf)
-  if attached[buf] then
-    each_window(buf, open_on)
-  end
-end
-
---- Brings the folds of the messages in some lines up to date, in all windows.
+--- Brings the folds and the hidden lines in some lines up to date, in all windows.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer
----@return integer? reached the line after them; nil if the buffer is being read again, and its folds are made when that is done
-local function update_lines(buf, first, last)
-  local groups = folds(buf, first, last)
-  local reached = #groups > 0 and groups[#groups].last or last
-  if #groups > 0 and reached > api.nvim_buf_line_count(buf) then
-    return nil
+local function look(buf, first, last)
+  if require("flemma.looks").enabled() then
+    require("flemma.looks.cards").hide(buf, first, last)
   end
-  local is_thorough = not require("flemma.lock").is_locked(buf)
-  require("flemma.staying").before_change(buf)
-  each_window(buf, function(win, window)
-    if #groups > 0 then
+  for _, win in ipairs(level() and fn.win_findbuf(buf) or {}) do
+    local is_known = known[win] == buf
+    known[win] = nil
+    -- With 'nofoldenable', nothing can be known of folds.
+    if prepare(win) and vim.wo[win].foldenable then
       api.nvim_win_call(win, function()
-        local deleted = windows.update(window, groups, is_thorough)
-        if deleted and deleted > reached then
-          windows.update(window, folds(buf, reached, deleted), is_thorough)
+        if is_known then
+          refold(buf, first, last, not require("flemma.lock").is_locked(buf))
+        else
+          refold(buf, 0, api.nvim_buf_line_count(buf), false)
         end
       end)
-    end
-  end)
-  return math.max(reached, last)
-end
-
---- Runs something that updates folds. What goes wrong is told once.
----@param run fun(): any
----@return any
-local function safely(run)
-  local ok, result = pcall(run)
-  if ok then
-    return result
-  end
-  local words = tostring(result):match("[^\n]*")
-  require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. words)
-end
-
---- Brings the folds of the next lines that wait for it up to date. The rest is done later, so that the user can type in between.
----@param buf integer
----@param state flemma.Folding
-local function go_on(buf, state)
-  local lines = state.waiting
-  if attached[buf] ~= state or not lines or not api.nvim_buf_is_loaded(buf) then
-    return
-  elseif not is_normal() then
-    -- Normal mode will come.
-    state.is_stale, lines.is_stopped = true, true
-    return
-  end
-  local last = math.min(lines.last, api.nvim_buf_line_count(buf))
-  local reached = lines.first < last
-    and safely(function()
-      return update_lines(buf, lines.first, math.min(last, lines.first + SLICE))
-    end)
-  if not reached or reached >= last then
-    state.waiting = nil
-    return
-  end
-  lines.first = reached
-  vim.schedule(function()
-    go_on(buf, state)
-  end)
-end
-
---- Brings the folds of many lines up to date: those that windows show at once, and the others later.
----@param buf integer
----@param state flemma.Folding
----@param first integer from 0
----@param last integer
-local function update_later(buf, state, first, last)
-  local lines = state.waiting
-  if lines then
-    lines.first, lines.last = math.min(lines.first, first), math.max(lines.last, last)
-  else
-    state.waiting = { first = first, last = last }
-  end
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local info, rows = vim.fn.getwininfo(win)[1], api.nvim_win_get_height(win)
-    -- With closed folds in between, they may be far apart.
-    for _, line in ipairs({ info.topline, info.botline, api.nvim_win_get_cursor(win)[1] }) do
-      local from, to = math.max(first, line - 1 - rows), math.min(last, line + rows)
-      if from < to then
-        update_lines(buf, from, to)
-      end
+      known[win] = buf
     end
   end
-  if not lines then
-    vim.schedule(function()
-      go_on(buf, state)
-    end)
-  end
 end
 
+--- Brings the folds of a conversation up to date, if that is due. Folds are deleted by a command of Normal mode.
 ---@param buf integer
 local function update(buf)
   local state = attached[buf]
-  if not state or not api.nvim_buf_is_loaded(buf) or not is_normal() then
-    -- Normal mode will come.
+  local mode = api.nvim_get_mode()
+  if not state or not state.is_stale or not api.nvim_buf_is_loaded(buf) or mode.blocking or not mode.mode:find("^nt?$") then
     return
   end
-  state.is_stale = false
+  local count = api.nvim_buf_line_count(buf)
   local first, last = native("stale_folds", buf)
-  if first and last - first > MOST then
-    update_later(buf, state, first, last)
-  elseif first and not update_lines(buf, first, last) then
-    return
+  if state.has_come_to_rest then
+    first, last = math.min(first or count - 1, count - 1), count
   end
-  if state.waiting and state.waiting.is_stopped then
-    state.waiting.is_stopped = nil
-    go_on(buf, state)
+  state.is_stale, state.has_come_to_rest = false, false
+  local ok, problem = pcall(look, buf, first or 0, math.min(last or 0, count))
+  if not ok then
+    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
   end
-  each_window(buf, function(win, window)
-    if next(window.late) then
-      api.nvim_win_call(win, function()
-        windows.catch_up(window, function(line)
-          return folds(buf, line, line + 1)[1]
-        end)
-      end)
-    end
-    window.left_behind = nil
-    open_on(win, window)
-  end)
 end
 
---- Brings the folds of a conversation up to date, if that is due.
----@param buf integer
----@param state flemma.Folding
-local function catch_up(buf, state)
-  if not state.is_scheduled or attached[buf] ~= state then
-    return
-  end
-  state.is_scheduled = false
-  if state.has_come_to_rest and api.nvim_buf_is_loaded(buf) then
-    native("refold", buf)
-  end
-  state.has_come_to_rest = false
-  safely(function()
-    update(buf)
-  end)
-end
-
---- Brings the folds of a conversation up to date soon.
+--- The text of a conversation has changed, or more of it is known: its folds are brought up to date soon.
 ---@param buf integer
 function M.schedule(buf)
   local state = attached[buf]
-  if not state then
-    return
-  end
-  state.is_stale = true
-  -- At the end of Insert mode it is their turn. Until then, each key would only wake Neovim up once more.
-  if not state.is_scheduled and not api.nvim_get_mode().mode:find("^[iR]") then
-    state.is_scheduled = true
-    vim.schedule(function()
-      catch_up(buf, state)
-    end)
+  if state then
+    state.is_stale = true
+    if not state.is_scheduled then
+      state.is_scheduled = true
+      vim.schedule(function()
+        state.is_scheduled = false
+        update(buf)
+      end)
+    end
   end
 end
 
---- Brings the folds of all conversations up to date now, where that is due. What was scheduled before may draw the screen, so
---- after a change by Flemma itself they must not wait for their turn.
+--- Does that now. What was scheduled before may draw the screen, so after a change by Flemma itself it must not wait for its turn.
 function M.settle()
-  for _, buf in ipairs(vim.tbl_keys(attached)) do
-    if attached[buf] then
-      catch_up(buf, attached[buf])
-    end
+  for buf in pairs(attached) do
+    update(buf)
   end
-end
-
---- The number of lines has changed, and Neovim may have left a fold behind (|windows.note_inserted|).
----@param win integer
----@param window flemma.FoldedWindow
----@param first integer from 0
----@param delta integer how many lines there are more
-local function note_inserted(win, window, first, delta)
-  for at, line in ipairs(window.left_behind or {}) do
-    window.left_behind[at] = first < line and line + delta or line
-  end
-  if delta > 0 and not require("flemma.writing").is_writing(window.buf) and api.nvim_win_is_valid(win) then
-    api.nvim_win_call(win, function()
-      windows.note_inserted(window, first + 1, delta)
-    end)
-  end
-end
-
---- The text of a conversation has changed.
----@param buf integer
----@param first integer from 0
----@param delta integer how many lines there are more
-function M.changed(buf, first, delta)
-  if not attached[buf] then
-    return
-  end
-  if delta ~= 0 then
-    for win, window in pairs(known) do
-      if window.buf == buf and window.next and first < window.next then
-        window.next = math.max(first, window.next + delta)
-      end
-      if window.buf == buf then
-        note_inserted(win, window, first, delta)
-      end
-    end
-    local lines = attached[buf].waiting
-    if lines and first < lines.last then
-      lines.first = first < lines.first and math.max(first, lines.first + delta) or lines.first
-      lines.last = math.max(lines.first, lines.last + delta)
-    end
-  end
-  M.schedule(buf)
 end
 
 --- The buffer is unlocked, so that its last message is complete.
@@ -387,91 +267,48 @@ function M.rest(buf)
   end
 end
 
---- The user has to look at a line: opens the folds that it is in.
+--- The user has to look at a line: opens the folds that it is in, once they are up to date.
 ---@param buf integer
 ---@param line integer from 0
 function M.unfold(buf, line)
-  if not attached[buf] or not api.nvim_buf_is_loaded(buf) then
-    return
-  end
-  local mark = api.nvim_buf_set_extmark(buf, windows.namespace, line, 0, {})
-  -- The folds may have to be brought up to date first.
   vim.schedule(function()
-    local at = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_extmark_by_id(buf, windows.namespace, mark, {})[1]
-    if at then
-      api.nvim_buf_del_extmark(buf, windows.namespace, mark)
-      each_window(buf, function(win, window)
-        api.nvim_win_call(win, function()
-          windows.unfold(window, at + 1)
-        end)
+    for _, win in ipairs(fn.win_findbuf(buf)) do
+      api.nvim_win_call(win, function()
+        vim.cmd(("silent! %dfoldopen!"):format(line + 1))
       end)
     end
   end)
 end
 
---- The text was read from its file again. Everything is looked at once more.
----@param buf integer
-function M.reload(buf)
-  if attached[buf] then
-    attached[buf].waiting = nil
-  end
-  for _, window in pairs(known) do
-    if window.buf == buf then
-      window.next = 0
-    end
-  end
-end
-
---- Which folds were closed in buffers that have been unloaded since.
----@type table<integer, table<string, boolean>>
-local remembered = {}
-
---- Remembers which folds are closed, because the text is about to be unloaded.
----@param buf integer
-local function remember(buf)
-  local win = vim.fn.win_findbuf(buf)[1]
-  if win and known[win] and known[win].buf == buf and vim.v.exiting == vim.NIL then
-    local groups = folds(buf, 0, api.nvim_buf_line_count(buf))
-    remembered[buf] = api.nvim_win_call(win, function()
-      return windows.states(groups)
-    end)
-  end
+--- Opens the closed folds that some lines are in. An operator takes a closed fold as a whole, and a selection spans it.
+---@param first integer from 1
+---@param last integer
+function M.open_lines(first, last)
+  vim.cmd(("silent! %d,%dfoldopen!"):format(first, last))
 end
 
 --- Folds a conversation in all windows that show it.
 ---@param buf integer
 function M.attach(buf)
-  if not level() then
-    return
-  end
-  attached[buf] = { is_stale = false, is_scheduled = false, has_come_to_rest = false, states = remembered[buf] }
-  remembered[buf] = nil
+  attached[buf] = { is_stale = false, has_come_to_rest = false, is_scheduled = false }
 end
 
 --- Forgets a buffer. Its folds stay.
 ---@param buf integer
----@param is_gone boolean whether its text is about to be unloaded, and may be read again
-function M.forget(buf, is_gone)
-  if is_gone and attached[buf] then
-    pcall(remember, buf)
-  end
+function M.forget(buf)
   attached[buf] = nil
-  require("flemma.folds.text").forget(buf)
-  for win, window in pairs(known) do
-    if window.buf == buf then
-      known[win] = nil
-    end
+  for win, of in pairs(known) do
+    known[win] = of ~= buf and of or nil
   end
 end
 
 --- Takes the folds away from a buffer that is no longer a conversation.
 ---@param buf integer
 function M.release(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if get(win, "foldtext") == require("flemma.folds.text").EXPRESSION then
+  for _, win in ipairs(fn.win_findbuf(buf)) do
+    if vim.wo[win].foldtext == EXPRESSION then
       api.nvim_win_call(win, function()
         if vim.wo.foldmethod == "manual" then
-          -- With a method of the user's own, the folds are not ours, and cannot be deleted.
           vim.cmd("normal! zE")
           vim.cmd("setlocal foldmethod<")
         end
@@ -483,113 +320,55 @@ end
 
 local group = api.nvim_create_augroup("flemma.folds", { clear = true })
 
-api.nvim_create_autocmd("WinNew", {
-  group = group,
-  desc = "Flemma: a split has the folds of its window",
-  callback = function()
-    local win = api.nvim_get_current_win()
-    local buf = api.nvim_win_get_buf(win)
-    for _, other in pairs(attached[buf] and vim.fn.win_findbuf(buf) or {}) do
-      local window = known[other]
-      if other ~= win and window and window.buf == buf and get(win, "foldmethod") == "manual" then
-        known[win] = {
-          buf = buf,
-          shown = vim.deepcopy(window.shown),
-          closed = vim.deepcopy(window.closed),
-          late = {},
-          next = window.next,
-        }
-        return
-      end
-    end
-  end,
-})
-
-api.nvim_create_autocmd("WinClosed", {
-  group = group,
-  desc = "Flemma: forget the folds of a window",
-  callback = function(args)
-    known[tonumber(args.match) or 0] = nil
-  end,
-})
-
 api.nvim_create_autocmd("BufWinEnter", {
   group = group,
   desc = "Flemma: fold a conversation in a window that shows it",
   callback = function(args)
-    if attached[args.buf] then
-      M.enter(args.buf)
-    end
+    known[api.nvim_get_current_win()] = nil
+    M.schedule(args.buf)
   end,
 })
 
-api.nvim_create_autocmd("BufWinLeave", {
+api.nvim_create_autocmd("ModeChanged", {
   group = group,
-  desc = "Flemma: a window shows another buffer",
-  callback = function(args)
-    for win, window in pairs(known) do
-      if window.buf == args.buf and win == api.nvim_get_current_win() then
-        known[win] = nil
-      end
-    end
-  end,
-})
-
-api.nvim_create_autocmd({ "ModeChanged", "WinScrolled" }, {
-  group = group,
+  pattern = "*:n",
   desc = "Flemma: bring folds up to date",
-  callback = function(args)
-    if args.event == "ModeChanged" and not args.match:find(":n$") then
-      return
-    end
+  callback = function()
     for buf, state in pairs(attached) do
       if state.is_stale then
         M.schedule(buf)
       end
     end
-    for _, window in pairs(known) do
-      if next(window.late) and attached[window.buf] then
-        M.schedule(window.buf)
-      end
-    end
   end,
 })
 
--- Going to the end need not scroll the window.
-api.nvim_create_autocmd("CursorMoved", {
-  group = group,
-  desc = "Flemma: close the folds that were to be closed later",
-  callback = function(args)
-    local window = known[api.nvim_get_current_win()]
-    if window and window.buf == args.buf and next(window.late) and attached[args.buf] then
-      M.schedule(args.buf)
-    end
-  end,
-})
+--- The colours of a message's line, by those of its author.
+local roles = { FlemmaUser = "FlemmaUserLine", FlemmaAssistant = "FlemmaAssistantLine", FlemmaSystem = "FlemmaSystemLine" }
 
--- Closing a fold need not scroll the window.
-api.nvim_create_autocmd({ "SafeState", "WinScrolled" }, {
-  group = group,
-  desc = "Flemma: show the line of a fold at the top of a window from its beginning",
-  callback = function(args)
-    local scrolled = args.event == "WinScrolled" and vim.tbl_keys(vim.v.event) or { api.nvim_get_current_win() }
-    for _, key in ipairs(scrolled) do
-      local win = tonumber(key)
-      if win and known[win] and api.nvim_win_is_valid(win) and get(win, "smoothscroll") then
-        api.nvim_win_call(win, windows.show_first)
-      end
-    end
-  end,
-})
+--- A line of the library as the chunks of 'foldtext'. The line of a message has a background.
+---@param line string[] the text and the group of each piece
+---@return [string, string|string[]][]
+local function chunks(line)
+  local background
+  for at = 2, #line, 2 do
+    background = background or roles[line[at]]
+  end
+  local found = {}
+  for at = 1, #line, 2 do
+    local group_of = line[at + 1]
+    found[#found + 1] = { line[at], background and { group_of, background, roles[group_of] and "FlemmaRole" or nil } or group_of }
+  end
+  return found
+end
 
---- A window shows a conversation again, or for the first time. Its text may have changed in the meantime.
----@param buf integer
-function M.enter(buf)
-  each_window(buf, function(win, window)
-    if window.next == 0 then
-      open_on(win, window)
-    end
-  end)
+--- 'foldtext': the line in place of a closed fold. Neovim calls it while it draws; the current window is that of the fold.
+---@return table|string
+function M.text()
+  local info = fn.getwininfo(api.nvim_get_current_win())[1]
+  local width, signs = math.max(1, info.width - info.textoff), require("flemma.looks").signs()
+  local ok, line = pcall(native, "fold_text", api.nvim_get_current_buf(), vim.v.foldstart - 1, vim.v.foldend, width, signs)
+  -- A fold that the user made has Neovim's own line.
+  return ok and line and chunks(line) or fn.foldtext()
 end
 
 return M

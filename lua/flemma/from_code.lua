@@ -62,9 +62,8 @@ local function put(buf, question, file)
   if type(line) == "string" and question.sends then
     native("queue", chat, line, false)
   elseif type(line) == "string" then
-    local window = require("flemma.queue.window")
-    window.keep(chat, line)
-    window.open(chat, "edit")
+    require("flemma.queue.window").open(chat, line)
+    vim.cmd.startinsert({ bang = true })
   elseif type(line) == "number" then
     ---@cast win integer
     api.nvim_win_set_cursor(win, { line + 1, column })

@@ -1,20 +1,13 @@
 --- A page of ours that is closed: a session brings back its name and its window, and there is nothing to show in it.
 local M = {}
 
-local PAGE = { "This page of Flemma is closed." }
-
-local REVIEW = {
-  "This review is closed. Nothing can be decided here.",
-  "gK in the conversation shows the change again, if its call still waits.",
-}
-
 --- A buffer got a name of ours, or is read again. Fills it if its page is closed.
 ---@param event string
 ---@param buf integer
 function M.came(event, buf)
-  local is_review = vim.api.nvim_buf_get_name(buf):find("%)$") ~= nil
+  local is_review = vim.api.nvim_buf_get_name(buf):find("^flemma://review/") ~= nil
   local is_restored = vim.g.SessionLoad ~= nil
-  if not is_restored and (event ~= "BufReadCmd" or not is_review) or require("flemma.review.sides").is_filled(buf) then
+  if not is_restored and (event ~= "BufReadCmd" or not is_review) or vim.b[buf].flemma_review then
     return
   end
   if is_restored then
@@ -22,15 +15,9 @@ function M.came(event, buf)
     vim.opt.shortmess:append("F")
   end
   local bo = vim.bo[buf]
-  bo.swapfile = false
-  bo.undofile = false
   bo.modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, is_review and REVIEW or PAGE)
-  bo.modifiable = false
-  bo.modified = false
-  bo.buflisted = false
-  bo.buftype = "nofile"
-  bo.bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, { is_review and "This review is closed." or "This page of Flemma is closed." })
+  bo.modifiable, bo.modified, bo.buflisted, bo.buftype, bo.bufhidden = false, false, false, "nofile", "wipe"
 end
 
 return M

@@ -62,7 +62,7 @@ function M.check()
   end
 
   health.start("Editor")
-  if require("flemma.markdown.grammars").has_parser("markdown") then
+  if require("flemma.markdown").available() then
     health.ok("tree-sitter parser for Markdown")
   else
     health.warn("no tree-sitter parser for Markdown: conversations are coloured by its syntax file instead")

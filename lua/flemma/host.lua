@@ -7,12 +7,23 @@ M.write = function(...)
   return require("flemma.writing").write(...)
 end
 
-M.lock = function(...)
-  return require("flemma.lock").lock(...)
-end
+local lock = require("flemma.lock")
 
-M.observe = function(...)
-  return require("flemma.lock").observe(...)
+M.lock, M.observe = lock.lock, lock.observe
+
+lock.on_change = function(buf, is_locked)
+  local following = require("flemma.following")
+  require("flemma.queue").map_keys(buf, lock.is_locked(buf))
+  if not is_locked then
+    following.type_on_later(buf)
+    require("flemma.folds").rest(buf)
+  elseif buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
+    following.leave_insert(buf)
+    if lock.is_observer(buf) then
+      -- Nobody waits in Insert mode until another editor ends.
+      following.stop_typing(buf)
+    end
+  end
 end
 
 M.read_again = function(...)
@@ -28,10 +39,6 @@ M.note_reviews = function(...)
   if review then
     review.note_made(...)
   end
-end
-
-M.refold = function(...)
-  require("flemma.folds").schedule(...)
 end
 
 M.unfold = function(...)
@@ -358,8 +365,11 @@ function M.turn_over(buf)
   require("flemma.visits").leave_later(buf)
 end
 
-M.saved = function(...)
-  require("flemma.saving").finished(...)
+---@param buf integer
+---@param saved flemma.Saved
+function M.saved(buf, saved)
+  require("flemma.saving").finished(buf, saved)
+  require("flemma.visits").leave_later(buf)
 end
 
 --- Schedules `drain` for when buffers can be changed. Called from a libuv callback.
@@ -379,6 +389,33 @@ function M.wake_after(milliseconds)
   pause = pause or assert(vim.uv.new_timer())
   pause:start(milliseconds, 0, M.wake)
 end
+
+local group = api.nvim_create_augroup("flemma.host", { clear = true })
+api.nvim_create_autocmd("ExitPre", {
+  group = group,
+  nested = true,
+  desc = "Flemma: write what is at work, so that Neovim need not refuse the exit",
+  callback = function()
+    require("flemma.buffer").write_all()
+  end,
+})
+-- The exit can still be cancelled before this.
+api.nvim_create_autocmd("VimLeavePre", {
+  group = group,
+  nested = true,
+  desc = "Flemma: stop everything that is running, and mark it in the files",
+  callback = function()
+    require("flemma.buffer").leave()
+    require("flemma.native").call("shut_down")
+  end,
+})
+api.nvim_create_autocmd("UIEnter", {
+  group = group,
+  desc = "Flemma: run the calls that wait for a user interface",
+  callback = function()
+    require("flemma.native").call("ui_attached")
+  end,
+})
 
 --- A step of ours may trigger another plugin's autocommand that wipes the buffer, and then continue. So nothing is done to a
 --- buffer that is no longer loaded.

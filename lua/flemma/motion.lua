@@ -65,6 +65,7 @@ function M.go(motion)
     if vim.endswith(motion, "waiting") then
       -- What waits is to be seen.
       vim.cmd("normal! zv")
+      require("flemma.following").show_below(0)
     end
   end
 end

@@ -7,8 +7,7 @@ local api = vim.api
 ---@param path string
 ---@return string
 local function real(path)
-  local found = vim.uv.fs_realpath(path)
-  local folder = vim.fs.dirname(path)
+  local found, folder = vim.uv.fs_realpath(path), vim.fs.dirname(path)
   if found or folder == path then
     return found or path
   end
@@ -16,49 +15,34 @@ local function real(path)
 end
 
 ---@param path string
----@return integer[] the buffers of a file
+---@return integer[] the loaded buffers of a file
 local function buffers_of(path)
   return vim.tbl_filter(function(buf)
     local name = api.nvim_buf_get_name(buf)
-    return name ~= "" and vim.bo[buf].buftype == "" and real(name) == path
+    return api.nvim_buf_is_loaded(buf) and name ~= "" and vim.bo[buf].buftype == "" and real(name) == path
   end, api.nvim_list_bufs())
 end
 
---- Gives a buffer another name, which no other buffer has, and reads its file under that name. Without that, `:write` would refuse
---- to overwrite it (E13).
+--- Gives a buffer another name, and reads its file under that name. Without that, `:write` would refuse to overwrite it (E13).
 ---@param buf integer
 ---@param path string
+---@return string? problem
 local function rename(buf, path)
-  local old = api.nvim_buf_get_name(buf)
-  local restore_views = require("flemma.reload").keep_views(buf)
-  local undoreload = vim.o.undoreload
-  vim.o.undoreload = -1
+  local old, left = api.nvim_buf_get_name(buf), vim.fn.bufnr(path)
+  if left >= 0 and not api.nvim_buf_is_loaded(left) then
+    -- It has nothing to lose.
+    api.nvim_buf_delete(left, { force = true })
+  end
   local ok, problem = pcall(api.nvim_buf_call, buf, function()
     vim.cmd("silent keepalt file " .. vim.fn.fnameescape(path))
     vim.cmd("silent keepalt edit!")
   end)
-  vim.o.undoreload = undoreload
-  restore_views()
   -- Neovim keeps the old name in a buffer of its own.
-  for _, other in ipairs(api.nvim_list_bufs()) do
-    if other ~= buf and api.nvim_buf_get_name(other) == old and not api.nvim_buf_is_loaded(other) then
-      pcall(api.nvim_buf_delete, other, { force = true })
-    end
+  left = vim.fn.bufnr("^" .. vim.fn.escape(old, "\\*?[{,") .. "$")
+  if left >= 0 and left ~= buf and not api.nvim_buf_is_loaded(left) then
+    pcall(api.nvim_buf_delete, left, { force = true })
   end
-  return ok, problem
-end
-
---- Whether a buffer of the new name is in the way. One that is not loaded has nothing to lose.
----@param path string
----@return boolean
-local function is_taken(path)
-  for _, buf in ipairs(buffers_of(path)) do
-    if api.nvim_buf_is_loaded(buf) then
-      return true
-    end
-    pcall(api.nvim_buf_delete, buf, { force = true })
-  end
-  return false
+  return not ok and tostring(problem):match("[^\n]*") or nil
 end
 
 --- Lets buffers follow their files. A buffer with unsaved changes stays as it is, and so does one whose new name is that of another
@@ -69,27 +53,16 @@ function M.follow(moved)
   local told = {}
   for _, pair in ipairs(moved) do
     local from, to = unpack(pair)
-    local function stays(buf, why)
-      told[buf] = true
-      local old, new = vim.fn.fnamemodify(from, ":~:."), vim.fn.fnamemodify(to, ":~:.")
-      local message = ("%s is %s now. Its buffer keeps the old name: %s."):format(old, new, why)
-      local advice = ("`:edit %s` opens the file."):format(vim.fn.fnameescape(new))
-      require("flemma.notify").say(vim.log.levels.WARN, require("flemma.notify").with_advice(message, advice))
-    end
-    for _, buf in ipairs(buffers_of(from)) do
-      if vim.uv.fs_stat(api.nvim_buf_get_name(buf)) then
-        -- There is a file of this name again.
-      elseif not api.nvim_buf_is_loaded(buf) then
-        -- Nothing of it would be kept.
-      elseif vim.bo[buf].modified then
-        stays(buf, "it has unsaved changes")
-      elseif is_taken(to) then
-        stays(buf, "another buffer has the new one")
-      else
-        local ok, problem = rename(buf, to)
-        if not ok then
-          stays(buf, tostring(problem):match("[^\n]*"))
-        end
+    for _, buf in ipairs(vim.uv.fs_stat(from) and {} or buffers_of(from)) do
+      local why = vim.bo[buf].modified and "it has unsaved changes"
+        or #buffers_of(to) > 0 and "another buffer has the new one"
+        or rename(buf, to)
+      if why then
+        told[buf] = true
+        local old, new = vim.fn.fnamemodify(from, ":~:."), vim.fn.fnamemodify(to, ":~:.")
+        local message = ("%s is %s now. Its buffer keeps the old name: %s."):format(old, new, why)
+        local advice = ("`:edit %s` opens the file."):format(vim.fn.fnameescape(new))
+        require("flemma.notify").say(vim.log.levels.WARN, require("flemma.notify").with_advice(message, advice))
       end
     end
   end

@@ -97,23 +97,6 @@ local function open()
   -- From now on, it is known whether the editor has the focus.
   require("flemma.sight")
   opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
-  local group = vim.api.nvim_create_augroup("flemma.native", { clear = true })
-  -- Not `ExitPre`, because the exit can still be cancelled after it.
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = group,
-    desc = "Flemma: stop everything that is running, and mark it in the files",
-    callback = function()
-      require("flemma.buffer").leave()
-      M.call("shut_down")
-    end,
-  })
-  vim.api.nvim_create_autocmd("UIEnter", {
-    group = group,
-    desc = "Flemma: run the calls that wait for a user interface",
-    callback = function()
-      M.call("ui_attached")
-    end,
-  })
   return opened
 end
 

@@ -33,7 +33,7 @@ end
 ---@param last integer
 function M.open_folds(first, last)
   if not is_copying() then
-    require("flemma.folds.window").open_lines(first, last)
+    require("flemma.folds").open_lines(first, last)
   end
 end
 

@@ -1,6 +1,6 @@
 --- `flemma.opt` for the code in a file: tables that forward every read and write to the library.
 ---
---- A mistake is an error at the line in the file that causes it. Lists support the operations of `vim.opt`.
+--- A mistake is an error, to which `flemma.frontmatter` adds the line of the file. Lists support the operations of `vim.opt`.
 local M = {}
 
 ---@class flemma.opt.Session functions of the library, see `src/nvim/opt.rs`
@@ -21,47 +21,7 @@ local behind = setmetatable({}, { __mode = "k" })
 --- a copy of a list would silently be empty. A userdata causes an error instead, or behaves as its metatable defines.
 local prototype = newproxy(true)
 local lists = getmetatable(prototype)
-
---- The stack level of the file's own code, seen from a function that a metatable or a method calls.
-local CALLER = 3
-
---- The library's list for an object. If the object has a path, this is always the current value at that path.
----@param object any
----@param level integer the stack level of the file's code, seen from here
----@return any
-local function current(object, level)
-  local state = behind[object]
-  if not state.path then
-    return state.value
-  end
-  local _, value, problem = state.session.node(state.path)
-  if not value then
-    error(problem, level)
-  end
-  return value
-end
-
----@param value any
----@return string[]
-local function names(value)
-  if behind[value] then
-    return current(value, CALLER + 1):items()
-  elseif type(value) == "string" then
-    return { value }
-  elseif type(value) == "table" then
-    local list = {}
-    for key, name in pairs(value) do
-      if type(key) ~= "number" or type(name) ~= "string" then
-        error("give a name, or a list of names", CALLER)
-      end
-    end
-    for _, name in ipairs(value) do
-      list[#list + 1] = name
-    end
-    return list
-  end
-  error(("give a name, or a list of names, not a %s"):format(type(value)), CALLER)
-end
+lists.__metatable = false
 
 ---@param session flemma.opt.Session
 ---@param path? string nil for a list that has not been assigned yet
@@ -72,20 +32,44 @@ local function list(session, path, value)
   return object
 end
 
+--- The library's list for an object. If the object has a path, this is always the current value at that path.
+local function current(object)
+  local state = behind[object] or error("call it with a colon: `:get()`", 0)
+  if not state.path then
+    return state.value
+  end
+  local _, value, problem = state.session.node(state.path)
+  return value or error(problem, 0)
+end
+
+---@param value any
+---@return string[]
+local function names(value)
+  if behind[value] then
+    return current(value):items()
+  end
+  local given = type(value) == "string" and { value } or value
+  local is_list = type(given) == "table"
+  for key, name in pairs(is_list and given or {}) do
+    is_list = is_list and type(key) == "number" and type(name) == "string"
+  end
+  return is_list and given or error(("give a name, or a list of names, not a %s"):format(type(value)), 0)
+end
+
+---@param problem? string
+local function check(problem)
+  return problem and error(problem, 0)
+end
+
 local methods = {}
 
 for _, operation in ipairs({ "append", "prepend", "remove", "set" }) do
   methods[operation] = function(self, value)
-    local state = behind[self]
+    local given, state = names(value), behind[self]
     if not state then
-      error(("call it with a colon: `:%s(name)`"):format(operation), 2)
-    end
-    local given = names(value)
-    if state.path then
-      local problem = state.session.change(state.path, operation, given)
-      if problem then
-        error(problem, 2)
-      end
+      error(("call it with a colon: `:%s(name)`"):format(operation), 0)
+    elseif state.path then
+      check(state.session.change(state.path, operation, given))
     else
       state.value = state.value:changed(operation, given)
     end
@@ -95,64 +79,46 @@ end
 
 --- The names, as a plain list.
 function methods.get(self)
-  if not behind[self] then
-    error("call it with a colon: `:get()`", 2)
-  end
-  local items = current(self, CALLER):items()
-  return items
+  return current(self):items()
 end
 
 local function combine(operation)
   return function(left, right)
-    local self = behind[left] and left or right
-    local other = self == left and right or left
-    local value = current(self, CALLER)
-    return list(behind[self].session, nil, value:changed(operation, names(other)))
+    local self, other = left, right
+    if not behind[left] then
+      self, other = right, left
+    end
+    return list(behind[self].session, nil, current(self):changed(operation, names(other)))
   end
 end
 
-lists.__add = combine("append")
-lists.__sub = combine("remove")
-lists.__pow = combine("prepend")
-lists.__metatable = false
+lists.__add, lists.__sub, lists.__pow = combine("append"), combine("remove"), combine("prepend")
 
-function lists.__len(self)
-  local items = current(self, CALLER):items()
-  return #items
+lists.__len = function(self)
+  return #methods.get(self)
 end
-
-function lists.__tostring(self)
-  local items = current(self, CALLER):items()
-  return table.concat(items, ", ")
+lists.__tostring = function(self)
+  return table.concat(methods.get(self), ", ")
 end
 
 ---@param session flemma.opt.Session
 ---@param path string
----@param level integer
-local function read(session, path, level)
+local function read(session, path)
   local kind, value = session.node(path)
-  if not kind then
-    error(value, level)
-  elseif kind == "list" then
+  if kind == "list" then
     return list(session, path)
   elseif kind == "table" then
     return M.new(session, path)
   end
+  check(not kind and value or nil)
   return value
 end
 
 ---@param session flemma.opt.Session
 ---@param path string
 ---@param value any
----@param level integer
-local function write(session, path, value, level)
-  if behind[value] then
-    value = current(value, level + 1)
-  end
-  local problem = session.set(path, value)
-  if problem then
-    error(problem, level)
-  end
+local function write(session, path, value)
+  check(session.set(path, behind[value] and current(value) or value))
 end
 
 function lists.__index(self, key)
@@ -160,32 +126,26 @@ function lists.__index(self, key)
   if methods[key] then
     return methods[key]
   elseif state.path and type(key) == "string" then
-    -- Not a tail call, which would change the stack level of the file's code.
-    local value = read(state.session, state.path .. "." .. key, CALLER)
-    return value
+    return read(state.session, state.path .. "." .. key)
   elseif type(key) == "number" then
-    local items = current(self, CALLER):items()
-    return items[key]
+    return methods.get(self)[key]
   end
-  error(("a list has no `%s`"):format(tostring(key)), 2)
+  error(("a list has no `%s`"):format(tostring(key)), 0)
 end
 
 function lists.__newindex(self, key, value)
   local state = behind[self]
   if not state.path or type(key) ~= "string" then
-    error("assign a whole list, or use :append, :prepend, :remove", 2)
+    error("assign a whole list, or use :append, :prepend, :remove", 0)
   end
-  write(state.session, state.path .. "." .. key, value, CALLER)
+  write(state.session, state.path .. "." .. key, value)
 end
 
 --- Wraps an iterator function so that it also accepts lists.
 ---@param iterate function `ipairs` or `pairs`
 function M.iterator(iterate)
   return function(value, ...)
-    if behind[value] then
-      return iterate(current(value, CALLER):items())
-    end
-    return iterate(value, ...)
+    return iterate(behind[value] and methods.get(value) or value, ...)
   end
 end
 
@@ -195,17 +155,16 @@ end
 function M.new(session, path)
   local function at(key)
     if type(key) ~= "string" then
-      error(("the name of an option must be a string, not a %s"):format(type(key)), CALLER)
+      error(("the name of an option must be a string, not a %s"):format(type(key)), 0)
     end
     return path and path .. "." .. key or key
   end
   return setmetatable({}, {
     __index = function(_, key)
-      local value = read(session, at(key), CALLER)
-      return value
+      return read(session, at(key))
     end,
     __newindex = function(_, key, value)
-      write(session, at(key), value, CALLER)
+      write(session, at(key), value)
     end,
     __metatable = false,
   })

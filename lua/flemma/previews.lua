@@ -38,7 +38,7 @@ local function watch(buf, files)
     return
   end
   if before then
-    before.watch:stop()
+    before.watch.stop()
     watched[buf] = nil
   end
   if #files > 0 then
@@ -86,7 +86,7 @@ local function draw_from(buf, first, round, files)
     vim.list_extend(files, preview.files)
     -- A question is to be read first of all.
     local own = preview.asks and "FlemmaToolSummary" or "FlemmaToolPreview"
-    local lines = { { { preview.text, own } } }
+    local lines = preview.text ~= "" and { { { preview.text, own } } } or {}
     for _, line in ipairs(preview.diff or {}) do
       lines[#lines + 1] = { { line.text, line.kind == "call" and own or groups[line.kind] or "FlemmaDiffContext" } }
     end

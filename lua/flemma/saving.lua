@@ -1,10 +1,10 @@
 --- Writes conversations automatically (`editing.auto_write`), and never asks a question while doing so.
 ---
---- `:write` and `:update` ask if something else has changed the file, and a question inside a callback lets other callbacks
---- wipe the buffer that is being written. So the library writes the file on a thread of its own (`src/runtime/save.rs`), and
---- only if the file is still the one that was loaded into the buffer. Then Neovim is told, with a `:write!` that a
---- `BufWriteCmd` of ours handles: it writes nothing, asks nothing, and makes Neovim accept the file's new timestamp as its
---- own, as described in `:help BufWriteCmd`. A later `:write`, `:checktime` or 'autoread' therefore notices nothing unusual.
+--- `:write` asks if something else has changed the file, and a question inside a callback lets other callbacks wipe the buffer
+--- that is being written. So Neovim is asked first whether it knows the file as it is (|:checktime|). Then the library writes it
+--- on a thread of its own (`src/runtime/save.rs`), and Neovim is told, with a `:write!` that a `BufWriteCmd` of ours handles: it
+--- writes nothing, and makes Neovim accept the file's new timestamp as its own, as described in `:help BufWriteCmd`. Nothing
+--- unusual is there for a later `:write`, `:checktime` or 'autoread' to notice.
 local M = {}
 
 local api = vim.api
@@ -12,31 +12,30 @@ local api = vim.api
 ---@class flemma.Saving
 ---@field writing boolean whether the library is writing the file
 ---@field name? string the file that is being written
----@field released? boolean whether the buffer is no longer a conversation; a write in progress is still completed
----@field again boolean whether the text must be written again after that
+---@field again? boolean whether the text must be written again after that
 ---@field told? string the last problem that was reported, until a write succeeds
----@field ours boolean whether the current `BufWritePost` is our own
+---@field ours? boolean whether the current `BufWritePost` is our own
+---@field file? string the file of the buffer that Neovim has read or written; nil if there was none
+---@field foreign? string why only the user replaces the file: somebody else may have written it
+---@field is_quiet? boolean whether Neovim is not to ask about such a change now
 ---@type table<integer, flemma.Saving>
 local states = {}
 
+local FOREIGN = "something else has changed the file"
+local UNKNOWN = "it is not known whether the file was changed elsewhere, because the buffer was modified when it was opened"
+
 local function native(...)
   return require("flemma.native").call(...)
-end
-
-local function group_of(buf)
-  return "flemma.saving." .. buf
 end
 
 local function flight_of(buf)
   return "flemma.saving.flight." .. buf
 end
 
---- The buffer and its file now have the same text.
-local function note(buf)
-  local name = api.nvim_buf_get_name(buf)
-  if name ~= "" then
-    native("on_disk", buf, name)
-  end
+--- Neovim has read or written the file.
+local function note(buf, state)
+  state.told, state.foreign, state.file = nil, nil, api.nvim_buf_get_name(buf)
+  native("on_disk", buf, state.file)
 end
 
 --- A conversation is UTF-8, whatever a plugin for `.editorconfig` or the user's options make of it: no other encoding has room for
@@ -54,96 +53,122 @@ end
 --- Keeps track of what Neovim reads and writes.
 ---@param buf integer
 function M.attach(buf)
-  -- A buffer may be attached again while its file is still being written.
-  local state = states[buf] or { writing = false, again = false, ours = false }
-  state.released = false
+  local name = api.nvim_buf_get_name(buf)
+  -- If the buffer has changes, it is unknown when the file was read.
+  local state = { writing = false, foreign = vim.bo[buf].modified and UNKNOWN or nil }
+  state.file = name ~= "" and vim.uv.fs_stat(name) and name or nil
   states[buf] = state
-  api.nvim_create_autocmd("BufWritePost", {
-    group = api.nvim_create_augroup(group_of(buf), { clear = true }),
-    buffer = buf,
-    desc = "Flemma: record the state of the file after a write",
-    callback = function(args)
-      local own = vim.fn.fnamemodify(args.match, ":p") == api.nvim_buf_get_name(buf)
-      if states[buf] == state and not state.ours and own then
-        state.told = nil
-        note(buf)
-      end
-    end,
-  })
-  api.nvim_create_autocmd("BufWritePre", {
-    group = group_of(buf),
-    buffer = buf,
-    desc = "Flemma: write a conversation as UTF-8",
-    callback = function()
-      keep_encoding(buf)
-    end,
-  })
-  keep_encoding(buf)
+  local group = api.nvim_create_augroup("flemma.saving." .. buf, { clear = true })
+  local function on(event, desc, callback)
+    api.nvim_create_autocmd(event, { group = group, buffer = buf, desc = "Flemma: " .. desc, callback = callback })
+  end
+  on("BufWritePost", "record the state of the file after a write", function(args)
+    if not state.ours and vim.fn.fnamemodify(args.match, ":p") == api.nvim_buf_get_name(buf) then
+      note(buf, state)
+    end
+  end)
+  on("BufWritePre", "write a conversation as UTF-8", function()
+    keep_encoding(buf)
+  end)
+  on("FileChangedShell", "notice what somebody else has written", function()
+    if state.writing then
+      -- This change is our own.
+      vim.v.fcs_choice = ""
+      return
+    end
+    local reason = vim.v.fcs_reason
+    if reason ~= "time" and reason ~= "mode" then
+      state.foreign = reason == "deleted" and "the file was deleted" or FOREIGN
+    end
+    if not state.is_quiet and vim.v.fcs_choice == "" then
+      vim.v.fcs_choice = "ask"
+    end
+  end)
   -- What else is done when a file is read may follow.
   vim.schedule(function()
-    if states[buf] == state and not state.released then
+    if states[buf] == state then
       keep_encoding(buf)
     end
   end)
-  api.nvim_create_autocmd("BufModifiedSet", {
-    group = group_of(buf),
-    buffer = buf,
-    desc = "Flemma: notice a write without autocommands",
-    callback = function()
-      M.look(buf)
-    end,
-  })
   api.nvim_buf_attach(buf, false, {
     on_reload = function()
-      if states[buf] == state then
-        note(buf)
+      if states[buf] ~= state then
+        return true
       end
+      note(buf, state)
     end,
   })
-  -- If the buffer has changes, it is unknown when the file was read.
-  if not state.writing and not vim.bo[buf].modified then
-    note(buf)
+  if name ~= "" and not state.foreign then
+    native("on_disk", buf, name)
   end
 end
 
---- Forgets a buffer, and the write of its file if there is one.
-local function forget(buf)
-  states[buf] = nil
-  pcall(api.nvim_del_augroup_by_name, flight_of(buf))
-  native("landed", buf)
-end
-
---- Detaches from a buffer. A write in progress is completed. Neovim is then told about it, unless the buffer's text is gone,
---- so that it does not mistake the write for an external change.
+--- Detaches from a buffer. A write in progress is completed before that, unless the buffer's text is gone.
 ---@param buf integer
 ---@param is_gone boolean whether the buffer was unloaded or read again
 function M.release(buf, is_gone)
-  local state = states[buf]
-  pcall(api.nvim_del_augroup_by_name, group_of(buf))
-  if state and state.writing and not is_gone then
-    state.released = true
-    state.again = false
-  else
-    forget(buf)
+  if M.is_writing(buf) and not is_gone then
+    M.write_now(buf)
   end
+  states[buf] = nil
+  pcall(api.nvim_del_augroup_by_name, "flemma.saving." .. buf)
+  pcall(api.nvim_del_augroup_by_name, flight_of(buf))
+end
+
+--- Whether the library is writing a buffer's file.
+---@param buf integer
+---@return boolean
+function M.is_writing(buf)
+  return states[buf] ~= nil and states[buf].writing
+end
+
+--- Whether there was no file of its name when a buffer was opened or got it, and Neovim knows of none since.
+---@param buf integer
+---@return boolean
+function M.is_new(buf)
+  return states[buf] ~= nil and states[buf].file ~= api.nvim_buf_get_name(buf)
+end
+
+--- Whether an autocommand is running.
+local function is_in_autocommand()
+  -- Outside of autocommands it is empty, and with 'verbose' an error.
+  local errmsg = vim.v.errmsg
+  local ok, abuf = pcall(vim.fn.expand, "<abuf>")
+  vim.v.errmsg = errmsg
+  return ok and abuf ~= ""
+end
+
+--- Why the file of a buffer may have something that Neovim does not know of.
+---@param buf integer
+---@param is_nested? boolean whether an autocommand asks in which others are triggered
+---@return string? why
+---@return boolean is_known whether Neovim knows the file as it is now; else the library has to compare it with what it saw
+function M.foreign(buf, is_nested)
+  local state = states[buf]
+  if not state or state.writing then
+    return nil, false
+  elseif M.is_new(buf) then
+    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil, true
+  elseif not is_nested and require("flemma.buffer").is_in_autocommand() then
+    -- `FileChangedShell` would not be triggered, and Neovim would ask.
+    return state.foreign, false
+  end
+  state.is_quiet = true
+  pcall(vim.cmd, ("silent! %dchecktime"):format(buf))
+  state.is_quiet = nil
+  return state.foreign, true
 end
 
 --- Whether another plugin's autocommand writes this buffer instead of Neovim.
 local function is_written_by_another(buf, name)
-  for _, command in ipairs(api.nvim_get_autocmds({ event = "BufWriteCmd" })) do
+  return vim.iter(api.nvim_get_autocmds({ event = "BufWriteCmd" })):any(function(command)
     if command.buflocal then
-      if command.buffer == buf and command.group_name ~= flight_of(buf) then
-        return true
-      end
-    else
-      -- Like Neovim: a pattern without a slash matches the last part of the path.
-      local subject = command.pattern:find("/", 1, true) and name or vim.fs.basename(name)
-      if vim.fn.match(subject, "\\C" .. vim.fn.glob2regpat(command.pattern)) >= 0 then
-        return true
-      end
+      return command.buffer == buf and command.group_name ~= flight_of(buf)
     end
-  end
-  return false
+    -- Like Neovim: a pattern without a slash matches the last part of the path.
+    local subject = command.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+    return vim.fn.match(subject, "\\C" .. vim.fn.glob2regpat(command.pattern)) >= 0
+  end)
 end
 
 --- Whether the buffer has changes, and a file of its own to write them to.
@@ -156,37 +181,25 @@ local function has_something_to_write(buf)
   return vim.bo[buf].modified and vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
 end
 
---- Whether the library is writing a buffer's file.
----@param buf integer
----@return boolean
-function M.is_writing(buf)
-  return states[buf] ~= nil and states[buf].writing
-end
-
 --- Why this buffer cannot be written automatically.
 ---@param is_forced? boolean whether the user used `:write!`
+---@param is_nested? boolean
 ---@return string?
-local function refusal(buf, is_forced)
-  local name, bo = api.nvim_buf_get_name(buf), vim.bo[buf]
-  local why, advice = nil, "Use `:write`."
+---@return boolean? is_known
+local function refusal(buf, is_forced, is_nested)
+  local name, why, advice, is_known = api.nvim_buf_get_name(buf), nil, "Use `:write`.", nil
   if not vim.o.write then
     why, advice = "the option 'write' is off", "Switch it on."
-  elseif bo.readonly and not is_forced then
+  elseif vim.bo[buf].readonly and not is_forced then
     why, advice = "the option 'readonly' is set", "Use `:write!`."
   elseif is_written_by_another(buf, name) then
     why = "another plugin writes this file (BufWriteCmd)"
+  elseif not is_forced then
+    advice = "`:edit!` loads the file, `:write!` keeps the buffer."
+    why, is_known = M.foreign(buf, is_nested)
   end
-  if why then
-    local problem = ("%s was not written: %s."):format(vim.fs.basename(name), why)
-    return require("flemma.notify").with_advice(problem, advice)
-  end
-end
-
---- Whether the buffer is empty, without even an empty line. The API reports one line in this case.
-local function is_empty(buf)
-  return api.nvim_buf_line_count(buf) == 1
-    and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
-    and api.nvim_buf_call(buf, vim.fn.wordcount).bytes == 0
+  why = why and ("%s was not written: %s."):format(vim.fs.basename(name), why)
+  return why and require("flemma.notify").with_advice(why, advice), is_known
 end
 
 --- How to turn the lines into the bytes that `:write` would write.
@@ -197,22 +210,11 @@ local function layout(buf)
     byte_order_mark = bo.bomb and not bo.binary,
     end_of_line = bo.endofline or (bo.fixendofline and not bo.binary),
     end_of_file = bo.endoffile and not bo.fixendofline,
-    is_empty = is_empty(buf),
+    -- The API reports one line also where there is not even an empty one.
+    is_empty = api.nvim_buf_line_count(buf) == 1
+      and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+      and api.nvim_buf_call(buf, vim.fn.wordcount).bytes == 0,
   }
-end
-
---- The buffer is about to change, or Neovim says that its state has. If it is unmodified, Neovim may have written it without
---- an autocommand (`:noautocmd write`, or `:wall` in an autocommand that is not nested): the library then recognises the file.
----@param buf integer
-function M.look(buf)
-  local state = states[buf]
-  if not state or state.released or vim.bo[buf].modified or vim.bo[buf].buftype ~= "" then
-    return
-  end
-  local name = api.nvim_buf_get_name(buf)
-  if name ~= "" then
-    native("unmodified", buf, name, layout(buf))
-  end
 end
 
 --- Reports a problem once: a turn may end every second.
@@ -224,11 +226,7 @@ local function tell(state, problem)
 end
 
 --- Tells Neovim that the file has the text of the buffer, or had it if `clean` is false.
-local function settle(buf, state, clean)
-  if not native("is_on_disk", buf) then
-    -- Something else has just changed the file. Neovim will notice that itself, as it would after `:write`.
-    return
-  end
+local function settle(buf, clean)
   local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
   api.nvim_create_autocmd("BufWriteCmd", {
     group = group,
@@ -245,10 +243,8 @@ local function settle(buf, state, clean)
   pcall(api.nvim_del_augroup_by_id, group)
   -- The undo file on disk belongs to the previous text. Neovim needs time for all of the text to write another one, so it
   -- is written at the pauses only.
-  if not clean or states[buf] ~= state or require("flemma.lock").is_locked(buf) then
-    return
-  end
-  local undofile = vim.bo[buf].undofile and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
+  local undofile = clean and vim.bo[buf].undofile and not require("flemma.lock").is_locked(buf)
+    and vim.fn.undofile(api.nvim_buf_get_name(buf)) or ""
   if undofile ~= "" then
     api.nvim_buf_call(buf, function()
       local mods = { silent = true, emsg_silent = true }
@@ -259,11 +255,9 @@ end
 
 --- Notifies other plugins, such as one that shows the git status of a file.
 local function announce(buf, state)
-  state.ours = true
-  local ok, problem = pcall(api.nvim_buf_call, buf, function()
-    api.nvim_exec_autocmds("BufWritePost", { buffer = buf, modeline = false })
-  end)
-  state.ours = false
+  state.ours, state.told = true, nil
+  local ok, problem = pcall(api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
+  state.ours = nil
   if not ok then
     local words = tostring(problem):match("[^\n]*")
     require("flemma.notify").once(vim.log.levels.WARN, "an autocommand for BufWritePost failed: " .. words)
@@ -272,36 +266,32 @@ end
 
 --- Writes the buffer synchronously: waits for the disk.
 ---@param is_forced boolean whether to overwrite the file even if it has changed
+---@param is_nested? boolean
 ---@return string? problem
-local function write_here(buf, is_forced)
-  return refusal(buf, is_forced) or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced)
+local function write_here(buf, is_forced, is_nested)
+  local problem, is_known = refusal(buf, is_forced, is_nested)
+  problem = problem or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced, is_known)
+  if not problem and states[buf] then
+    states[buf].foreign, states[buf].file = nil, api.nvim_buf_get_name(buf)
+  end
+  return problem
 end
 
---- While the library writes, Neovim must not mistake the write for an external change, and must not write as well.
+--- While the library writes, Neovim must not write as well.
 local function guard(buf, state)
-  local group = api.nvim_create_augroup(flight_of(buf), { clear = true })
-  api.nvim_create_autocmd("FileChangedShell", {
-    group = group,
-    buffer = buf,
-    desc = "Flemma: this change is our own",
-    callback = function()
-      vim.v.fcs_choice = ""
-    end,
-  })
   api.nvim_create_autocmd("BufWriteCmd", {
-    group = group,
+    group = api.nvim_create_augroup(flight_of(buf), { clear = true }),
     buffer = buf,
     desc = "Flemma: write after the write in progress",
     callback = function(args)
-      local target = vim.fn.fnamemodify(args.match, ":p")
+      local target, is_forced = vim.fn.fnamemodify(args.match, ":p"), vim.v.cmdbang == 1
       if target ~= api.nvim_buf_get_name(buf) then
-        vim.cmd.write({ args = { target }, bang = vim.v.cmdbang == 1, magic = { file = false }, mods = { noautocmd = true } })
+        vim.cmd.write({ args = { target }, bang = is_forced, magic = { file = false }, mods = { noautocmd = true } })
         return
       end
-      local problem = write_here(buf, vim.v.cmdbang == 1)
+      local problem = write_here(buf, is_forced)
       if problem then
-        require("flemma.notify").say(vim.log.levels.ERROR, problem)
-        return
+        return require("flemma.notify").say(vim.log.levels.ERROR, problem)
       end
       vim.bo[buf].modified = false
       api.nvim_echo({ { ('"%s" written'):format(vim.fn.fnamemodify(target, ":~:.")) } }, true, {})
@@ -314,27 +304,24 @@ end
 ---@param buf integer
 function M.auto_write(buf)
   local state = states[buf]
-  if not state or state.released or not has_something_to_write(buf) or require("flemma.lock").is_observer(buf) then
+  if not state or not has_something_to_write(buf) or require("flemma.lock").is_observer(buf) then
     return
-  end
-  if vim.v.exiting ~= vim.NIL then
+  elseif vim.v.exiting ~= vim.NIL then
     -- Nobody would hear of the end of a write.
     M.write_now(buf)
     return
-  end
-  if state.writing then
+  elseif state.writing then
     state.again = true
     return
   end
-  local problem = refusal(buf)
+  local problem, is_known = refusal(buf)
   if problem then
-    tell(state, problem)
-    return
+    return tell(state, problem)
   end
   local name = api.nvim_buf_get_name(buf)
   guard(buf, state)
   state.writing, state.name = true, name
-  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf)) then
+  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf), is_known) then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
     local why = vim.fs.basename(name) .. " was not written: the system could not start a thread."
@@ -342,59 +329,56 @@ function M.auto_write(buf)
   end
 end
 
+---@class flemma.Saved
+---@field tick integer the buffer's count of changes when its text was taken
+---@field problem? string
+---@field is_current boolean whether nothing else has changed the file since
+---@field is_replying boolean whether a reply is arriving, so that the text ends with an incomplete one
+
 --- A write has ended.
 ---@param buf integer
----@param tick integer the buffer's count of changes when its text was taken
----@param problem? string
-function M.finished(buf, tick, problem)
+---@param saved flemma.Saved
+function M.finished(buf, saved)
   local state = states[buf]
   if not state or not state.writing then
-    if problem then
-      require("flemma.notify").say(vim.log.levels.ERROR, problem)
+    if saved.problem then
+      require("flemma.notify").say(vim.log.levels.ERROR, saved.problem)
     end
     return
   end
   state.writing = false
   pcall(api.nvim_del_augroup_by_name, flight_of(buf))
-  if problem then
-    tell(state, problem)
+  if saved.problem then
+    tell(state, saved.problem)
   elseif api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_name(buf) == state.name then
     -- Under another name (`:saveas`, `:file`) it is another file, which this write does not affect.
-    state.told = nil
-    settle(buf, state, api.nvim_buf_get_changedtick(buf) == tick)
+    state.file = state.name
+    if saved.is_current then
+      settle(buf, api.nvim_buf_get_changedtick(buf) == saved.tick)
+    end
     announce(buf, state)
   end
-  if states[buf] ~= state or state.writing then
-    return
+  -- After a kill, half a reply in the file would count as a whole one. The text is written at the end of the reply.
+  if states[buf] == state and state.again and not saved.is_replying then
+    state.again = nil
+    M.auto_write(buf)
   end
-  if state.released then
-    forget(buf)
-    return
-  end
-  native("landed", buf)
-  if state.again then
-    state.again = false
-    -- After a kill, half a reply in the file would count as a whole one. The text is written at the end of the reply.
-    if not native("is_replying", buf) then
-      M.auto_write(buf)
-    end
-  end
-  require("flemma.visits").leave_later(buf)
 end
 
---- Neovim is exiting: writes a buffer while there is time, without asking.
+--- Neovim is exiting, or nobody looks at the buffer: writes it without asking, and waits for the disk.
 ---@param buf integer
+---@param is_nested? boolean whether an autocommand wants it in which others are triggered
 ---@return string? problem
-function M.write_now(buf)
+function M.write_now(buf, is_nested)
   local state = states[buf]
   if not state or not has_something_to_write(buf) then
     return
   end
-  local problem = write_here(buf, false)
+  local problem = write_here(buf, false, is_nested)
   if problem then
     tell(state, problem)
   else
-    settle(buf, state, true)
+    settle(buf, true)
   end
   return problem
 end
@@ -403,19 +387,17 @@ end
 ---@param buf integer
 function M.write_last(buf)
   local state = states[buf]
-  if state and has_something_to_write(buf) then
-    local problem = write_here(buf, false)
-    if problem then
-      tell(state, problem)
-    end
+  local problem = state and has_something_to_write(buf) and write_here(buf, false, true)
+  if problem then
+    tell(state, problem)
   end
 end
 
 --- Neovim is exiting: completes all writes in progress.
 function M.leave()
   for buf, state in pairs(states) do
-    if state.writing and api.nvim_buf_is_loaded(buf) then
-      M.write_now(buf)
+    if state.writing then
+      M.write_now(buf, true)
     end
   end
 end

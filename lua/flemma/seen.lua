@@ -97,9 +97,7 @@ function M.allows(since, tool, id)
   refused = time
   local words = is_next and "%s (%s): the key did nothing, because another call was decided within the last second. Press it again"
     or "%s (%s) has only just appeared, so the key did nothing. Look at it, and press the key again"
-  local notify = require("flemma.notify")
-  local tell = is_held and notify.repeat_on_screen or notify.say
-  tell(vim.log.levels.WARN, words:format(tool, id))
+  require("flemma.notify").say(vim.log.levels.WARN, words:format(tool, id))
   return false
 end
 

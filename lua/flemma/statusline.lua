@@ -47,7 +47,7 @@ end
 ---@return string
 function M.queued()
   local buf = drawn_buffer()
-  local count = buf and #(require("flemma.native").call("queued", buf) or {}) or 0
+  local count = buf and require("flemma.native").call("queued", buf) or 0
   return count > 0 and ("%d queued"):format(count) or ""
 end
 

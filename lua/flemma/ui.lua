@@ -35,9 +35,9 @@ end
 ---@param buf integer
 function M.highlight(buf)
   if require("flemma.markdown").available() then
-    require("flemma.markdown.grammars").on_known = require("flemma.drawing").redraw_windows
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
+    require("flemma.markdown").start(buf, require("flemma.looks").conceals_markdown)
   else
     vim.bo[buf].syntax = "markdown"
   end
@@ -77,6 +77,7 @@ function M.schedule_refresh(buf)
   soon("refresh", buf, function()
     native("noticed", buf)
     require("flemma.previews").draw(buf)
+    require("flemma.following").reveal(buf)
     require("flemma.queue.view").draw(buf)
     require("flemma.review").check(buf)
     -- The line of a call says how it ended.
@@ -102,7 +103,6 @@ end
 
 local function draw(buf)
   drawn[buf] = vim.uv.now()
-  require("flemma.staying").before_change(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
@@ -124,8 +124,9 @@ local function draw(buf)
       lines[#lines + 1] = #chunks > 0 and chunks or { { "" } }
     end
     api.nvim_buf_set_extmark(buf, live, tool.line, 0, {
-      virt_text = { { ("%s %s  %ds"):format(spinner, tool.name, tool.seconds), "FlemmaSpinner" } },
-      virt_text_pos = "eol",
+      virt_text = { { (" %s "):format(spinner), "FlemmaSpinner" } },
+      virt_text_pos = "overlay",
+      priority = 200,
       virt_lines = #lines > 0 and lines or nil,
     })
   end
@@ -198,8 +199,8 @@ end
 function M.forget(buf)
   M.show(buf, false)
   require("flemma.previews").forget(buf)
-  require("flemma.markdown").settle(buf)
-  require("flemma.looks").forget(buf)
+  require("flemma.looks.cards").forget(buf)
+  require("flemma.markdown").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
 end
 
@@ -211,6 +212,7 @@ function M.release(buf)
   end
   vim.diagnostic.reset(M.diagnostics, buf)
   require("flemma.looks").release(buf)
+  require("flemma.markdown").release(buf)
 end
 
 ---@param buf integer

@@ -84,11 +84,9 @@ end
 ---@param lines string[]
 ---@param join boolean whether the edit belongs to the previous undo step
 function M.write(buf, first, first_col, last, last_col, lines, join)
-  require("flemma.saving").look(buf)
-  local lock = require("flemma.lock")
   local bo = vim.bo[buf]
   local modifiable = bo.modifiable
-  lock.set_modifiable(buf, true)
+  bo.modifiable = true
   api.nvim_buf_call(buf, function()
     if join then
       -- Fails right after an undo: then the edit is an undo step of its own.
@@ -98,7 +96,6 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
-  require("flemma.staying").before_change(buf)
   local settle = require("flemma.following").before_write(buf)
   local ok, problem
   writing[buf] = true
@@ -106,7 +103,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     ok, problem = pcall(replace, buf, first, first_col, last, last_col, lines)
   end)
   writing[buf] = nil
-  lock.set_modifiable(buf, modifiable)
+  bo.modifiable = modifiable
   if ok and unheard[buf] then
     -- The next write depends on where this one has moved the lines.
     require("flemma.native").call("changed", buf, first, last + 1, first + #lines)
@@ -114,8 +111,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
   if ok then
     require("flemma.ui").keep_at_end(buf)
   end
-  settle(ok)
-  require("flemma.queue.view").reveal(buf)
+  settle()
   if not ok then
     error(problem, 0)
   end

@@ -28,7 +28,7 @@ impl Agent {
         }
     }
 
-    /// The user has left a message as it was. Where nobody waits for anything, it would wait for ever.
+    /// A turn does not come. Where nobody waits for anything, what is queued would wait for ever.
     pub(super) fn released(&mut self, view: &dyn View, effects: &mut Vec<Effect>) {
         let is_over = !self.is_busy() && view.open_states().is_empty() && view.tail() != Tail::Results;
         if is_over && view.outbox().has_any {

@@ -97,7 +97,7 @@ pub enum Input {
     Captured(Result<(), UserError>),
     /// The outbox has changed: what may go out now does.
     Outbox,
-    /// The user has left a message in the outbox as it was: if its turn has come and gone, it becomes text under the prompt.
+    /// A turn that was wanted does not come: what is queued for it becomes text under the prompt.
     Released,
     /// What came back from an earlier session becomes text under the prompt.
     PutDown,

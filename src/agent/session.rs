@@ -470,16 +470,17 @@ enum Started {
 fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
     let (reason, line) = match target {
         Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
-        Cursor::Pending(id) => (CursorReason::Pending, fence_of(document, text, &id)?),
-        Cursor::Awaited(id) => (CursorReason::Awaited, fence_of(document, text, &id)?),
+        Cursor::Pending(id) => (CursorReason::Pending, card_of(document, text, &id)?),
+        Cursor::Awaited(id) => (CursorReason::Awaited, card_of(document, text, &id)?),
         Cursor::Result(id) => (CursorReason::Result, result_line(document, &id)?),
     };
     Some(CursorTarget { reason, line })
 }
 
-/// The first line of the status block of an open call.
-fn fence_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
-    Some(document.open_call(id, text)?.placeholder?.fence)
+/// The line over which an open call with a status block is drawn.
+fn card_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
+    document.open_call(id, text)?.placeholder?;
+    result_line(document, id)
 }
 
 /// The header of the last result with this id.

@@ -99,10 +99,15 @@ impl Agent {
 
     /// A tool has done nothing, because what was approved is not what it would do now. The user decides.
     pub(super) fn outdated(&mut self, id: &CallId, problem: &str, view: &dyn View, effects: &mut Vec<Effect>) {
-        let Some(call) = self.running.remove(id) else { return };
+        let running = self.running.remove(id);
+        let is_client = |call: &OpenCall| view.suspends_as(call) == Some(AwaitKind::ClientExec);
+        let was_running = running.is_some();
+        let Some(call) = running.or_else(|| view.open_call(id).filter(is_client)) else { return };
         self.ask_again(&call, view, effects);
         effects.push(Effect::Notify(Level::Warn, format!("{}: {problem}", call.label())));
-        self.after_one(view, effects);
+        if was_running {
+            self.after_one(view, effects);
+        }
     }
 
     /// What the user has written to approve a call does not count. They decide again.

@@ -38,19 +38,6 @@ enum Outcome {
     Unsaid,
 }
 
-/// What a conversation has done to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// The file.
-    pub path: PathBuf,
-    /// What it was before the first change.
-    pub original: FileState,
-    /// What the last change has left.
-    pub left: FileState,
-    /// The calls, each with whether its change stands.
-    pub calls: Vec<(CallId, bool)>,
-}
-
 /// The changes of a conversation, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -347,9 +334,7 @@ impl History {
             Wanted::Call(id) if calls.contains(id) => {
                 format!("what {id} has written is taken back already; `:Flemma redo` makes it again")
             }
-            Wanted::Call(id) => format!(
-                "{id} has written no file in this conversation, as far as is recorded; `:Flemma changes` lists the calls that have"
-            ),
+            Wanted::Call(id) => format!("{id} has written no file in this conversation, as far as is recorded"),
             Wanted::Redo => "nothing was taken back that could be made again".to_owned(),
             Wanted::After { .. } => "no file was written after this message, as far as is recorded".to_owned(),
             Wanted::Last if calls.is_empty() => {
@@ -360,30 +345,6 @@ impl History {
                 "all that this conversation has written is taken back; `:Flemma redo` makes it again".to_owned()
             }
         })
-    }
-
-    /// The files that were changed, in the order of their first changes.
-    #[must_use]
-    pub fn files(&self) -> Vec<ChangedFile> {
-        let standing = self.standing();
-        let mut files: Vec<ChangedFile> = Vec::new();
-        for change in self.made() {
-            let place = files.iter().position(|file| file.path == change.path).unwrap_or_else(|| {
-                let (path, original) = (change.path.clone(), change.old.clone());
-                files.push(ChangedFile { path, original, left: FileState::Absent, calls: Vec::new() });
-                files.len() - 1
-            });
-            let file = &mut files[place];
-            file.left = change.new.clone();
-            if let Some(id) = change.call() {
-                let stands = standing.contains(&change.id);
-                match file.calls.iter_mut().find(|(call, _)| call == id) {
-                    Some((_, before)) => *before |= stands,
-                    None => file.calls.push((id.clone(), stands)),
-                }
-            }
-        }
-        files
     }
 }
 

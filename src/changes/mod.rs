@@ -17,7 +17,7 @@ mod state;
 mod step;
 
 pub use change::{Act, Cause, Change, ChangeId};
-pub use history::{ChangedFile, History, Wanted};
+pub use history::{History, Wanted};
 pub use line::{Line, LineError};
 pub use state::FileState;
 pub use step::Step;

@@ -1,6 +1,7 @@
 //! Cards: the blocks of a call, each with what is known of the call, for drawing.
 //!
-//! A call and its result are two blocks in two messages, and read as one card. Only the turns of the blocks that are asked
+//! A call and its result are two blocks in two messages. The result, or the placeholder for it, is the card, and the call is only
+//! named. Only the turns of the blocks that are asked
 //! for are searched, so the cost is proportional to the screen.
 
 use std::{
@@ -55,8 +56,6 @@ pub struct Card {
     pub name: String,
     /// What became of the call.
     pub fate: Fate,
-    /// What its status block asks.
-    pub question: Option<String>,
     /// The line of the fence around the output, if this is a result that has one.
     pub fence: Option<usize>,
     site: Option<Site>,
@@ -127,10 +126,9 @@ impl Document {
         let lines = message.lines_of(block);
         match &block.kind {
             BlockKind::ToolUse(tool) => {
-                let (fate, question) =
-                    if tool.hosted { (hosted_fate(message, &tool.id), None) } else { self.fate(&tool.id, turn) };
+                let fate = if tool.hosted { hosted_fate(message, &tool.id) } else { self.fate(&tool.id, turn) };
                 let (id, name) = (tool.id.clone(), tool.name.clone());
-                Some(Card { lines, part: CardPart::Use, id, name, fate, question, fence: None, site: Some(site) })
+                Some(Card { lines, part: CardPart::Use, id, name, fate, fence: None, site: Some(site) })
             }
             BlockKind::ToolResult(tool) => {
                 let call = if tool.hosted {
@@ -153,18 +151,17 @@ impl Document {
                 };
                 let fate = fate_of(&tool.body, tool.is_error);
                 let part = CardPart::Result { output, status };
-                let question = question_of(&tool.body);
-                Some(Card { lines, part, id: tool.id.clone(), name, fate, question, fence, site })
+                Some(Card { lines, part, id: tool.id.clone(), name, fate, fence, site })
             }
             _ => None,
         }
     }
 
-    /// What became of a call, and what its status block asks.
-    fn fate(&self, id: &CallId, turn: &Turn) -> (Fate, Option<String>) {
-        let mut fate = (Fate::Open, None);
+    /// What became of a call.
+    fn fate(&self, id: &CallId, turn: &Turn) -> Fate {
+        let mut fate = Fate::Open;
         for (_, result) in self.results_in(turn).filter(|(_, result)| result.id == *id) {
-            fate = (fate_of(&result.body, result.is_error), question_of(&result.body));
+            fate = fate_of(&result.body, result.is_error);
             if result.body.is_answer() {
                 break;
             }
@@ -179,13 +176,6 @@ fn fate_of(body: &ResultBody, is_error: bool) -> Fate {
         ResultBody::Missing => Fate::Open,
         _ if is_error => Fate::Failed,
         _ => Fate::Done,
-    }
-}
-
-fn question_of(body: &ResultBody) -> Option<String> {
-    match body {
-        ResultBody::Placeholder(_, status) => status.awaiting().question,
-        _ => None,
     }
 }
 

@@ -31,7 +31,7 @@ pub enum Folded {
     },
     /// A call.
     Call,
-    /// The result of a call.
+    /// The result of a call, which may begin at the marker of its message.
     Result,
     /// What a reference of the user's meant when it was sent.
     Captured {
@@ -44,8 +44,6 @@ pub enum Folded {
         /// How much of it is there, if something was left out: `512 of 3000 lines`.
         cut: Option<String>,
     },
-    /// A message that has nothing but results.
-    Results,
 }
 
 impl Document {
@@ -54,9 +52,13 @@ impl Document {
     pub fn folded(&self, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
         // The end of a fold of a block depends on what follows it, which may still be growing.
         self.folded_whole(lines, text).or_else(|| {
-            let (index, block) = self.block_at(lines.start)?;
-            let message = self.messages.get(index)?;
-            let block = message.blocks.get(block).filter(|block| message.lines_of(block).start == lines.start)?;
+            let message = self.messages.get(self.message_at(lines.start)?)?;
+            if message.start == lines.start && message.has_only_results(text) {
+                return Some(Folded::Result);
+            }
+            let begins =
+                |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
+            let block = message.blocks.iter().find(begins)?;
             (lines.end <= message.range().end).then(|| self.folded_block(message, block, text))?
         })
     }
@@ -71,7 +73,6 @@ impl Document {
         let index = group.message.checked_sub(1)?;
         let message = self.messages.get(index)?;
         Some(match fold.kind {
-            FoldKind::Results => Folded::Results,
             FoldKind::Message(speaker) => {
                 Folded::Message { speaker, words: message.first_words(text), tools: self.names_in(index) }
             }

@@ -1,12 +1,13 @@
 //! Folds: which lines of a conversation can be folded, and which folds begin closed.
 //!
-//! A message is a fold, and in it thinking, a tool use, a tool result and what a reference meant are. A message that has nothing but one result is
-//! one fold. The editor asks for the folds of the lines that have changed, so the cost is proportional to the change.
+//! A message is a fold, and in it thinking, a tool use, a tool result and what a reference meant are. What waits, runs or is
+//! still being written is no fold, so that it is seen; it becomes one when it is over. A message that has nothing but results
+//! has a fold for each; that of a single one begins at the marker. The editor asks for the folds of the lines that have
+//! changed, so the cost is proportional to the change.
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text, ToolResult, calls::Turn};
-use crate::model::CallId;
+use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text};
 
 /// The maximum number of blank lines that a fold takes in before the next one.
 const GAP: u32 = 3;
@@ -29,13 +30,11 @@ pub enum FoldKind {
     Frontmatter,
     /// A message.
     Message(Speaker),
-    /// A message that has nothing but results.
-    Results,
     /// `<thinking>` to `</thinking>`.
     Thinking,
     /// A call.
     ToolUse,
-    /// A result, or the placeholder for it.
+    /// A result.
     ToolResult,
     /// What a reference of the user's meant when it was sent.
     Captured,
@@ -48,10 +47,8 @@ pub enum Begins {
     Chapter,
     /// Closed at the levels 0 and 1.
     Detail,
-    /// Open at every level: the user has to see it, because it waits, has failed or is not complete.
+    /// Open at every level: a call has failed.
     Open,
-    /// Closed at the levels 0 and 1 if it is new, or else as it is: a call that has just begun to run, and may be over in a moment.
-    Brief,
 }
 
 impl Begins {
@@ -60,7 +57,7 @@ impl Begins {
     pub const fn is_closed(self, level: u32) -> bool {
         match self {
             Self::Chapter => level == 0,
-            Self::Detail | Self::Brief => level <= 1,
+            Self::Detail => level <= 1,
             Self::Open => false,
         }
     }
@@ -79,9 +76,6 @@ pub struct FoldGroup {
     pub inner: Vec<Fold>,
 }
 
-/// What the results of a turn say of its calls: whether each is good.
-type Answers<'a> = HashMap<&'a CallId, bool>;
-
 impl Document {
     /// The folds of the messages that overlap the lines in `range`. The last message is not folded as a whole while
     /// `is_growing`, and neither is a block at its end that is not complete.
@@ -99,42 +93,14 @@ impl Document {
             found.push(FoldGroup { lines: head, message: 0, outer, inner: Vec::new() });
         }
         let first = self.messages.partition_point(|message| message.range().end <= range.start);
-        let mut turn: Option<(Turn, Answers<'_>)> = None;
         for (index, message) in self.messages.iter().enumerate().skip(first) {
             if message.start >= range.end {
                 break;
             }
-            let is_known =
-                turn.as_ref().is_some_and(|(turn, _)| turn.replies.contains(&index) || turn.answers.contains(&index));
-            if !is_known {
-                let of = self.turn_with(index);
-                turn = Some((of.clone(), self.answers_in(&of)));
-            }
             let is_last = index + 1 == self.messages.len();
-            let answers = turn.as_ref().map(|(_, answers)| answers);
-            found.push(message.folds(index + 1, answers, text, Ending::of(is_last, is_growing)));
+            found.push(message.folds(index + 1, text, Ending::of(is_last, is_growing)));
         }
         found
-    }
-
-    /// The lines of the turns that overlap `lines`.
-    #[must_use]
-    pub fn turns_around(&self, lines: Range<usize>) -> Range<usize> {
-        let turn = |line: usize| self.message_at(line).map(|message| self.turn_with(message));
-        let start_of = |index: usize| self.messages.get(index).map(|message| message.start);
-        let end_of = |index: usize| self.messages.get(index).map(|message| message.range().end);
-        let first = turn(lines.start).and_then(|turn| start_of(turn.replies.start.min(turn.answers.start)));
-        let last = turn(lines.end.min(self.lines).saturating_sub(1));
-        let last = last.and_then(|turn| end_of(turn.answers.end.max(turn.replies.end).checked_sub(1)?));
-        first.unwrap_or(lines.start).min(lines.start)..last.unwrap_or(lines.end).max(lines.end)
-    }
-
-    fn answers_in(&self, turn: &Turn) -> Answers<'_> {
-        let mut answers = Answers::new();
-        for (_, result) in self.results_in(turn) {
-            *answers.entry(&result.id).or_insert(false) |= is_good(result);
-        }
-        answers
     }
 }
 
@@ -160,38 +126,36 @@ impl Ending {
 }
 
 impl ParsedMessage {
-    fn folds(&self, number: usize, answers: Option<&Answers<'_>>, text: &dyn Text, ending: Ending) -> FoldGroup {
+    fn folds(&self, number: usize, text: &dyn Text, ending: Ending) -> FoldGroup {
         let lines = self.range();
-        let results = self.only_results(text);
-        let mut inner = match results {
-            // It would be a fold in a fold of the same text.
-            Some(1) => Vec::new(),
-            _ => self.inner_folds(answers, text, ending),
-        };
-        let is_open = |fold: &Fold| fold.begins == Begins::Open;
-        let begins = match results {
-            Some(_) if self.results().all(is_good) => Begins::Detail,
-            _ if ending != Ending::Followed || results.is_some() || inner.iter().any(is_open) => Begins::Open,
-            _ => Begins::Chapter,
-        };
-        let kind = results.map_or(FoldKind::Message(self.role), |_| FoldKind::Results);
-        let mut whole = lines.clone();
-        if results.is_some() && ending == Ending::Followed {
-            // The reply below begins after an empty row, as it does after open results.
-            while whole.len() > 1 && text.line(whole.end - 1).trim().is_empty() {
-                whole.end -= 1;
+        let only_results = self.has_only_results(text);
+        let mut inner = self.inner_folds(text, ending);
+        if only_results && ending == Ending::Followed {
+            // What follows is the same turn.
+            let is_single = self.results() == 1;
+            if let Some(last) = inner.last_mut().filter(|fold| self.is_last_result(fold)) {
+                last.lines.end = lines.end;
+                if is_single && last.begins == Begins::Detail {
+                    last.lines.start = lines.start;
+                }
             }
         }
-        let is_whole = ending != Ending::Growing && whole.len() > 1;
-        let outer = is_whole.then_some(Fold { lines: whole, kind, begins });
-        if outer.is_none() && results == Some(1) {
-            inner = self.inner_folds(answers, text, ending);
-        }
+        let is_open = inner.iter().any(|fold| fold.begins == Begins::Open);
+        let waits = self.blocks.iter().any(|block| match &block.kind {
+            BlockKind::ToolResult(result) => !result.body.is_answer(),
+            _ => false,
+        });
+        let is_whole = ending == Ending::Followed && !only_results && !waits && lines.len() > 1;
+        let outer = is_whole.then(|| Fold {
+            lines: lines.clone(),
+            kind: FoldKind::Message(self.role),
+            begins: if is_open { Begins::Open } else { Begins::Chapter },
+        });
         FoldGroup { lines, message: number, outer, inner }
     }
 
-    fn inner_folds(&self, answers: Option<&Answers<'_>>, text: &dyn Text, ending: Ending) -> Vec<Fold> {
-        let mut found = Vec::new();
+    fn inner_folds(&self, text: &dyn Text, ending: Ending) -> Vec<Fold> {
+        let mut found: Vec<Fold> = Vec::new();
         for (index, block) in self.blocks.iter().enumerate() {
             let is_cut = !block.closed && index + 1 == self.blocks.len();
             let Some(kind) = fold_kind(block) else { continue };
@@ -199,18 +163,30 @@ impl ParsedMessage {
                 continue;
             }
             let begins = match &block.kind {
-                BlockKind::ToolUse(tool) if !tool.hosted => match answers.and_then(|answers| answers.get(&tool.id)) {
-                    Some(true) => Begins::Detail,
-                    Some(false) | None => Begins::Open,
-                },
-                BlockKind::ToolResult(result) if !is_good(result) => Begins::Open,
+                BlockKind::ToolResult(result) if !result.body.is_answer() => continue,
+                BlockKind::ToolResult(result) if result.is_error => Begins::Open,
                 _ => Begins::Detail,
             };
             let mut lines = self.lines_of(block);
+            lines.start += usize::from(self.has_tag_row(block));
             lines.end += self.gap_after(index, text);
+            if lines.len() < 2 {
+                continue;
+            }
             found.push(Fold { lines, kind, begins });
         }
         found
+    }
+
+    /// The number of results.
+    pub(super) fn results(&self) -> usize {
+        self.blocks.iter().filter(|block| matches!(block.kind, BlockKind::ToolResult(_))).count()
+    }
+
+    /// Whether no other result follows.
+    fn is_last_result(&self, fold: &Fold) -> bool {
+        let last = self.blocks.iter().rfind(|block| matches!(block.kind, BlockKind::ToolResult(_)));
+        last.is_some_and(|block| self.lines_of(block).start == fold.lines.start)
     }
 
     /// The number of blank lines between a fold and the next one, if there is nothing else between them.
@@ -227,27 +203,6 @@ impl ParsedMessage {
         }
         is_blank
     }
-
-    /// How many results the message has, if it has nothing else.
-    fn only_results(&self, text: &dyn Text) -> Option<usize> {
-        let is_result = |block: &Block| matches!(block.kind, BlockKind::ToolResult(_));
-        let is_only = self.role == Speaker::You
-            && self.blocks.iter().all(|block| is_result(block) || self.is_gap(block, text))
-            && self.blocks.iter().any(is_result);
-        is_only.then(|| self.blocks.iter().filter(|block| is_result(block)).count())
-    }
-
-    fn results(&self) -> impl Iterator<Item = &ToolResult> {
-        self.blocks.iter().filter_map(|block| match &block.kind {
-            BlockKind::ToolResult(result) => Some(&**result),
-            _ => None,
-        })
-    }
-}
-
-/// Whether a call has its result, and the result is not an error.
-fn is_good(result: &ToolResult) -> bool {
-    result.body.is_answer() && !result.is_error
 }
 
 /// What a block is when it is folded; `None` for what is not.

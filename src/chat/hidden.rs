@@ -1,69 +1,90 @@
-//! Lines that a reader need not see: the input of a call, the fences around a result, the end of thinking and of what was
-//! captured.
+//! Cards: the markers and blocks that are drawn as one line, and what of them is hidden.
 //!
-//! The editor hides them while the cursor is in another block. A block that is not complete is not hidden.
+//! The block of a call that waits, runs or has failed shows its card and its output. The editor hides its fences, and the
+//! marker of a message that has nothing but results. What is over is in a closed fold, and is shown as it is where that is open.
 
 use std::ops::Range;
 
-use super::{BlockKind, Document, ParsedMessage, ResultBody, Text};
+use super::{Block, BlockKind, Document, ParsedMessage, ResultBody, Text};
 
-/// Lines of one block that are hidden.
+/// A marker or a block that is drawn as a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The lines of the block.
+    /// The lines of the block, with a marker that is hidden together with it.
     pub block: Range<usize>,
-    /// Those of them that are hidden, in order.
+    /// The line that its card is drawn over.
+    pub card: usize,
+    /// The lines that are hidden, in order.
     pub lines: Vec<Range<usize>>,
 }
 
 impl Document {
-    /// The hidden lines of the blocks that overlap the lines in `range`, in order. The blank lines between two calls belong to
-    /// the first one.
+    /// The cards of the blocks that overlap the lines in `range`, in order.
     #[must_use]
     pub fn hidden(&self, range: Range<usize>, text: &dyn Text) -> Vec<Hidden> {
         let mut found = Vec::new();
+        // The marker before a result belongs to its card, and comes with the blocks of its message.
         for message in self.messages_in(range.clone()) {
             let from = range.start.saturating_sub(message.start);
-            // The range may begin in the blank lines behind a call.
-            let first = message.blocks.partition_point(|block| block.end() <= from).saturating_sub(1);
-            let touched = (first..message.blocks.len())
-                .take_while(|at| message.lines_of(&message.blocks[*at]).start < range.end)
-                .filter_map(|at| message.hidden(at, text));
-            found.extend(touched.filter(|hidden| hidden.block.end > range.start));
+            let first = message.blocks.partition_point(|block| block.end() <= from);
+            let is_first = |at: usize| message.blocks[..at].iter().all(|block| block.kind == BlockKind::Text);
+            let marker = message.has_only_results(text);
+            // Thinking may begin on the line of a marker.
+            let is_alone = message.blocks.first().is_none_or(|block| block.offset > 0 || block.kind == BlockKind::Text);
+            if !marker && is_alone && range.contains(&message.start) {
+                let line = message.start;
+                found.push(Hidden { block: line..line + 1, card: line, lines: Vec::new() });
+            }
+            for at in first..message.blocks.len() {
+                let block = &message.blocks[at];
+                let takes_marker = marker && is_first(at);
+                let start = if takes_marker { message.start } else { message.lines_of(block).start };
+                if start >= range.end {
+                    break;
+                }
+                found.extend(message.hidden(at, takes_marker, self.lines));
+            }
         }
         found
     }
 }
 
 impl ParsedMessage {
-    fn hidden(&self, at: usize, text: &dyn Text) -> Option<Hidden> {
-        let block = self.blocks.get(at).filter(|block| block.closed)?;
-        let mut all = self.lines_of(block);
-        // The header, or the tag, stays.
-        let (after, last) = (all.start + 1, all.end.saturating_sub(1));
-        let mut lines = match &block.kind {
-            BlockKind::ToolUse(tool) => {
-                tool.input?;
-                let input = after..all.end;
-                // So that calls read as a list.
-                let next = self.blocks.get(at + 2).map(|next| &next.kind);
-                let gap = if matches!(next, Some(BlockKind::ToolUse(_))) { self.gap_after(at, text) } else { 0 };
-                all.end += gap;
-                vec![input.clone(), input.end..all.end]
+    /// `end` is the number of lines of the document: its last line is never hidden, since the cursor may rest on it.
+    fn hidden(&self, at: usize, takes_marker: bool, end: usize) -> Option<Hidden> {
+        let block = self.blocks.get(at)?;
+        let all = self.lines_of(block);
+        let whole = if takes_marker { self.start..all.end } else { all.clone() };
+        let found = |card, lines| Some(Hidden { block: whole.clone(), card, lines });
+        let tool = match &block.kind {
+            BlockKind::ToolResult(tool) => tool,
+            // Its tag may have a signature of many rows.
+            BlockKind::Thinking if self.has_tag_row(block) => {
+                return found(all.start + 1, vec![all.start..all.start + 1]);
             }
-            BlockKind::ToolResult(tool) => match &tool.body {
-                ResultBody::Output(fence) => vec![after..all.start + fence.line as usize + 1, last..all.end],
-                // Its fence says what it waits for, or what is attached.
-                ResultBody::Placeholder(fence, _) | ResultBody::Attached(fence, _) => {
-                    vec![after..all.start + fence.line as usize, last..all.end]
-                }
-                ResultBody::Missing => return None,
-            },
-            BlockKind::Thinking => Vec::from_iter(Some(last..all.end)),
-            BlockKind::CodeFence(code) if code.captured => Vec::from_iter(Some(last..all.end)),
-            BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Aborted | BlockKind::Stray(_) => return None,
+            BlockKind::ToolUse(_) | BlockKind::Thinking => return found(all.start, Vec::new()),
+            BlockKind::CodeFence(code) if code.captured => return found(all.start, Vec::new()),
+            _ => return None,
         };
-        lines.retain(|lines| lines.start > all.start && !lines.is_empty());
-        (!lines.is_empty()).then_some(Hidden { block: all, lines })
+        let (before, closing) = (whole.start..all.start, all.end.saturating_sub(1)..all.end);
+        let mut lines = match &tool.body {
+            ResultBody::Placeholder(fence, _) => {
+                vec![before, all.start + 1..all.start + fence.line as usize + 1, closing]
+            }
+            ResultBody::Output(fence) if tool.is_error => {
+                vec![before, all.start + 1..all.start + fence.line as usize + 1, closing]
+            }
+            ResultBody::Output(_) | ResultBody::Attached(..) | ResultBody::Missing => vec![before],
+        };
+        lines.retain(|lines| !lines.is_empty() && lines.end < end);
+        if !block.closed || (tool.body.is_answer() && !tool.is_error && self.results() == 1) {
+            lines.clear();
+        }
+        found(all.start, lines)
+    }
+
+    /// Whether thinking is complete and its tag has a line of its own, which is hidden. Its fold begins below the tag.
+    pub(super) fn has_tag_row(&self, block: &Block) -> bool {
+        block.kind == BlockKind::Thinking && block.closed && block.lines > 1 && block.offset > 0
     }
 }

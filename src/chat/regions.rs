@@ -42,13 +42,6 @@ impl Document {
         let marker = message.map(|message| message.start);
         marker.into_iter().chain(block.map(|(message, block)| message.lines_of(block).start)).collect()
     }
-
-    /// Whether the lines in `range` begin or end in code.
-    #[must_use]
-    pub fn is_code(&self, range: Range<usize>) -> bool {
-        let mut ends = [range.start, range.end.saturating_sub(1).max(range.start)].into_iter();
-        ends.any(|line| self.regions(line..line + 1).iter().any(|region| region.fence.is_some()))
-    }
 }
 
 impl ParsedMessage {

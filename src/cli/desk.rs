@@ -85,7 +85,7 @@ impl Desk {
         if let Some(failure) = desk.host.failure() {
             return Err(failure);
         }
-        desk.workspace.on_disk(BUFFER, Some(desk.path.clone()));
+        desk.workspace.on_disk(BUFFER, &desk.path.clone());
         while desk.workspace.parse_on(BUFFER) {}
         while conversation.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;

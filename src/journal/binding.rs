@@ -1,17 +1,23 @@
-//! What an approval is for: the files with the contents that the user was shown.
+//! What an approval is for: the files with the contents that the user was shown, and where the paths led that the call names.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::Before;
 
-/// What the user was shown of what a call would write. An approval that follows is for exactly that.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What the user was shown of what a call would write, if they were, and which files the call named. An approval that follows is for
+/// exactly that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// The name of what was shown.
+    /// The name of what was shown; empty if nothing was.
     pub revision: String,
     /// The files, in the order in which they are written.
     #[serde(default)]
     pub files: Vec<BoundFile>,
+    /// Where the paths led that the call names, as far as that was known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<String, String>,
 }
 
 /// A file that an approval is for.
@@ -44,6 +50,12 @@ pub enum Taken {
 }
 
 impl Binding {
+    /// Whether the user was shown what the call would write.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        !self.revision.is_empty()
+    }
+
     /// How much the user takes of it.
     #[must_use]
     pub fn taken(&self) -> Taken {

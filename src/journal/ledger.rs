@@ -126,9 +126,16 @@ impl Ledger {
         Some((by, lives.approved_at?))
     }
 
-    /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call does.
+    /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call writes.
     #[must_use]
     pub fn binding(&self, key: &CallKey) -> Option<&Binding> {
+        self.approval(key)?;
+        self.last_binding(key)
+    }
+
+    /// What is recorded with the approval of the latest life of a key; `None` if it is not approved, or nothing is.
+    #[must_use]
+    pub fn bound(&self, key: &CallKey) -> Option<&Binding> {
         self.approval(key)?;
         self.calls.get(key)?.bound.as_ref()
     }
@@ -143,7 +150,7 @@ impl Ledger {
     /// What the latest approval was for, also if it does not count any more.
     #[must_use]
     pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
-        self.calls.get(key)?.bound.as_ref()
+        self.calls.get(key)?.bound.as_ref().filter(|bound| bound.is_shown())
     }
 
     /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.

@@ -30,11 +30,11 @@ pub enum Event {
     Opened,
     /// The call waits for an answer, or for the editor's user interface.
     Asked(Asked),
-    /// What the user was shown of what the call would write. An approval that is recorded right after it, in the same batch,
-    /// is for that only.
+    /// What the user was shown of what the call would write, and which files it named. An approval that is recorded right after it, in
+    /// the same batch, is for that only.
     Bound(Binding),
     /// What the user has made of what the call would write, in a review in which they have decided nothing. If all of it is taken as it
-    /// was proposed, they have made nothing of it.
+    /// was proposed, they have made nothing of it. Only the memory has it; a journal of an earlier version may have it, too.
     Made(Binding),
     /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
     Decided(Decision),

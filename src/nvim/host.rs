@@ -1,6 +1,6 @@
 //! Neovim as the workspace's host, by way of the Lua shim: the other side of `lua/flemma/host.lua`, name by name.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
+use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc, time::Duration};
 
 use jiff::Timestamp;
 use mlua::{BString, Function, IntoLuaMulti, Lua, LuaString, Table, Value};
@@ -13,7 +13,7 @@ use crate::{
     tools::Written,
     workspace::{
         Host, LookedUp,
-        ports::{Announcement, HostError, Place, Question},
+        ports::{Announcement, HostError, Place, Question, Saved},
     },
 };
 
@@ -57,7 +57,6 @@ pub(super) const NAMES: &[&str] = &[
     "proposals_changed",
     "read_again",
     "redraw",
-    "refold",
     "refresh",
     "refuse_late",
     "run_frontmatter",
@@ -341,6 +340,14 @@ impl Host for NvimHost {
         paths.into_iter().map(PathBuf::from).collect()
     }
 
+    /// `:help nvim_list_runtime_paths()`. It gives those of 'packpath' as well, and leaves relative ones as they are.
+    fn runtime_folders(&self) -> Vec<PathBuf> {
+        // The binding would not free what it gets.
+        let folders = self.shim.lua.load("vim.api.nvim_list_runtime_paths()").eval::<Vec<BString>>();
+        let here = env::current_dir().unwrap_or_default();
+        folders.unwrap_or_default().iter().map(|folder| here.join(OsStr::from_bytes(folder))).collect()
+    }
+
     /// `:help extmarks`.
     fn show(&self, buffer: i32, is_busy: bool, is_other: bool) {
         self.shim.tell("show", (buffer, is_busy, is_other));
@@ -438,10 +445,6 @@ impl Host for NvimHost {
         self.shim.tell("note_reviews", buffer);
     }
 
-    fn refold(&self, buffer: i32) {
-        self.shim.tell("refold", buffer);
-    }
-
     fn long_lines(&self, buffer: i32) {
         self.shim.tell("long_lines", buffer);
     }
@@ -491,8 +494,19 @@ impl Host for NvimHost {
         self.shim.tell("proposals_changed", buffer);
     }
 
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
-        self.shim.tell("saved", (buffer, tick, problem.map(|error| error.to_string())));
+    fn saved(&self, buffer: i32, saved: Saved) {
+        let told = || -> mlua::Result<Table> {
+            let told = self.shim.lua.create_table()?;
+            told.set("tick", saved.tick)?;
+            told.set("problem", saved.problem.as_ref().map(ToString::to_string))?;
+            told.set("is_current", saved.is_current)?;
+            told.set("is_replying", saved.is_replying)?;
+            Ok(told)
+        };
+        match told() {
+            Ok(told) => self.shim.tell("saved", (buffer, told)),
+            Err(error) => self.shim.report(&error),
+        }
     }
 
     fn write_now(&self, buffer: i32) -> Option<UserError> {

@@ -15,10 +15,8 @@ mod host;
 mod lua_tools;
 mod opt;
 mod panics;
-mod patterns;
 mod policies;
 mod review_table;
-mod sandbox;
 mod scripts;
 mod tool_functions;
 mod usage_table;
@@ -33,6 +31,9 @@ fn flemma_native() -> nvim_oxi::Object {
         // SAFETY: nvim-oxi's entry point has just stored the state that Neovim passed, which is its main
         // state (native.lua sees to that) and lives as long as the process.
         let lua = unsafe { nvim_oxi::lua::with_state(|state| Lua::get_or_init_from_ptr(state.cast())) };
+        // Otherwise nearly every value that crosses over is pushed in a protected call of its own, which costs more than the value.
+        // Neovim does not survive without memory either.
+        lua.skip_memory_check(true);
         exports::open(lua)
     });
     if let Ok(Err(error)) = opened {

@@ -91,14 +91,10 @@ fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     let lines = |lines: &[Vec<String>]| {
         convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
     };
-    // A list with nil would not keep its places.
-    let same = rows.same.iter().map(|line| Ok(line.as_deref().unwrap_or_default()));
     let table = lua.create_table()?;
     table.set("old", lines(&rows.old)?)?;
     table.set("new", lines(&rows.new)?)?;
-    table.set("same", convert::list(lua, same)?)?;
     table.set("more", rows.more)?;
     table.set("is_cut", rows.is_cut)?;
-    table.set("is_tall", rows.is_tall)?;
     Ok(table)
 }

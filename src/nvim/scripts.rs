@@ -1,13 +1,11 @@
 //! Runs Lua for the workspace: see [`Scripts`].
 
-use std::{rc::Rc, sync::Arc};
+use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
 use mlua::{IntoLuaMulti, Lua, Table, Value};
+use nvim_oxi::api;
 
-use super::{
-    convert, functions::Functions, host::Shim, lua_tools, opt, policies, review_table, sandbox::NvimSandbox,
-    tool_functions,
-};
+use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies, review_table, tool_functions};
 use crate::{
     config::buffer::BufferOptions,
     model::{ModelError, UserError},
@@ -155,8 +153,9 @@ impl Scripts for LuaScripts {
         definition.functions().for_each(|function| self.functions.release(function));
     }
 
-    fn sandbox(&self) -> Option<Arc<dyn LuaSandbox>> {
-        Some(Arc::new(NvimSandbox))
+    fn sandbox(&self) -> Option<LuaSandbox> {
+        let script = api::get_runtime_file("lua/flemma/evaluation.lua", false).ok()?.next()?;
+        Some(LuaSandbox { nvim: own_program()?, script })
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
@@ -257,4 +256,16 @@ impl Scripts for LuaScripts {
             self.shim.report(&error);
         }
     }
+}
+
+/// What starts this Neovim again. If a loader has started it, `v:progpath` is the loader, and Neovim is one of its arguments.
+fn own_program() -> Option<Vec<OsString>> {
+    let program: String = api::get_vvar("progpath").ok()?;
+    let arguments: Vec<String> = api::get_vvar("argv").ok()?;
+    let all = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let mut all: Vec<_> = all.split(|byte| *byte == 0).map(|part| OsString::from_vec(part.to_owned())).collect();
+    let own = all.iter().position(|part| arguments.first().is_some_and(|own| part == own.as_str()));
+    all.truncate(own.unwrap_or_default() + 1);
+    all[0] = program.into();
+    Some(all)
 }

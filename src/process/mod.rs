@@ -1,4 +1,4 @@
-//! Child processes. [`run`] runs one command to its end.
+//! Child processes. [`run`] runs one command to its end, and [`Lines`] speaks with one.
 //!
 //! The command leads its own session, so that it has no terminal to ask for passwords on, and everything it starts can
 //! be stopped as one group. Its standard output and standard error come through one pipe, in the order in which they
@@ -15,6 +15,7 @@
 
 mod capture;
 mod group;
+mod lines;
 pub mod output;
 mod shell;
 mod watchdog;
@@ -33,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use capture::{Captured, MakeFile, SavedOutput};
 pub use group::CommandEnd;
+pub use lines::Lines;
 pub use shell::{Grammar, Shell};
 
 use capture::OutputCapture;

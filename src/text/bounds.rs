@@ -14,7 +14,6 @@
 //! | Markdown | `pulldown-cmark`, which does not recurse | |
 //! | commands | `brush-parser` | length, levels and openers, in `tools/rules/strict_lexer.rs` |
 //! | arithmetic | `fend-core` | parts, on a stack that is large enough for them, in `tools/builtin/arithmetic.rs` |
-//! | patterns of Lua | `lua_pattern.rs` | its own depth |
 //! | tables of Lua | `nvim/convert.rs` | 100 levels |
 //! | MessagePack, TOML | `rmpv`, `toml` | their own levels |
 //!

@@ -1,8 +1,7 @@
 //! Hunks in rows of the screen, as many as somebody can see there.
 //!
 //! What comes is drawn below the lines that go. Neovim scrolls to a line and not into the rows that are drawn below it, so a hunk
-//! gets the rows that can be reached. Below a line that fills the window nothing would be seen, so such a line may not be wrapped
-//! (`is_tall`). Then the places in it that change are drawn below it, before and after.
+//! gets the rows that can be reached.
 
 use std::{
     borrow::Cow,
@@ -36,14 +35,10 @@ pub struct HunkRows {
     pub old: Vec<Vec<String>>,
     /// For each line that comes its rows.
     pub new: Vec<Vec<String>>,
-    /// For each line that comes the same in one row, if the file itself would not show what changes in it.
-    pub same: Vec<Option<String>>,
     /// How many more lines come than are drawn.
     pub more: usize,
     /// Whether part of what changes in the lines that are drawn did not fit.
     pub is_cut: bool,
-    /// Whether a line of the file fills so much of the window that it should not be wrapped.
-    pub is_tall: bool,
 }
 
 /// The room for a hunk, and what is not drawn of it.
@@ -78,7 +73,7 @@ impl HunkRows {
         let one = |place: &HunkPlace| {
             let (gone, come) = (old.cut(&place.old), new.cut(&place.new));
             let rows = Self::of_one(&gone, &come, old.reach(&place.old), room, deadline);
-            Self { more: place.new.len() - rows.new.len(), is_tall: old.is_tall(&place.old), ..rows }
+            Self { more: place.new.len() - rows.new.len(), ..rows }
         };
         places.iter().map(one).collect()
     }
@@ -124,12 +119,7 @@ impl HunkRows {
                 rows(line, drawn, &come, *height)
             }
         });
-        let old_rows = old_rows.collect();
-        let same = come.iter().zip(&come_drawn).map(|(line, (drawn, other))| {
-            let is_needed = other.is_some_and(|other| is_alike(line, other));
-            is_needed.then(|| in_one_row(line, drawn, &gone, room.width))
-        });
-        Self { old: old_rows, new: new_rows, same: same.collect(), more: 0, is_cut, is_tall: false }
+        Self { old: old_rows.collect(), new: new_rows, more: 0, is_cut }
     }
 }
 
@@ -199,14 +189,6 @@ impl<'a> Lines<'a> {
         // On the way to the next line, the rest can be scrolled into view.
         let after = if gone.end < self.lines.len() { height.saturating_sub(2) } else { 0 };
         (below + after).max(3)
-    }
-
-    /// Whether one of these lines, or the one before them, fills so much of the window that what is below it would not be seen.
-    fn is_tall(&self, gone: &Range<usize>) -> bool {
-        let HunkRoom { height, wraps, lines, .. } = self.room;
-        let Some(last) = gone.end.checked_sub(1).filter(|_| wraps) else { return false };
-        let from = gone.start.min(last);
-        [last].into_iter().chain(from..last.min(from + lines)).any(|line| self.height(line) * 2 > height)
     }
 
     /// How many rows a line of the file takes; not much more than the window has.

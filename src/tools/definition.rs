@@ -296,9 +296,14 @@ impl Definition {
     pub fn check_input<'a>(&self, input: &'a ToolInput) -> Result<Cow<'a, Value>, ModelError> {
         match (input, self.compiled()) {
             (ToolInput::Malformed(text), _) => Err(schema_errors::malformed(&self.name, text)),
-            (ToolInput::Json(value), Ok(schema)) => schema.take("the input", value).map_err(|mistakes| {
-                ModelError::new(format!("The input of `{}` does not match its schema:\n{}", self.name, mistakes.list()))
-            }),
+            (ToolInput::Json(value), Ok(schema)) => {
+                let mut paths = [&self.read_path_param, &self.write_path_param].into_iter().flatten();
+                paths.try_for_each(|params| params.check_lengths(value))?;
+                schema.take("the input", value).map_err(|mistakes| {
+                    let list = mistakes.list();
+                    ModelError::new(format!("The input of `{}` does not match its schema:\n{list}", self.name))
+                })
+            }
             (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
                 "The input of `{}` cannot be checked: its input_schema {problem}.",
                 self.name

@@ -22,6 +22,24 @@ use super::{
 };
 use crate::process::{Grammar, Shell};
 
+/// Who has not answered in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silent {
+    /// The file system of this path.
+    Disk(PathBuf),
+    /// The shell of this name, which was asked what it is.
+    Shell(String),
+}
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(path) => write!(f, "the file system of {} does not answer", path.display()),
+            Self::Shell(shell) => write!(f, "the shell `{shell}` has not said yet what it is"),
+        }
+    }
+}
+
 /// A question about the disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lookup {
@@ -82,8 +100,8 @@ pub struct Disk(Option<Arc<Source>>);
 struct Source {
     facts: Arc<Mutex<Facts>>,
     ask: Option<Arc<Ask>>,
-    /// The first path of which something is missing that the judgement needs.
-    lacking: Mutex<Option<PathBuf>>,
+    /// The first of whom something is missing that the judgement needs.
+    lacking: Mutex<Option<Silent>>,
     /// Whether something is missing that nobody was asked.
     has_unasked: Arc<AtomicBool>,
 }
@@ -117,9 +135,9 @@ impl Disk {
         self.0.as_ref().map(|source| lock(&source.facts).clone()).unwrap_or_default()
     }
 
-    /// A path of which something is missing that a judgement needed. The judgement cannot be relied on then.
+    /// Who has not said something that a judgement needed. The judgement cannot be relied on then.
     #[must_use]
-    pub fn lacks(&self) -> Option<PathBuf> {
+    pub fn lacks(&self) -> Option<Silent> {
         lock(&self.0.as_ref()?.lacking).clone()
     }
 
@@ -131,8 +149,12 @@ impl Disk {
 
     /// Notes that something about this path is missing which a judgement needs.
     pub(super) fn note_lacking(&self, path: &Path) {
+        self.note_silent(|| Silent::Disk(path.to_owned()));
+    }
+
+    fn note_silent(&self, who: impl FnOnce() -> Silent) {
         if let Some(source) = &self.0 {
-            lock(&source.lacking).get_or_insert_with(|| path.to_owned());
+            lock(&source.lacking).get_or_insert_with(who);
         }
     }
 
@@ -174,11 +196,10 @@ impl Disk {
         if let Some(known) = Shell::known(shell) {
             return known.grammar;
         }
-        let lookup = Lookup::Grammar(shell.map(str::to_owned));
-        match self.answer(lookup.clone(), look) {
+        match self.answer(Lookup::Grammar(shell.map(str::to_owned)), look) {
             Some(Answer::Grammar(grammar)) => grammar,
             _ => {
-                self.note_lacking(lookup.path());
+                self.note_silent(|| Silent::Shell(shell.unwrap_or("bash").to_owned()));
                 Grammar::Unknown
             }
         }

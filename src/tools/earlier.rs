@@ -217,6 +217,7 @@ mod tests {
             moved_to: moved_to.map(|path| (path.into(), path.into())),
             bounds: Bounds::Writable,
             is_read_only: false,
+            is_start_up: false,
             unsaved: None,
         };
         Proposal { files: vec![file], ..Proposal::default() }

@@ -12,7 +12,7 @@ use super::{
     linked::{FilesBelow, Linked},
     own_files::LOCK,
     paths::{plain, real},
-    sensitive::is_start_up,
+    sensitive::{is_of_runtime, is_start_up},
     well_known,
 };
 use crate::model::ModelError;
@@ -31,7 +31,7 @@ const OF_THE_USER: [&str; 2] = ["outputs", "conversations"];
 pub enum FileClass {
     /// One like any other.
     Ordinary,
-    /// A program of the user's reads it when it starts. Writing it asks every time, whatever rules say.
+    /// A program of the user's reads it when it starts, or Neovim runs it. Writing it asks every time, whatever rules say.
     StartUp,
     /// Flemma itself relies on it. No tool writes it, whoever approves that.
     Refused(ModelError),
@@ -46,6 +46,8 @@ pub struct Owner {
     pub state: Option<PathBuf>,
     /// The files of the conversations that are open.
     pub open: Vec<PathBuf>,
+    /// The folders of 'runtimepath'.
+    pub runtime: Vec<PathBuf>,
 }
 
 impl Owner {
@@ -54,15 +56,19 @@ impl Owner {
     pub fn class_of(&self, path: &Path) -> FileClass {
         let found = real(path);
         let linked = Linked::at(&found);
-        let others =
-            self.home.as_deref().map_or(Some(Vec::new()), |home| well_known::names(&found, linked, &real(home)));
+        let others = self
+            .home
+            .as_deref()
+            .map_or(Some(Vec::new()), |home| well_known::names(&found, linked, real(home), &self.runtime));
         let mut names = vec![found.clone(), plain(path)];
         names.extend(others.iter().flatten().cloned());
         if let Some(why) = self.refusal(&found, linked, &names) {
             return FileClass::Refused(ModelError::new(format!("{} {why}", found.display())));
         }
         let homes = [self.home.clone(), self.home.as_deref().map(real)];
-        let is_named = |name: &PathBuf| homes.iter().any(|home| is_start_up(name, home.as_deref()));
+        let runtime: Vec<PathBuf> = self.runtime.iter().flat_map(|folder| [real(folder), plain(folder)]).collect();
+        let is_run = |name: &Path| runtime.iter().any(|folder| name.strip_prefix(folder).is_ok_and(is_of_runtime));
+        let is_named = |name: &PathBuf| homes.iter().any(|home| is_start_up(name, home.as_deref())) || is_run(name);
         let is_led_to = others.is_none_or(|others| !others.is_empty());
         match is_led_to || names.iter().any(is_named) || is_in_repository(&found) {
             true => FileClass::StartUp,

@@ -1,21 +1,121 @@
 //! Lua that a model has written, and what evaluates it.
 
-use serde_json::Value;
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::mpsc::RecvTimeoutError,
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::model::ModelError;
+use crate::{model::ModelError, process::Lines};
 
-/// Evaluates Lua in a state of its own, without access to anything but what the program is given.
-pub trait LuaSandbox: Send + Sync {
+/// How often it is asked whether a program has to stop.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Starts Neovim with less memory than it would take to hold up the system, in KB, where the system has such a limit. The script stops a
+/// program before that, but not inside of one function.
+const START: &str = "ulimit -v 400000 2>/dev/null; exec \"$0\" \"$@\"";
+
+/// Evaluates programs, each in a Neovim of its own (`nvim -l`), without access to anything but what it is given.
+#[derive(Clone, Debug)]
+pub struct LuaSandbox {
+    /// Neovim: a program, and arguments before its own.
+    pub nvim: Vec<OsString>,
+    /// What it runs: `lua/flemma/evaluation.lua`.
+    pub script: PathBuf,
+}
+
+/// What the script says.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    /// The program asks for something.
+    Ask { ask: String, page: String },
+    /// It has come to this.
+    End { end: Ended },
+}
+
+#[derive(Deserialize)]
+struct Ended {
+    /// A list, as JSON.
+    values: Option<String>,
+    problem: Option<String>,
+    memory: Option<usize>,
+    #[serde(default)]
+    is_cut: bool,
+    printed: String,
+    is_printed_cut: bool,
+}
+
+impl LuaSandbox {
     /// Evaluates a program; blocks until it has ended or has to stop.
     ///
     /// # Errors
     /// If it fails, has to stop, or uses too much memory.
-    fn evaluate(&self, program: &LuaProgram<'_>) -> Result<LuaResults, LuaFault>;
+    pub fn evaluate(&self, program: &LuaProgram<'_>) -> Result<LuaResults, LuaFault> {
+        let failed = |message: String| LuaFault::Failed { message, printed: Printed::default() };
+        let mut child = self.start().map_err(|error| failed(format!("Neovim could not be started: {error}")))?;
+        let gone = || failed("the program ended its Neovim, perhaps because it used too much memory".to_owned());
+        let request = json!({ "source": program.source, "strict": program.strict, "names": program.names });
+        child.send(&request.to_string()).map_err(|_| gone())?;
+        loop {
+            let line = child.next(TICK);
+            if (program.is_over)() {
+                return Err(LuaFault::Stopped);
+            }
+            let line = match line {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            };
+            let line = String::from_utf8_lossy(&line);
+            match serde_json::from_str(&line)
+                .map_err(|error| failed(format!("its answer could not be read: {error}")))?
+            {
+                Said::End { end } => return end.outcome(),
+                Said::Ask { ask, page } => {
+                    let answer = match (program.ask)(&ask, &page) {
+                        Ok(value) => json!({ "value": value }),
+                        Err(problem) => json!({ "problem": problem.to_string() }),
+                    };
+                    child.send(&answer.to_string()).map_err(|_| gone())?;
+                }
+            }
+        }
+    }
+
+    fn start(&self) -> io::Result<Lines> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", START]).args(&self.nvim).args(["--clean", "-n", "-i", "NONE", "-l"]).arg(&self.script);
+        command.current_dir(self.script.parent().unwrap_or(Path::new("/")));
+        Lines::start(command)
+    }
 }
 
-/// Answers a function of `space`, which is called with the name of a page; and `names`, the values of more global names.
-pub type AskNotes<'a> = dyn Fn(&str, Option<&str>) -> Result<Value, ModelError> + Sync + 'a;
+impl Ended {
+    fn outcome(self) -> Result<LuaResults, LuaFault> {
+        let printed = Printed { text: self.printed, is_cut: self.is_printed_cut };
+        if let Some(megabytes) = self.memory {
+            return Err(LuaFault::Memory(megabytes));
+        }
+        match serde_json::from_str(&self.values.unwrap_or_default()) {
+            Ok(values) => Ok(LuaResults { values, printed, is_cut: self.is_cut }),
+            Err(error) => {
+                let message = self.problem.unwrap_or_else(|| format!("the result could not be read: {error}"));
+                Err(LuaFault::Failed { message, printed })
+            }
+        }
+    }
+}
+
+/// Answers a function of `space`, which is called with the name of a page.
+pub type AskNotes<'a> = dyn Fn(&str, &str) -> Result<Value, ModelError> + 'a;
 
 /// A program.
 pub struct LuaProgram<'a> {
@@ -23,10 +123,12 @@ pub struct LuaProgram<'a> {
     pub source: &'a str,
     /// Whether every result must be JSON. Otherwise what is not JSON is described by a text in its place.
     pub strict: bool,
+    /// The values of more global names.
+    pub names: &'a Map<String, Value>,
     /// Answers what it asks for.
     pub ask: &'a AskNotes<'a>,
     /// Whether the program has to stop.
-    pub is_over: &'a (dyn Fn() -> bool + Sync),
+    pub is_over: &'a dyn Fn() -> bool,
 }
 
 /// What a program came to.

@@ -107,7 +107,7 @@ pub struct Context {
     pub overflow_dir: PathBuf,
     /// Called before a file is written.
     pub protected: Protected,
-    /// Which files were judged, if a policy and not the user has approved the call.
+    /// Which files were judged when the call was approved; `None` for a call that only proposes.
     pub judged: Option<Arc<Judged>>,
     /// The folder of notes; absolute.
     pub notes_root: PathBuf,
@@ -126,7 +126,7 @@ pub struct Context {
     /// Whether somebody has decided that the call may run, and not only a policy of the user's.
     pub is_decided: bool,
     /// Evaluates Lua; `None` where there is none.
-    pub lua: Option<Arc<dyn LuaSandbox>>,
+    pub lua: Option<LuaSandbox>,
     /// What the run of a tool in Lua has read of the notes.
     pub seen: Arc<SeenPages>,
 }

@@ -1,6 +1,9 @@
 //! Which properties of a tool's input name paths, and the paths that a call names in them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
 use serde_json::Value;
 use url::Url;
@@ -95,6 +98,29 @@ impl From<String> for PathParams {
 impl From<Vec<String>> for PathParams {
     fn from(names: Vec<String>) -> Self {
         Self(names)
+    }
+}
+
+impl PathParams {
+    /// Checks that no path in these properties is too long to be one. Looking where it leads would take long as well.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
+        for param in self.iter() {
+            let values = input
+                .get(param)
+                .map_or(&[][..], |value| value.as_array().map_or(slice::from_ref(value), Vec::as_slice));
+            values.iter().filter_map(Value::as_str).try_for_each(|path| check_length(param, path))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_length(param: &str, path: &str) -> Result<(), ModelError> {
+    match path.len() {
+        0..=MAX_PATH => Ok(()),
+        len => Err(ModelError::new(format!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}."))),
     }
 }
 
@@ -198,11 +224,8 @@ pub fn named_paths(
 }
 
 fn named(kind: PathKind, param: &str, value: Option<&Value>, folder: &Path) -> Result<NamedPath, ModelError> {
-    if let Some(Value::String(path)) = value
-        && path.len() > MAX_PATH
-    {
-        let len = path.len();
-        return Err(ModelError::new(format!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}.")));
+    if let Some(Value::String(path)) = value {
+        check_length(param, path)?;
     }
     let at = |written: &str, path: PathBuf| NamedPath { written: Some(written.to_owned()), path, problem: None };
     let named = match value {

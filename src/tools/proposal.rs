@@ -52,6 +52,8 @@ pub struct FileChange {
     pub bounds: Bounds,
     /// Whether its permissions let nobody write it. It can be replaced all the same by a user who may do everything.
     pub is_read_only: bool,
+    /// Whether writing it asks every time.
+    pub is_start_up: bool,
     /// The name of the buffer that has changes of it which are not saved.
     pub unsaved: Option<PathBuf>,
 }
@@ -76,12 +78,29 @@ impl FileChange {
             );
             return Some(Concern { words, unsaved: Some(unsaved.clone()) });
         }
+        let (old, new) = (self.old.as_ref()?, self.new.as_ref()?);
         let is_utf8 = |content: &Content| content.bytes.as_ref().is_some_and(|bytes| str::from_utf8(bytes).is_ok());
-        let replaces_bytes =
-            self.old.as_ref().is_some_and(|old| !is_utf8(old)) && self.new.as_ref().is_some_and(is_utf8);
-        let words = || format!("{name} is not valid UTF-8, and the call replaces it by text that is");
-        replaces_bytes.then(|| Concern { words: words(), unsaved: None })
+        let words = || format!("{name} is not valid UTF-8, and the call writes text that is");
+        let is_mixed = !is_utf8(old) && (is_utf8(new) || adds_characters(old, new));
+        is_mixed.then(|| Concern { words: words(), unsaved: None })
     }
+}
+
+/// Whether what differs in the new content has characters of UTF-8 beyond ASCII, which nearly all encodings have in common.
+fn adds_characters(old: &Content, new: &Content) -> bool {
+    let (Some(old), Some(new)) = (&old.bytes, &new.bytes) else { return false };
+    let mut start = old.iter().zip(&**new).take_while(|(old, new)| old == new).count();
+    let rest = old[start..].iter().rev().zip(new[start..].iter().rev());
+    let mut end = new.len() - rest.take_while(|(old, new)| old == new).count();
+    // Whole characters.
+    let is_inside = |at: usize| new.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    while start > 0 && is_inside(start) {
+        start -= 1;
+    }
+    while is_inside(end) {
+        end += 1;
+    }
+    new[start..end].utf8_chunks().any(|chunk| !chunk.valid().is_ascii())
 }
 
 /// The content of a file.

@@ -11,6 +11,9 @@ const MAX_LINES: usize = 500;
 /// What is said of a file that nobody may write, as far as its permissions say.
 const READ_ONLY: &str = "this file is read-only";
 
+/// What is said of a file of which writing asks every time, as the user may have a rule that would approve it.
+const START_UP: &str = "a program reads this file when it starts, or runs it by itself: writing it asks every time";
+
 /// What the user is shown of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
@@ -36,6 +39,9 @@ impl Review {
             }
             if let Some(concern) = file.concern() {
                 review.put(DiffLine::note(concern.words));
+            }
+            if file.is_start_up {
+                review.put(DiffLine::note(START_UP));
             }
             if file.is_read_only {
                 review.put(DiffLine::note(READ_ONLY));

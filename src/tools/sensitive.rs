@@ -53,6 +53,16 @@ const HOME: &[&str] = &[
     "library/launchdaemons/**", "library/preferences/**", "library/application support/**",
 ];
 
+/// What Neovim and its plugins run by themselves in a folder of 'runtimepath'. What else is there (`doc`, `tests`, `src`) is not.
+#[rustfmt::skip]
+const RUNTIME: &[&str] = &[
+    "plugin/**", "ftplugin/**", "ftdetect/**", "indent/**", "syntax/**", "colors/**", "compiler/**", "autoload/**", "keymap/**",
+    "lang/**", "lua/**", "lsp/**", "parser/**", "queries/**", "rplugin/**", "python3/**", "pythonx/**", "after/**", "spell/**",
+    "pack/**", "init.lua", "init.vim", "filetype.*", "scripts.*", "menu.vim",
+    // The native libraries of plugins. Flemma's own is there.
+    "build/**",
+];
+
 /// Files that something else runs later, or that say what it runs.
 #[rustfmt::skip]
 const RUN_LATER: &[&str] = &[
@@ -134,6 +144,12 @@ pub(super) fn is_start_up(path: &Path, home: Option<&Path>) -> bool {
         || home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(|below| is_of_home(&folded(below)))
         // A folder above the home folder would match everything.
         || places().iter().any(|place| !is_wide(place) && path.starts_with(place))
+}
+
+/// Whether something in a folder of 'runtimepath', of which this is the path there, is run by Neovim or its plugins.
+pub(super) fn is_of_runtime(below: &Path) -> bool {
+    let names = folded(below);
+    RUNTIME.iter().any(|pattern| starts(pattern, &names))
 }
 
 /// Whether something in the home folder, of which this is the path there, is one of [`START_UP`] or [`HOME`].

@@ -1,4 +1,5 @@
-//! Where the places lead from which programs start that the user has: `~/.config/nvim`, `~/.bashrc`, `~/.ssh/config` and the like.
+//! Where the places lead from which programs start that the user has: `~/.config/nvim`, `~/.bashrc`, `~/.ssh/config` and the like, and
+//! what Neovim runs from the folders of 'runtimepath'.
 //!
 //! Many users keep these files in a project of their own, and link to it. What such a link leads to is protected under every name, and
 //! so is another name (hard link) of a file that is there.
@@ -16,7 +17,7 @@ use std::{
 use super::{
     linked::Linked,
     paths::real,
-    sensitive::{may_lead_to_start_up, places},
+    sensitive::{is_of_runtime, may_lead_to_start_up, places},
 };
 
 /// How deep a place is looked through: programs that have more there keep data.
@@ -44,9 +45,12 @@ struct WellKnown {
 struct Cache {
     /// How often it was forgotten.
     forgotten: u64,
-    /// Of which home folder, and since when it holds.
-    found: Option<(PathBuf, Instant, Arc<WellKnown>)>,
+    /// Of which folders, and since when it holds.
+    found: Option<(Folders, Instant, Arc<WellKnown>)>,
 }
+
+/// The home folder, and those of 'runtimepath'.
+type Folders = (PathBuf, Vec<PathBuf>);
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache { forgotten: 0, found: None });
 
@@ -60,10 +64,11 @@ pub fn forget_well_known() {
     *cache = Cache { forgotten: cache.forgotten + 1, found: None };
 }
 
-/// The names that a file has in the places of a home folder: by a link to it or to a folder above it, or because it has several names.
-/// `found` has no links. `None` if there are too many files to say. This reads the disk.
-pub(super) fn names(found: &Path, linked: Option<Linked>, home: &Path) -> Option<Vec<PathBuf>> {
-    let known = well_known(home);
+/// The names that a file has in the places of a home folder and in what is run in the folders of 'runtimepath': by a link to it or to a
+/// folder above it, or because it has several names. `found` has no links. `None` if there are too many files to say. This reads the
+/// disk.
+pub(super) fn names(found: &Path, linked: Option<Linked>, home: PathBuf, runtime: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let known = well_known((home, runtime.to_owned()));
     let by_link = known.links.iter().filter_map(|(target, link)| Some(link.join(found.strip_prefix(target).ok()?)));
     let mut names: Vec<PathBuf> = by_link.collect();
     let Some(linked) = linked else { return Some(names) };
@@ -72,11 +77,11 @@ pub(super) fn names(found: &Path, linked: Option<Linked>, home: &Path) -> Option
     (!names.is_empty() || !known.is_partial).then_some(names)
 }
 
-fn well_known(home: &Path) -> Arc<WellKnown> {
+fn well_known(folders: Folders) -> Arc<WellKnown> {
     let forgotten = {
         let cache = cache();
         if let Some((of, since, known)) = &cache.found
-            && of == home
+            && *of == folders
             && since.elapsed() < FRESH
         {
             return Arc::clone(known);
@@ -84,17 +89,17 @@ fn well_known(home: &Path) -> Arc<WellKnown> {
         cache.forgotten
     };
     let since = Instant::now();
-    let known = Arc::new(WellKnown::find(home));
+    let known = Arc::new(WellKnown::find(&folders));
     let mut cache = cache();
     if cache.forgotten == forgotten {
-        cache.found = Some((home.to_owned(), since, Arc::clone(&known)));
+        cache.found = Some((folders, since, Arc::clone(&known)));
     }
     known
 }
 
 impl WellKnown {
     /// Looks through the places.
-    fn find(home: &Path) -> Self {
+    fn find((home, runtime): &Folders) -> Self {
         let (mut known, mut seen) = (Self::default(), HashSet::new());
         let at_home = entries(home).filter(|entry| may_lead_to_start_up(&entry.file_name()));
         let depth_of = |entry: &DirEntry| if entry.file_name() == ".config" { CONFIG_DEPTH } else { DEPTH };
@@ -105,6 +110,10 @@ impl WellKnown {
         tops.extend(named.map(|path| if Some(&path) == config.as_ref() { (path, CONFIG_DEPTH) } else { (path, 1) }));
         let (configs, mut tops): (Vec<_>, Vec<_>) = tops.into_iter().partition(|(_, depth)| *depth == CONFIG_DEPTH);
         for entry in configs.iter().flat_map(|(config, _)| entries(config)) {
+            tops.extend(known.note(&entry, Some(CONFIG_DEPTH - 1), home, &mut seen));
+        }
+        let is_run = |entry: &DirEntry| is_of_runtime(Path::new(&entry.file_name()));
+        for entry in runtime.iter().flat_map(|folder| entries(folder)).filter(is_run) {
             tops.extend(known.note(&entry, Some(CONFIG_DEPTH - 1), home, &mut seen));
         }
         for top in tops {

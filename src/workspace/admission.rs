@@ -73,6 +73,7 @@ impl Workspace {
         };
         if let Err(error) = self.run_for(id, move || external_paths(files, &folder), then) {
             conversation.gate().cancel();
+            self.lock_while_wanted(conversation);
             self.warn(&format!(
                 "nothing was sent or run: the files that the conversation names could not be located ({error})"
             ));
@@ -86,6 +87,7 @@ impl Workspace {
         conversation.page().files().allow(known);
         let next = conversation.gate().files_were_located(search, outside, is_allowed);
         self.pass(conversation, next);
+        self.lock_while_wanted(conversation);
     }
 
     fn ask_about_files(&self, conversation: &Conversation, asked: &[ExternalFile], references: Vec<String>) {

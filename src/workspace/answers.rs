@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{
-    Workspace,
+    Conversation, Workspace,
     resolution::{Resolution, ResolveError},
     stale::Stale,
 };
 use crate::{
     agent::CallResult,
     chat::{AwaitKind, Language, OpenCall},
-    journal::Asked,
-    tools::{Definition, check_answer, form::Form},
+    journal::{Asked, Role},
+    tools::{Definition, Rendered, check_answer, form::Form},
 };
 
 impl Workspace {
@@ -64,6 +64,28 @@ impl Workspace {
         };
         words.to_owned()
     }
+
+    /// A client tool has answered.
+    pub(super) fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
+        let mistakes = (!rendered.is_error)
+            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
+            .flatten();
+        let resolution = match mistakes {
+            Some(mistakes) => Resolution::Fail(format!(
+                "The result of the client tool `{}` does not match its result_schema:\n{}",
+                call.name,
+                mistakes.list()
+            )),
+            None => Resolution::Result(rendered.into()),
+        };
+        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
+    }
+}
+
+/// What a schema sees of a result.
+fn value_of(rendered: &Rendered) -> Value {
+    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
+    table.unwrap_or_else(|| rendered.text.clone().into())
 }
 
 /// The result that shows an answer: a string as it is, anything else as JSON.

@@ -17,15 +17,15 @@ use crate::{
         ansi::{self, AnsiStyle},
         wrap::wrap,
     },
-    tools::{Definition, DiffLine, Executor, preview},
+    tools::{Definition, DiffLine, Executor, Summary, preview},
 };
 
 /// A line of virtual text under a status block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preview {
-    /// The line of the block's fence, from 0.
+    /// The line of the card, from 0.
     pub line: usize,
-    /// The text.
+    /// The text; empty if the card says it.
     pub text: String,
     /// How many lines the call would add to files; `None` where that is not known.
     pub added: Option<usize>,
@@ -78,7 +78,7 @@ pub struct RunningView {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The line of its block's fence, from 0.
+    /// The line of its card, from 0.
     pub line: usize,
     /// For how long it has been running.
     pub seconds: u64,
@@ -101,6 +101,9 @@ const SPINNER: usize = 2;
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
 
+/// The cells of a card that may be taken by what a call waits for.
+const BESIDE: usize = 36;
+
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
 
@@ -122,7 +125,7 @@ impl Workspace {
         let waiting = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
             let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
-            (waits && placeholder.content.is_empty()).then_some((placeholder.fence, call))
+            (waits && placeholder.content.is_empty()).then_some((placeholder.line, call))
         });
         let place = self.place(conversation);
         let waiting = waiting.map(|(line, call)| {
@@ -131,7 +134,14 @@ impl Workspace {
             let own =
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
             let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
-            let text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
+            let summary = Summary::of(definition, &call.name, &call.input);
+            let is_said = own.is_none() && lines.is_none();
+            let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
+            let fits = text.width() + BESIDE <= width;
+            if is_said && fits && text == format!("{}: {}", call.name, summary.what) {
+                // The card says it.
+                text.clear();
+            }
             let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
             if let Some(folder) = self.runs_elsewhere(&place, &call.name) {
                 let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
@@ -147,7 +157,7 @@ impl Workspace {
         let left = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
             let runs = placeholder.block.status == Status::Running;
-            (runs && !conversation.session().is_working_on(&call.id)).then_some((placeholder.fence, call))
+            (runs && !conversation.session().is_working_on(&call.id)).then_some((placeholder.line, call))
         });
         let left = left.map(|(line, call)| {
             let words = "this call is no longer running; Ctrl-] asks what to do with it";
@@ -172,7 +182,7 @@ impl Workspace {
                 let shown = ready.shown();
                 if let Some((added, removed)) = shown.lines {
                     let figures = format!(" +{added} -{removed}");
-                    if preview::fits(&format!("{}{figures}", preview.text), width) {
+                    if !preview.text.is_empty() && preview::fits(&format!("{}{figures}", preview.text), width) {
                         preview.text.push_str(&figures);
                     }
                     (preview.added, preview.removed) = (Some(added), Some(removed));
@@ -251,7 +261,7 @@ impl Conversation {
             let placeholders = document.placeholders();
             placeholders
                 .filter(|place| running.iter().any(|call| call.id == *place.id))
-                .map(|place| (place.id.clone(), place.fence))
+                .map(|place| (place.id.clone(), place.line))
                 .collect()
         });
         let running = running.iter().filter_map(|call: &OpenCall| {

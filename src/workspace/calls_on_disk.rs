@@ -88,7 +88,7 @@ impl CallsOnDisk {
                 (state, _) => StateOnDisk::Known(state),
             };
             CallOnDisk {
-                line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence),
+                line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.line),
                 is_overdue: state.awaiting().is_some_and(|awaiting| awaiting.is_over(self.now)),
                 id: call.id,
                 tool: call.name,

@@ -1,7 +1,9 @@
-//! The line of a call or of its result: the tool, what the call is about, and what became of it.
+//! The card of a call, which stands at its result or at the block in place of that: the tool, what the call is about, and what
+//! became of it. The call itself is a dim line that names the tool.
 
 use std::{rc::Rc, time::Duration};
 
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -12,17 +14,17 @@ use super::{
     suspension::INTERRUPTED,
 };
 use crate::{
-    chat::{Card, CardPart, Document, Fate, Status, Text},
+    chat::{AwaitKind, Card, CardPart, Document, Fate, Status, Text},
     journal::{CallKey, Role, Taken},
     model::ToolInput,
-    tools::{LineCounts, Summary, builtin::PartTaken, preview},
+    tools::{Executor, LineCounts, Summary, builtin::PartTaken, preview},
 };
 
 /// The fewest cells that a label is shown in.
 const LEAST_LABEL: usize = 8;
 
-/// Where the second row of a card begins: below the name of the tool.
-const BELOW: &str = "  ";
+/// In a window of so many cells, the number of lines and the deadline are left out.
+const NARROW: usize = 50;
 
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +59,7 @@ impl Workspace {
         })
     }
 
-    /// The header of a call or of its result.
+    /// The line of a call or the card at its result.
     pub(super) fn card(
         &self,
         conversation: &Conversation,
@@ -67,24 +69,30 @@ impl Workspace {
         style: LookStyle,
         view: CardView,
     ) -> Look {
-        let facts = self.call_facts(conversation, document, card, text);
         let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
-        let state = self.state(conversation, card, facts.as_deref(), style.signs);
-        let is_use = card.part == CardPart::Use;
-        match &card.part {
-            CardPart::Result { output, status: None } if card.fate == Fate::Done => look.right.push(lines(*output)),
-            // The line of the status block says it.
-            CardPart::Result { status: Some(_), .. } if view == CardView::Open => {}
-            _ => look.right.push(chunk(format!("{} ", state.text), state.group)),
+        let CardPart::Result { output, status } = &card.part else {
+            let sign = if view == CardView::Closed { fold_mark(style.signs) } else { ">" };
+            look.left.push(chunk(preview::clip(&format!(" {sign} {}", card.name), style.width), "FlemmaMeta"));
+            if card.fate == Fate::Open {
+                look.right.push(chunk("no result ", "FlemmaMeta"));
+            }
+            return look;
+        };
+        let facts = self.call_facts(conversation, document, card, text);
+        let state = self.state(conversation, card, facts.as_deref(), style);
+        let mut right = format!("{} ", state.text);
+        if *output > 0 && status.is_none() && style.width > NARROW {
+            look.right.push(lines(*output));
+            right.insert(0, ' ');
         }
-        let summary = facts.as_ref().map_or_else(
+        look.right.push(chunk(right, state.group));
+        let mut summary = facts.as_ref().map_or_else(
             || Summary {
                 tool: if card.name.is_empty() { "result".into() } else { card.name.clone() },
                 ..Summary::default()
             },
             |facts| facts.summary.clone(),
         );
-        let mut summary = summary;
         let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts));
         let (partly, counts) = partly.unwrap_or_default();
         if !partly.is_empty() {
@@ -92,45 +100,54 @@ impl Workspace {
             summary.changes = counts;
             summary.what = facts.as_ref().and_then(|facts| facts.path.clone()).unwrap_or(summary.what);
         }
-        // Neovim keeps all rows that the text of a long header takes, so the second one says what the call is about.
-        let is_tall = style.wraps && view == CardView::Open && text.line(card.lines.start).width() > style.width;
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
-        // The counts are short, and say more than the end of a path.
+        // The counts are short, and say more than the end of a path. So does the answer to a question.
         let kept: usize = counts.iter().map(|(count, _)| count.width() + usize::from(!count.is_empty())).sum();
-        let mut room = style.width.saturating_sub(taken + 1 + if is_tall { 0 } else { kept });
-        let add = |row: &mut Vec<Chunk>, room: &mut usize, text: String, group: &'static str| {
+        let mut room = style.width.saturating_sub(taken + 1 + kept);
+        let answer = self.given_answer(card, text).map(|answer| preview::clip(&format!("  {answer}"), room / 2));
+        let answer = answer.unwrap_or_default();
+        room = room.saturating_sub(answer.width());
+        let mut add = |text: String, group: &'static str, room: &mut usize| {
             let text = preview::clip(&text, *room);
             *room -= text.width();
             if !text.is_empty() {
-                row.push(chunk(text, group));
+                look.left.push(chunk(text, group));
             }
         };
-        let sign = format!(" {} ", icon(&card.name, is_use, style.signs, view));
-        add(&mut look.left, &mut room, sign, if is_use { state.group } else { "FlemmaMeta" });
-        add(&mut look.left, &mut room, summary.tool.clone(), if is_use { "FlemmaTool" } else { "FlemmaMeta" });
-        let row = if is_tall {
-            look.below.push(chunk(BELOW, "FlemmaMeta"));
-            room = style.width.saturating_sub(BELOW.width() + kept);
-            &mut look.below
-        } else {
-            &mut look.left
-        };
-        let what = if summary.what.is_empty() { String::new() } else { format!(" {}", summary.what) };
-        add(row, &mut room, what, if is_use { "FlemmaToolSummary" } else { "FlemmaMeta" });
-        for (count, group) in counts.into_iter().filter(|(count, _)| !count.is_empty()) {
-            row.push(chunk(format!(" {count}"), group));
+        add(format!(" {} ", sign(card, style.signs, view)), state.group, &mut room);
+        add(summary.tool, "FlemmaTool", &mut room);
+        if !summary.what.is_empty() {
+            add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
+        }
+        look.left.extend(
+            counts
+                .into_iter()
+                .filter(|(count, _)| !count.is_empty())
+                .map(|(count, group)| chunk(format!(" {count}"), group)),
+        );
+        if !answer.is_empty() {
+            look.left.push(chunk(answer, "FlemmaToolDone"));
         }
         if !partly.is_empty() {
-            let words = format!("  {partly}");
-            add(row, &mut room, words, "FlemmaWaiting");
+            let words = preview::clip(&format!("  {partly}"), room);
+            room -= words.width();
+            look.left.push(chunk(words, "FlemmaWaiting"));
         }
         // A label of a few letters says nothing.
-        if is_use && !summary.label.is_empty() && room > LEAST_LABEL {
-            row.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
+        if !summary.label.is_empty() && room > LEAST_LABEL {
+            look.left.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
         }
         look
+    }
+
+    /// What the user has answered to a question.
+    fn given_answer(&self, card: &Card, text: &dyn Text) -> Option<String> {
+        let definition = self.toolbox().get(&card.name)?;
+        let is_question = matches!(definition.executor, Executor::Human) && card.fate == Fate::Done;
+        let line = text.line(card.fence.filter(|_| is_question)? + 1);
+        Some(preview::clip(line.trim(), usize::MAX))
     }
 
     /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
@@ -160,8 +177,9 @@ impl Workspace {
         conversation: &Conversation,
         card: &Card,
         facts: Option<&CallFacts>,
-        signs: Signs,
+        style: LookStyle,
     ) -> Chunk {
+        let signs = style.signs;
         let ending = facts.and_then(|facts| conversation.records().ending(&facts.key));
         let took = ending.as_ref().and_then(|ending| {
             let took = ending.at.duration_since(ending.started?);
@@ -174,13 +192,11 @@ impl Workspace {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => {
-                let is_interrupted = card.question.as_deref() == Some(INTERRUPTED);
-                chunk(if is_interrupted { "interrupted" } else { "waits" }, "FlemmaWaiting")
-            }
+            Fate::Status(Status::Pending) => chunk(waiting(card, style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
             Fate::Status(Status::Running) if conversation.session().is_working_on(&card.id) => {
-                chunk("running", "FlemmaRunning")
+                let seconds = conversation.tasks().elapsed(&card.id).as_secs();
+                chunk(format!("running {seconds} s"), "FlemmaRunning")
             }
             Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),
             Fate::Status(Status::Denied) => chunk("denied", "FlemmaRejected"),
@@ -206,20 +222,48 @@ fn duration(took: Duration) -> String {
     }
 }
 
-/// The sign before a call or a result.
-fn icon(tool: &str, is_use: bool, signs: Signs, view: CardView) -> &'static str {
-    match (signs, is_use, tool) {
-        (Signs::Nerd, true, "bash") => "\u{f120}",
-        (Signs::Nerd, true, "read" | "read_note") => "\u{f0f6}",
-        (Signs::Nerd, true, "edit" | "update_note") => "\u{f040}",
-        (Signs::Nerd, true, "write" | "create_note") => "\u{f0c7}",
-        (Signs::Nerd, true, "grep" | "find" | "search_notes") => "\u{f002}",
-        (Signs::Nerd, true, "ls") => "\u{f115}",
-        (Signs::Nerd, true, "ask_user") => "\u{f128}",
-        (Signs::Nerd, true, _) => "\u{f0ad}",
-        _ if view == CardView::Closed => fold_mark(signs),
-        (_, true, _) => ">",
-        (_, false, _) => "<",
+/// What a call waits for, and until when.
+fn waiting(card: &Card, style: LookStyle) -> String {
+    let CardPart::Result { status: Some((_, status)), .. } = &card.part else { return "waits".to_owned() };
+    let awaiting = status.awaiting();
+    let word = match awaiting.kind {
+        _ if awaiting.question.as_deref() == Some(INTERRUPTED) => "interrupted",
+        AwaitKind::Elicitation => "answer",
+        _ => "waits",
+    };
+    awaiting
+        .expires
+        .filter(|_| style.width > NARROW)
+        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, Timestamp::now(), style.offset)))
+}
+
+/// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.
+fn moment(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
+    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
+    let (at, now) = (local(at), local(now));
+    let format = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if now.date().tomorrow().is_ok_and(|tomorrow| at.date() == tomorrow) => "tomorrow %H:%M",
+        () => "%-d %b %H:%M",
+    };
+    at.strftime(format).to_string()
+}
+
+/// The sign before a card.
+fn sign(card: &Card, signs: Signs, view: CardView) -> &'static str {
+    match (signs, card.name.as_str(), card.fate) {
+        _ if view == CardView::Closed && signs != Signs::Nerd => fold_mark(signs),
+        (Signs::Nerd, "bash", _) => "\u{f120}",
+        (Signs::Nerd, "read" | "read_note", _) => "\u{f0f6}",
+        (Signs::Nerd, "edit" | "update_note", _) => "\u{f040}",
+        (Signs::Nerd, "write" | "create_note", _) => "\u{f0c7}",
+        (Signs::Nerd, "grep" | "find" | "search_notes", _) => "\u{f002}",
+        (Signs::Nerd, "ls", _) => "\u{f115}",
+        (Signs::Nerd, "ask_user", _) => "\u{f128}",
+        (Signs::Nerd, ..) => "\u{f0ad}",
+        (_, _, Fate::Status(Status::Pending)) => "?",
+        (_, _, Fate::Failed) => "!",
+        _ => "<",
     }
 }
 

@@ -19,9 +19,6 @@ pub struct Redraw {
     /// The first lines of the message and of the block above them or around them, where they may look different
     /// now: that of a block says how long it is.
     pub heads: Vec<usize>,
-    /// Whether the change begins or ends in code. The lines around it may look different then in any distance, and in
-    /// Markdown in the same paragraph.
-    pub is_code: bool,
 }
 
 impl Workspace {
@@ -56,7 +53,7 @@ impl Workspace {
         }
     }
 
-    fn after_change(&self, conversation: &Conversation, Changed { lines, heads, code, tools }: Changed) -> Redraw {
+    fn after_change(&self, conversation: &Conversation, Changed { lines, heads, tools }: Changed) -> Redraw {
         let (page, is_busy) = (conversation.page(), conversation.is_busy());
         self.tell_long_lines(conversation);
         if tools {
@@ -69,7 +66,7 @@ impl Workspace {
         if is_busy && !page.is_writing() {
             self.stop_for_foreign_change(conversation);
         }
-        Redraw { lines, heads, is_code: code }
+        Redraw { lines, heads }
     }
 
     /// Tells the editor once that there are long lines.

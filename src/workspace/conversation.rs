@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     agent::Session,
-    chat::{Decoration, Hidden, Region},
+    chat::{Decoration, Region},
     model::CallId,
     runtime::{ConversationId, backups::Proposal},
     tools::TurnTools,
@@ -283,12 +283,6 @@ impl Conversation {
     #[must_use]
     pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
         self.page.regions(lines)
-    }
-
-    /// The lines of the blocks in these lines that a reader need not see, as far as they are parsed.
-    #[must_use]
-    pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.page.with_parsed(|document, text| document.hidden(lines.clone(), text))
     }
 
     /// The ids of the calls that have no result yet.

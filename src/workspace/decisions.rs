@@ -176,7 +176,7 @@ impl Workspace {
         for key in started {
             let (bound, role) = conversation
                 .records()
-                .with_ledger(|ledger| (ledger.binding(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
+                .with_ledger(|ledger| (ledger.bound(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
             let again = role.map(|_| Event::Decided(Decision::Approved));
             let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
             let role = role.unwrap_or(Role::Policy);

@@ -106,6 +106,7 @@ impl Workspace {
             conversation.ending().cancel();
             self.feed(conversation, [Input::Cancel]);
         }
+        self.lock_while_wanted(conversation);
         let starts: Vec<CallKey> = conversation.records().take_starts().into_iter().collect();
         if self.is_ending(conversation) {
             self.keep_approved(conversation, starts.clone(), starts);

@@ -6,7 +6,6 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -33,13 +32,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// What is known of a conversation's file.
 #[derive(Clone, Debug, Default)]
 enum KnownState {
-    /// Nothing: it may have been changed since it was read.
+    /// Nothing, or something else has changed it since it was read.
     #[default]
-    Nothing,
+    Changed,
     /// The file of this name was last seen so; `None` if there was none.
     At(PathBuf, Option<Stamp>),
-    /// Something else has changed it since it was read.
-    Changed,
 }
 
 /// A conversation's file, for the main thread and the one that writes. A clone is the same file.
@@ -49,33 +46,10 @@ pub(super) struct FileOnDisk(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     known: Mutex<KnownState>,
-    /// What the buffer had when the editor last called it unmodified.
-    unmodified: Mutex<Option<Arc<Unmodified>>>,
     /// Held while the file is written: the number of the latest text that was. The main thread never waits for it.
     written: Mutex<u64>,
     /// The number of the latest text that was taken.
     taken: AtomicU64,
-}
-
-/// The text of a buffer that the editor calls unmodified: it has written it, or read it.
-#[derive(Debug)]
-struct Unmodified {
-    path: PathBuf,
-    lines: Snapshot,
-    layout: FileLayout,
-}
-
-impl Unmodified {
-    /// The stamp of the file of this name if it has exactly this text. It blocks on the disk.
-    fn stamp(&self, path: &Path) -> Option<Stamp> {
-        let stamp = Stamp::of(path).ok()??;
-        let bytes = self.layout.bytes(self.lines.pieces());
-        let is_same = self.path == path
-            && stamp.size() == bytes.len() as u64
-            && fs::read(path).is_ok_and(|on_disk| on_disk == bytes);
-        // It may have been written while it was read.
-        (is_same && Stamp::of(path).ok()? == Some(stamp)).then_some(stamp)
-    }
 }
 
 /// A text on its way to the disk.
@@ -97,18 +71,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl FileOnDisk {
-    /// The file of this name has the buffer's text, or there is none; `None` for a file that something else has changed.
-    pub(super) fn note(&self, path: Option<PathBuf>) {
-        self.set(path.map_or(KnownState::Changed, |path| match Stamp::of(&path) {
-            Ok(stamp) => KnownState::At(path, stamp),
-            Err(_) => KnownState::Nothing,
-        }));
-    }
-
-    /// The editor calls the buffer unmodified. If the file of this name has this text, the editor has written it, which an
-    /// autocommand would have said where these run.
-    pub(super) fn note_unmodified(&self, path: PathBuf, lines: Snapshot, layout: FileLayout) {
-        *lock(&self.0.unmodified) = Some(Arc::new(Unmodified { path, lines, layout }));
+    /// The file of this name is as the editor knows it.
+    pub(super) fn note(&self, path: &Path) {
+        self.set(match Stamp::of(path) {
+            Ok(stamp) => KnownState::At(path.to_owned(), stamp),
+            Err(_) => KnownState::Changed,
+        });
     }
 
     fn set(&self, known: KnownState) {
@@ -119,14 +87,6 @@ impl FileOnDisk {
     pub(super) fn is_current(&self) -> bool {
         let known = lock(&self.0.known).clone();
         matches!(known, KnownState::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
-    }
-
-    /// Checks whether it is known how the file of this name was last seen, which a write needs.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub(super) fn check_known(&self, path: &Path) -> Result<(), UserError> {
-        if matches!(*lock(&self.0.known), KnownState::Nothing) { Err(not_known(path)) } else { Ok(()) }
     }
 
     /// Numbers a text.
@@ -162,19 +122,10 @@ impl FileOnDisk {
             // The buffer has another name now: such a file must not be there yet.
             KnownState::At(..) => Ok(None),
             KnownState::Changed => Err(SaveError::Changed),
-            KnownState::Nothing => return Err(not_known(path)),
         };
         let check = || fence.as_ref().map_or(Ok(()), |fence| fence());
         let bytes = layout.bytes(lines.pieces());
-        let mut saved = stamp.and_then(|stamp| save(path, &bytes, stamp, check));
-        if matches!(saved, Err(SaveError::Changed | SaveError::Appeared)) {
-            let unmodified = lock(&self.0.unmodified).clone();
-            let own = unmodified.and_then(|unmodified| unmodified.stamp(path));
-            if own.is_some() {
-                saved = save(path, &bytes, own, check);
-            }
-        }
-        let stamp = saved.map_err(failed)?;
+        let stamp = stamp.and_then(|stamp| save(path, &bytes, stamp, check)).map_err(failed)?;
         self.set(KnownState::At(path.clone(), Some(stamp)));
         *written = *number;
         Ok(())
@@ -202,13 +153,6 @@ impl FileOnDisk {
 fn not_written(path: &Path, why: &str) -> UserError {
     let name = path.file_name().unwrap_or(path.as_os_str());
     UserError::new(format!("{} was not written: {why}.", name.display()))
-}
-
-fn not_known(path: &Path) -> UserError {
-    let why = "Flemma cannot tell whether the file was changed elsewhere, because the buffer was already modified when it was \
-               opened (as after the recovery of a swap file)";
-    let advice = "Check the text and use `:write`; after that it is written automatically.";
-    not_written(path, why).with_advice(advice)
 }
 
 /// The files that are being written now, by buffer. A buffer may be gone before the end.

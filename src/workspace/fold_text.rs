@@ -1,5 +1,5 @@
 //! The line that is shown in place of a closed fold: who wrote the message and how it begins, what a call did and what became
-//! of it, how long the thinking is. A call has the same line as when it is open, so that nothing moves when it is closed.
+//! of it, how long the thinking is. A call has the same line as when it is open.
 
 use std::ops::Range;
 
@@ -11,15 +11,12 @@ use super::{
     look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
 };
 use crate::{
-    chat::{Card, Document, Fate, Folded, Speaker, Status, Text},
+    chat::{Card, Document, Folded, Speaker, Text},
     tools::preview,
 };
 
 /// The fewest cells in which the first words of a message say more than its number of lines.
 const FEW_WORDS: usize = 24;
-
-/// What stands for the tool of a result whose call was deleted.
-const NO_CALL: &str = "no call";
 
 impl Workspace {
     /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
@@ -84,29 +81,7 @@ impl Workspace {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Call | Folded::Result => {
-                return document.cards(lines.start..lines.start + 1).first().map(card);
-            }
-            Folded::Results => {
-                let cards = document.cards(lines.clone());
-                if let [only] = cards.as_slice() {
-                    return Some(card(only));
-                }
-                let worst = cards.iter().max_by_key(|card| severity(card.fate)).filter(|card| card.fate != Fate::Done);
-                let state = worst.map(|worst| {
-                    let facts = self.call_facts(conversation, document, worst, text);
-                    self.state(conversation, worst, facts.as_deref(), style.signs)
-                });
-                look.right.push(state.map_or_else(
-                    || line_count(cards.iter().map(Card::output).sum()),
-                    |state| chunk(format!("{} ", state.text), state.group),
-                ));
-                look.left = vec![mark("FlemmaMeta"), chunk(format!("{} results", cards.len()), "FlemmaMeta")];
-                let name = |card: &Card| if card.name.is_empty() { NO_CALL.to_owned() } else { card.name.clone() };
-                let mut names: Vec<String> = cards.iter().map(name).collect();
-                names.dedup();
-                add_words(&mut look, &names.join(", "), "FlemmaMeta", style);
-            }
+            Folded::Call | Folded::Result => return document.cards(lines.clone()).first().map(card),
         }
         Some(look)
     }
@@ -125,17 +100,6 @@ fn add_words(look: &mut Look, words: &str, group: &'static str, style: LookStyle
         look.left.push(chunk(format!("  {}", preview::clip(words, room.saturating_sub(1))), group));
     } else if !words.is_empty() {
         look.left.push(chunk(format!("  {}", preview::clip(words, beside)), group));
-    }
-}
-
-/// Which of several calls the user should know about.
-const fn severity(fate: Fate) -> u8 {
-    match fate {
-        Fate::Done => 0,
-        Fate::Open => 1,
-        Fate::Failed => 2,
-        Fate::Status(Status::Pending) => 4,
-        Fate::Status(_) => 3,
     }
 }
 

@@ -183,6 +183,7 @@ impl Workspace {
     fn give_way(&self, conversation: &Conversation) -> bool {
         conversation.holding().take_wish();
         conversation.gate().cancel();
+        self.lock_while_wanted(conversation);
         if conversation.is_busy() {
             self.feed(conversation, [Input::Cancel]);
         }
@@ -433,6 +434,14 @@ impl Workspace {
             self.need_journal(conversation);
             self.explain_waiting(conversation);
         }
+        self.lock_while_wanted(conversation);
+    }
+
+    /// Keeps the user from changing the text from the key on, while what they want waits for the disk.
+    pub(super) fn lock_while_wanted(&self, conversation: &Conversation) {
+        if !conversation.session().is_busy() {
+            self.host().lock(conversation.buffer(), conversation.is_wanted());
+        }
     }
 
     /// Tells the user what their wish waits for, if it still does in a moment.
@@ -455,6 +464,12 @@ impl Conversation {
     /// Whether nobody else can hold the conversation, so that its calls may be resolved and run here.
     pub(super) fn is_held_here(&self) -> bool {
         self.holding().is_here()
+    }
+
+    /// Whether what the user wants of it waits for the disk.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.holding().has_wish() || self.gate().is_reading()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.

@@ -265,6 +265,7 @@ impl Workspace {
             self.warn(&problem.to_string());
         }
         self.refuse_waiting(conversation, &problem);
+        self.lock_while_wanted(conversation);
     }
 }
 

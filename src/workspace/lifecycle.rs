@@ -141,7 +141,7 @@ impl Workspace {
         self.conversation(buffer).is_none_or(|conversation| {
             let is_idle = !conversation.is_busy() && !conversation.is_review_due().get();
             // What was wanted may have to wait for the disk first.
-            let is_wanted = conversation.holding().has_wish() || conversation.gate().is_reading();
+            let is_wanted = conversation.is_wanted();
             // It may turn out that there is nothing to decide about.
             let is_looking = conversation.proposals().is_looking();
             is_idle

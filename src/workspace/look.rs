@@ -26,8 +26,6 @@ pub struct Look {
     pub left: Vec<Chunk>,
     /// At the right edge.
     pub right: Vec<Chunk>,
-    /// In the second row of a line that the window wraps.
-    pub below: Vec<Chunk>,
     /// Whether it covers the whole line. Otherwise the text behind `left` is visible.
     pub whole: bool,
 }
@@ -37,8 +35,6 @@ pub struct Look {
 pub struct LookStyle {
     /// The cells of a line.
     pub width: usize,
-    /// Whether the window wraps longer lines.
-    pub wraps: bool,
     /// Which signs are used.
     pub signs: Signs,
     /// How far local time is ahead of UTC.
@@ -82,7 +78,7 @@ impl Look {
 
     /// Replaces our own symbols by ASCII, as wide as before.
     pub(super) fn into_ascii(mut self) -> Self {
-        for chunk in self.left.iter_mut().chain(&mut self.right).chain(&mut self.below) {
+        for chunk in self.left.iter_mut().chain(&mut self.right) {
             chunk.text = chunk.text.replace('\u{2026}', "~").replace('\u{2936}', "|").replace('\u{b7}', "-");
         }
         self

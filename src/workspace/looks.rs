@@ -11,10 +11,10 @@ use unicode_width::UnicodeWidthStr;
 use super::{
     Conversation, Workspace,
     card_look::CardView,
-    look::{Chunk, Look, LookStyle, Signs, chunk, lines},
+    look::{Look, LookStyle, Signs, chunk},
 };
 use crate::{
-    chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, StatusBlock, Text},
+    chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Text},
     tools::preview,
     usage::{MessageNote, figures},
 };
@@ -34,8 +34,8 @@ impl Workspace {
                         looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
                     }
                     // What starts on the line of a marker is text behind it.
-                    LineKind::ThinkingOpen if !is_marker(document, decoration.line) => {
-                        looks.push(thinking(document, decoration.line, style))
+                    LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => {
+                        looks.extend(thinking(document, decoration.line, style));
                     }
                     _ => {}
                 }
@@ -44,12 +44,15 @@ impl Workspace {
                 if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
                     looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
                 }
-                if let CardPart::Result { status: Some((line, status)), .. } = &card.part
-                    && range.contains(line)
-                {
-                    let facts = self.call_facts(conversation, document, &card, text);
-                    let state = self.state(conversation, &card, facts.as_deref(), style.signs);
-                    looks.push(status_fence(*line, status, &state, text, style));
+                // The last line of the text is not hidden.
+                let last = card.lines.end - 1;
+                if matches!(card.part, CardPart::Result { status: Some(_), .. }) && range.contains(&last) {
+                    looks.push(Look {
+                        line: last,
+                        left: vec![chunk("   ", "FlemmaMeta")],
+                        whole: true,
+                        ..Look::default()
+                    });
                 }
             }
             let captures = document.captures_in(range.clone(), text);
@@ -100,21 +103,28 @@ impl Workspace {
         let is_arriving = is_last && conversation.session().is_replying();
         let recalled = || if is_arriving { None } else { self.known_messages().find(message, text) };
         let note = conversation.replies().of(message.start).or_else(recalled);
-        let mut look = Look { line: message.start, ..Look::default() };
+        let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
+        if is_alone && message.has_only_results(text) {
+            look.left.push(chunk(" results", "FlemmaMeta"));
+            return look;
+        }
+        let goes_on = is_alone && message.role == Speaker::Assistant && {
+            let before = message.start.checked_sub(1).and_then(|line| document.message_at(line));
+            before.and_then(|at| document.messages().get(at)).is_some_and(|before| before.has_only_results(text))
+        };
         let (name, background) = match message.role {
             Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
             Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
             Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
         };
-        if is_alone && message.has_only_results(text) {
-            look.left.push(chunk(" results", "FlemmaMeta"));
-            look.whole = true;
-            return look;
+        if goes_on {
+            // The rounds of a turn read as one message.
+            look.left.push(chunk(" ", "FlemmaMeta"));
+        } else {
+            look.background = Some(background);
+            // As wide as the marker, so that text behind it stays where it is.
+            look.left.push(chunk(format!(" {} ", message.role.as_str()), name));
         }
-        look.background = Some(background);
-        // As wide as the marker, so that text behind it stays where it is.
-        look.left.push(chunk(format!(" {} ", message.role.as_str()), name));
-        look.whole = is_alone;
         let used = if is_alone { marker.width() } else { line.trim_end().width() };
         let reply = note.as_ref().and_then(|note| note.reply.as_ref());
         let model = match (message.role, reply) {
@@ -123,7 +133,7 @@ impl Workspace {
             _ => None,
         };
         let model = model.map(|model| preview::clip(&model, style.width.saturating_sub(used + 2)));
-        let model = model.filter(|model| is_alone && !model.is_empty());
+        let model = model.filter(|model| is_alone && !goes_on && !model.is_empty());
         let room = style.width.saturating_sub(used + 3);
         let mut right = note.map(|note| figures_of(&note, style.offset)).unwrap_or_default();
         // What is most worth knowing is kept in a narrow window: the cost, then the model.
@@ -150,28 +160,19 @@ fn is_marker(document: &Document, line: usize) -> bool {
     message.is_some_and(|message| message.start == line)
 }
 
-/// The tag that opens thinking.
-fn thinking(document: &Document, line: usize, style: LookStyle) -> Look {
-    let block =
-        document.block_at(line).and_then(|(message, block)| document.messages().get(message)?.blocks.get(block));
-    let count = block.map_or(0, |block| (block.lines as usize).saturating_sub(1 + usize::from(block.closed)));
+/// The line that stands for thinking: its tag, or the line below a tag that is hidden, if there is nothing in between.
+fn thinking(document: &Document, line: usize, style: LookStyle) -> Option<Look> {
+    let (message, block) = document.block_at(line)?;
+    let message = document.messages().get(message)?;
+    let block = message.blocks.get(block)?;
+    let start = message.lines_of(block).start;
+    let is_empty = block.closed && block.lines == 2 && line == start + 1;
+    if start == message.start || !(is_empty || line == start && !block.closed) {
+        return None;
+    }
     let left = vec![chunk(preview::clip(" thinking", style.width), "FlemmaThinking")];
-    let right = if count > 0 { vec![lines(count)] } else { Vec::new() };
-    Look { line, left, right, whole: true, ..Look::default() }
-}
-
-/// The fence with the status of a call. It is as wide as the text, since something may stand behind it, or as the window if the
-/// text continues on other rows. The question is below it.
-fn status_fence(line: usize, status: &StatusBlock, state: &Chunk, text: &dyn Text, style: LookStyle) -> Look {
-    let written = text.line(line).trim_end().width();
-    let width = written.min(style.width);
-    let shown = status.attributes.iter().filter(|(key, _)| key != "question");
-    let attributes: String = shown.map(|(key, value)| format!("  {key}={value}")).collect();
-    let word = preview::clip(&format!("   {}", state.text), width);
-    let rest = preview::clip(&attributes, width.saturating_sub(word.width()));
-    let blank = " ".repeat(width.saturating_sub(word.width() + rest.width()));
-    let left = vec![chunk(word, state.group), chunk(rest + &blank, "FlemmaMeta")];
-    Look { line, left, whole: written > style.width, ..Look::default() }
+    let right = if is_empty { vec![chunk("hidden ", "FlemmaMeta")] } else { Vec::new() };
+    Some(Look { line, left, right, whole: true, ..Look::default() })
 }
 
 /// What stands at the right of a message, the least important first.

@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -14,7 +13,7 @@ use std::{
 use super::asking::Asking;
 use crate::{
     model::ModelError,
-    tools::{Ask, Lookup},
+    tools::{Ask, Lookup, Silent},
 };
 
 /// The longest that a worker waits for one answer, so that there is time left for the others.
@@ -50,18 +49,12 @@ impl Lookups {
     }
 }
 
-/// Says that the disk does not answer, so that it is not known what a judgement needs.
-pub(super) fn unanswered(path: &Path) -> String {
-    format!(
-        "the file system of {} does not answer, so it is not known what your rules say of this call",
-        path.display()
-    )
+/// Says who does not answer, so that it is not known what a judgement needs.
+pub(super) fn unanswered(silent: &Silent) -> String {
+    format!("{silent}, so it is not known what your rules say of this call")
 }
 
 /// The same for a model whose call could not be judged.
-pub(super) fn unanswered_for_model(path: &Path) -> ModelError {
-    ModelError::new(format!(
-        "The file system of {} does not answer, so it is not known whether this call is permitted. It did not run.",
-        path.display()
-    ))
+pub(super) fn unanswered_for_model(silent: &Silent) -> ModelError {
+    ModelError::new(format!("This call did not run: {silent}, so it is not known whether it is permitted."))
 }

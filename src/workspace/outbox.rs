@@ -29,34 +29,10 @@ pub struct QueuedMessage {
     pub id: MessageId,
     /// What it says, in lines.
     pub text: String,
-    /// What the user is changing it to and has not queued; `None` if it would say the same.
-    pub change: Option<String>,
     /// Whether it goes out before the next request.
     pub steers: bool,
-    /// Whether it is in the input window, which is open.
-    pub is_open: bool,
     /// How many messages the conversation had when it was written, and how many of the last of them said the same.
     pub since: Since,
-}
-
-impl QueuedMessage {
-    /// Whether the user is changing it, so that it does not go out: in the open window, or with a change that is kept there.
-    #[must_use]
-    pub const fn is_held(&self) -> bool {
-        self.is_open || self.change.is_some()
-    }
-
-    /// What the user has written last.
-    #[must_use]
-    pub fn newest(&self) -> &str {
-        self.change.as_ref().unwrap_or(&self.text)
-    }
-
-    /// The same with what the user has written last.
-    fn settled(self) -> Self {
-        let Self { text, change, .. } = self;
-        Self { text: change.unwrap_or(text), change: None, ..self }
-    }
 }
 
 /// A moment in the life of a conversation, for telling later whether a message was written into it after that.
@@ -88,65 +64,16 @@ impl Outbox {
         let text = trimmed(text)?;
         self.last_id += 1;
         let (id, steers) = (self.last_id, urgency == Urgency::NextRequest);
-        let message = QueuedMessage { id, text, change: None, steers, is_open: false, since };
+        let message = QueuedMessage { id, text, steers, since };
         let at = if steers { self.steering() } else { self.waiting.len() };
         self.waiting.insert(at, message);
         Some(id)
-    }
-
-    /// Gives a message that waits another text, written at this moment, and releases it. A blank text takes it back. Says
-    /// whether it was there.
-    pub fn change(&mut self, id: MessageId, text: &str, since: Since) -> bool {
-        let Some(at) = self.position(id) else { return false };
-        match trimmed(text) {
-            Some(text) => {
-                let message = &mut self.waiting[at];
-                *message = QueuedMessage { text, change: None, is_open: false, since, ..*message };
-            }
-            None => drop(self.waiting.remove(at)),
-        }
-        true
-    }
-
-    /// The user is changing a message to this, and has not queued it. The message does not go out with its old text. Says
-    /// whether that is news; `None` if it is not here any more.
-    pub fn keep_change(&mut self, id: MessageId, text: &str, since: Since) -> Option<bool> {
-        let at = self.position(id)?;
-        let message = &mut self.waiting[at];
-        let change = trimmed(text).filter(|text| *text != message.text);
-        let is_news = message.change != change;
-        if is_news {
-            message.since = since;
-            message.change = change;
-        }
-        Some(is_news)
     }
 
     /// Takes a message back: the one at this place, from 1, or the last one.
     pub fn take_back(&mut self, place: Option<usize>) -> Option<QueuedMessage> {
         let at = place.unwrap_or(self.waiting.len()).checked_sub(1).filter(|at| *at < self.waiting.len())?;
         Some(self.waiting.remove(at))
-    }
-
-    /// The user opens a message to change it: it does not go out meanwhile. `None` if it is not here any more.
-    pub fn hold(&mut self, id: MessageId) -> Option<QueuedMessage> {
-        let at = self.position(id)?;
-        self.waiting[at].is_open = true;
-        Some(self.waiting[at].clone())
-    }
-
-    /// The user has left a message. With a change that is kept, it still does not go out. Says whether it was held and can
-    /// go out now.
-    pub fn release(&mut self, id: MessageId) -> bool {
-        let Some(at) = self.position(id) else { return false };
-        let message = &mut self.waiting[at];
-        std::mem::take(&mut message.is_open) && !message.is_held()
-    }
-
-    /// Whether a message is here and does not go out because the user is changing it.
-    #[must_use]
-    pub fn is_held(&self, id: MessageId) -> bool {
-        self.position(id).is_some_and(|at| self.waiting[at].is_held())
     }
 
     /// All messages steer from now on.
@@ -166,14 +93,7 @@ impl Outbox {
             let since = Since { message, found: before };
             if found(&text, message) <= before {
                 self.last_id += 1;
-                self.returned.push(QueuedMessage {
-                    id: self.last_id,
-                    text,
-                    change: None,
-                    steers,
-                    is_open: false,
-                    since,
-                });
+                self.returned.push(QueuedMessage { id: self.last_id, text, steers, since });
             }
         }
     }
@@ -207,9 +127,9 @@ impl Outbox {
     /// What of it the state machine sees.
     #[must_use]
     pub fn state(&self) -> agent::Outbox {
-        let next = self.waiting.first().filter(|message| !message.is_held());
+        let next = self.waiting.first();
         agent::Outbox {
-            has_any: self.has_returned() || self.waiting.iter().any(|message| !message.is_open),
+            has_any: self.has_returned() || next.is_some(),
             is_ready: next.is_some(),
             steers: next.is_some_and(|message| message.steers),
         }
@@ -222,11 +142,7 @@ impl Outbox {
         match departure {
             Departure::Steering | Departure::Next => texts(&self.waiting[..self.leaving(departure)]),
             Departure::Returned => texts(&self.returned),
-            Departure::Unsent => {
-                // What the user has written last, also where it was not queued: nobody sends this but the user.
-                let left = self.waiting.iter().filter(|message| !message.is_open);
-                self.returned.iter().chain(left).map(|message| message.newest().to_owned()).collect()
-            }
+            Departure::Unsent => texts(&self.returned).into_iter().chain(texts(&self.waiting)).collect(),
         }
     }
 
@@ -238,8 +154,7 @@ impl Outbox {
             Departure::Returned => self.posted.append(&mut self.returned),
             Departure::Unsent => {
                 self.posted.append(&mut self.returned);
-                let left = self.waiting.extract_if(.., |message| !message.is_open);
-                self.posted.extend(left.map(QueuedMessage::settled));
+                self.posted.append(&mut self.waiting);
             }
         }
     }
@@ -262,7 +177,7 @@ impl Outbox {
     pub fn kept(&self) -> OutboxContent {
         let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
         let keep = |message: &QueuedMessage| {
-            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone().settled();
+            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone();
             KeptMessage { text, steers, message, found }
         };
         OutboxContent { messages: all.map(keep).collect(), draft: self.draft.clone() }
@@ -270,20 +185,14 @@ impl Outbox {
 
     /// How many of the first messages leave together.
     fn leaving(&self, departure: Departure) -> usize {
-        let free = self.waiting.iter().take_while(|message| !message.is_held());
-        let steering = free.clone().take_while(|message| message.steers).count();
         match departure {
-            Departure::Next if steering == 0 => free.take(1).count(),
-            _ => steering,
+            Departure::Next if self.steering() == 0 => self.waiting.len().min(1),
+            _ => self.steering(),
         }
     }
 
     fn steering(&self) -> usize {
         self.waiting.iter().take_while(|message| message.steers).count()
-    }
-
-    fn position(&self, id: MessageId) -> Option<usize> {
-        self.waiting.iter().position(|message| message.id == id)
     }
 }
 

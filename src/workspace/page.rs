@@ -69,8 +69,6 @@ pub(super) struct Changed {
     pub(super) lines: Range<usize>,
     /// The first lines of the message and of the block above them or around them, where they may look different now.
     pub(super) heads: Vec<usize>,
-    /// Whether the change begins or ends in code.
-    pub(super) code: bool,
     /// Whether a tool's block has changed.
     pub(super) tools: bool,
 }
@@ -161,6 +159,7 @@ impl Page {
         self.files.borrow_mut().find(&document, known..next, text);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let _ = document.open_states();
+        self.stale_folds.extend(known..next);
         let is_reading = next < text.line_count();
         self.provenance.borrow_mut().read(is_reading);
         self.is_complete.set(!is_reading);
@@ -244,7 +243,6 @@ impl Page {
                 changed.extend(update.lines);
                 changed.tools |= update.tools;
                 changed.heads = document.heads_of(changed.lines.start.saturating_sub(1), changed.tools);
-                changed.code |= document.is_code(lines);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
@@ -524,20 +522,9 @@ impl Page {
         self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
     }
 
-    /// The lines whose folds may have changed since this was last asked; `None` if none have.
+    /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
     pub(super) fn take_stale_folds(&self) -> Option<Range<usize>> {
-        let (lines, is_turn) = self.stale_folds.take()?;
-        Some(if is_turn { self.document.borrow().turns_around(lines) } else { lines })
-    }
-
-    /// The conversation has come to rest: the last message is complete.
-    pub(super) fn refold(&self) {
-        self.touch_folds(self.parsed().saturating_sub(1));
-    }
-
-    /// The folds of the message with this line may begin in another state now.
-    pub(super) fn touch_folds(&self, line: usize) {
-        self.stale_folds.touch(line);
+        self.stale_folds.take()
     }
 
     /// The first line of the block in place of an open call's result.

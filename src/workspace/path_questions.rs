@@ -28,6 +28,8 @@ pub(super) struct PathQuestions {
     pub(super) guards_unread: bool,
     /// Whose files they are.
     pub(super) owner: Owner,
+    /// The files that the call has proposed to write, and the folder of notes. They are in place of what its input names.
+    pub(super) proposed: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
 /// What a definition says of the paths that its calls use.
@@ -72,28 +74,23 @@ impl PathQuestions {
     /// Where the files are that the call names.
     pub(super) fn judged(&self, disk: &Disk) -> Judged {
         let (DeclaredPaths { kind, read, write, folder }, mut judged) = (&self.paths, Judged::default());
+        if let Some((files, root)) = &self.proposed {
+            judge(
+                &mut judged,
+                disk,
+                files.clone(),
+                Some(root).filter(|root| files.iter().any(|file| file.starts_with(root))),
+            );
+            return judged;
+        }
         let params: Vec<&PathParams> =
             [read, write].into_iter().flatten().filter(|params| !params.is_empty()).collect();
         if params.is_empty() {
             return judged;
         }
-        let mut add = |path: PathBuf| {
-            let (real, is_linked) = (disk.real(&path), disk.is_linked(&path));
-            judged.add(path, real, is_linked);
-        };
         let named = params.iter().filter_map(|params| named_paths(*kind, params, &self.input, folder).ok()).flatten();
-        if *kind == PathKind::File {
-            named.for_each(|named| add(named.path));
-            return judged;
-        }
-        // A tool for notes uses other pages as well, and looks for all of them from the real folder.
-        let root = disk.real(folder);
-        for named in named {
-            named.path.strip_prefix(folder).into_iter().for_each(|page| add(root.join(page)));
-            add(named.path);
-        }
-        add(folder.clone());
-        add(root);
+        let named = named.map(|named| named.path).collect();
+        judge(&mut judged, disk, named, Some(folder).filter(|_| *kind != PathKind::File));
         judged
     }
 
@@ -178,4 +175,22 @@ impl PathQuestions {
     fn denied(&self, disk: &Disk) -> DeniedPaths {
         Policy::denied(&self.lists, &self.facts.clone().on(disk).path_base)
     }
+}
+
+/// Where these files are, of a call that stays in `folder` if there is one.
+fn judge(judged: &mut Judged, disk: &Disk, files: Vec<PathBuf>, folder: Option<&PathBuf>) {
+    let mut add = |path: PathBuf| {
+        let (real, is_linked) = (disk.real(&path), disk.is_linked(&path));
+        judged.add(path, real, is_linked);
+    };
+    let Some(folder) = folder else { return files.into_iter().for_each(add) };
+    // A tool for notes uses other pages as well, and looks for all of them from the real folder.
+    let root = disk.real(folder);
+    for file in files {
+        file.strip_prefix(folder).into_iter().for_each(|page| add(root.join(page)));
+        add(file);
+    }
+    let real = disk.real(&root);
+    judged.add_folder(folder.clone(), root.clone());
+    judged.add_folder(root, real);
 }

@@ -85,7 +85,7 @@ impl Workspace {
                 executor: executor.to_owned(),
                 expires: awaiting.expires,
                 question: awaiting.question,
-                line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence),
+                line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.line),
                 id: call.id,
                 tool: call.name,
                 input: match (&*call.input, definition) {

@@ -15,6 +15,7 @@ use super::{
     Conversation, Workspace,
     effective::Effective,
     notes,
+    path_questions::PathQuestions,
     ports::{Place, folder_of},
 };
 use crate::{
@@ -23,7 +24,8 @@ use crate::{
     model::{CallId, ModelError},
     text::escape_controls,
     tools::{
-        Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, TurnTools, paths,
+        Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, Silent, TurnTools,
+        paths,
         rules::{Names, SHELL_TOOL},
     },
 };
@@ -35,8 +37,8 @@ const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
 pub(super) enum NotPermitted {
     /// The agents forbid it.
     Forbidden(ModelError),
-    /// Nobody knows, since the file system of this path does not answer.
-    Unclear(PathBuf),
+    /// Nobody knows, since something does not answer.
+    Unclear(Silent),
 }
 
 /// The agents of a conversation of which `file` is in effect: those of the user and of the file.
@@ -117,22 +119,17 @@ impl Workspace {
         Some(names)
     }
 
-    /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit.
+    /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit. Gives where the files
+    /// are that it names.
     ///
     /// # Errors
     /// That it is not permitted, or that this is not known.
-    pub(super) fn check_permitted(
-        &self,
-        conversation: &Conversation,
-        definition: &Definition,
-        input: &Value,
-    ) -> Result<(), NotPermitted> {
-        let questions = self.path_questions(conversation, definition, input);
-        let disk = self.known_disk(&questions);
-        let permitted = questions.check_paths(&disk);
+    pub(super) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, NotPermitted> {
+        let disk = self.known_disk(questions);
+        let (permitted, judged) = (questions.check_paths(&disk), questions.judged(&disk));
         match disk.lacks() {
-            Some(path) => Err(NotPermitted::Unclear(path)),
-            None => permitted.map_err(NotPermitted::Forbidden),
+            Some(silent) => Err(NotPermitted::Unclear(silent)),
+            None => permitted.map(|()| judged).map_err(NotPermitted::Forbidden),
         }
     }
 
@@ -167,7 +164,7 @@ impl Workspace {
     }
 
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
-    /// permit it, it must not be written, or it is not what the policy has judged that approved `call`. `None` if it may. A relative
+    /// permit it, it must not be written, or it is not what was judged when `call` was approved. `None` if it may. A relative
     /// path starts at the conversation's folder. The disk is waited for for a moment only, and without its answer no file may be used.
     #[must_use]
     pub fn path_problem(
@@ -203,7 +200,7 @@ impl Workspace {
                 Access::Read => return None,
                 Access::Write => match owner.class_of(&resolved) {
                     FileClass::Refused(_) => "must not be written by tools",
-                    FileClass::StartUp if judged.is_some() => {
+                    FileClass::StartUp if judged.is_some_and(|judged| judged.is_by_policy()) => {
                         "is read by a program when it starts. A call that writes it has to be approved by the user"
                     }
                     FileClass::StartUp | FileClass::Ordinary => return None,

@@ -6,7 +6,6 @@
 use std::{
     path::{Path, PathBuf},
     rc::Rc,
-    sync::Arc,
     time::Duration,
 };
 
@@ -118,6 +117,19 @@ pub enum Announcement<'a> {
     },
 }
 
+/// How a write of a file has ended.
+#[derive(Debug)]
+pub struct Saved {
+    /// What came with the text.
+    pub tick: i64,
+    /// What went wrong.
+    pub problem: Option<UserError>,
+    /// Whether nothing else has changed the file since.
+    pub is_current: bool,
+    /// Whether a reply is arriving, so that the text ends with an incomplete one.
+    pub is_replying: bool,
+}
+
 /// Why a buffer was not changed, in the host's words.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
@@ -165,6 +177,11 @@ pub trait Host {
         Vec::new()
     }
 
+    /// The folders from which the editor runs files by itself; absolute.
+    fn runtime_folders(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Shows whether the conversation is busy, and whether it does something else now than before.
     fn show(&self, _buffer: i32, _is_busy: bool, _is_other: bool) {}
 
@@ -197,9 +214,6 @@ pub trait Host {
 
     /// A buffer has lines that are so long that an editor takes its time for each change of them.
     fn long_lines(&self, _buffer: i32) {}
-
-    /// The folds of a buffer may begin in another state now, although its text is the same.
-    fn refold(&self, _buffer: i32) {}
 
     /// A turn is over.
     fn turn_over(&self, _buffer: i32) {}
@@ -266,8 +280,8 @@ pub trait Host {
     /// What calls in a buffer would write may be something else now.
     fn proposals_changed(&self, _buffer: i32) {}
 
-    /// A write of a buffer's file has ended. `tick` is what came with the text.
-    fn saved(&self, _buffer: i32, _tick: i64, _problem: Option<UserError>) {}
+    /// A write of a buffer's file has ended.
+    fn saved(&self, _buffer: i32, _saved: Saved) {}
 
     /// Writes the file of a buffer that has changes, and waits for the disk: for conversations that no user looks at. Gives
     /// why it was not written.
@@ -419,7 +433,7 @@ pub trait Scripts {
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
 
     /// What evaluates the Lua of models; `None` where there is none.
-    fn sandbox(&self) -> Option<Arc<dyn LuaSandbox>> {
+    fn sandbox(&self) -> Option<LuaSandbox> {
         None
     }
 

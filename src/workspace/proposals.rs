@@ -323,7 +323,7 @@ impl Proposals {
                     _ => ready.binding_as_shown(),
                 }),
                 Some(Err(problem)) => {
-                    Some(Binding { revision: Revision::of_problem(problem).to_string(), files: Vec::new() })
+                    Some(Binding { revision: Revision::of_problem(problem).to_string(), ..Binding::default() })
                 }
             };
         }

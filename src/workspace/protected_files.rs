@@ -6,10 +6,11 @@ use super::Workspace;
 use crate::tools::{Owner, Protected};
 
 impl Workspace {
-    /// Whose files are judged: the user's, with the conversations that are open now.
+    /// Whose files are judged: the user's, with the conversations that are open now and what Neovim runs files from now.
     pub(super) fn owner(&self) -> Owner {
         let state = Some(self.trust_store().path().parent().unwrap_or_else(|| self.trust_store().path()).to_owned());
-        Owner { home: std::env::home_dir(), state, open: self.host().open_conversations() }
+        let (open, runtime) = (self.host().open_conversations(), self.host().runtime_folders());
+        Owner { home: std::env::home_dir(), state, open, runtime }
     }
 
     /// Says what a file is to tools that write.

@@ -1,4 +1,4 @@
-//! What the user writes while a conversation is at work: it is queued, changed, taken back, kept and brought back.
+//! What the user writes while a conversation is at work: it is queued, taken back, kept and brought back.
 //!
 //! Here the [`Outbox`](super::Outbox) meets the world. Every change of it is noted for the disk at once and written on
 //! another thread. If nothing is at work, what is queued is what a key would send: it takes the way of a key, past the
@@ -32,23 +32,14 @@ impl Workspace {
         let is_added = conversation.outbox().change(|outbox| outbox.add(text, urgency, since)).is_some();
         if is_added {
             self.outbox_changed(&conversation);
+            let waits = self.outbox_waits_for(&conversation, urgency == Urgency::NextRequest);
+            if let Some(waits) = waits.filter(|_| !conversation.holding().has_wish()) {
+                self.host().notify(Level::Info, &format!("queued; {waits}"));
+            }
         } else {
             self.host().notify(Level::Info, "nothing was queued: the message is empty");
         }
         is_added
-    }
-
-    /// Gives a queued message another text, and lets it go. A blank text takes it back. If it was sent meanwhile, the text is
-    /// queued as another message, and the user is told.
-    pub fn change_queued(&self, buffer: i32, id: MessageId, text: &str) {
-        let Some(conversation) = self.conversation(buffer) else { return };
-        let since = conversation.since(text);
-        if conversation.outbox().change(|outbox| outbox.change(id, text, since)) {
-            self.outbox_changed(&conversation);
-        } else if !text.trim().is_empty() && self.queue(buffer, text, Urgency::NextTurn) {
-            let message = "the message was no longer queued, so your text was queued as a new one";
-            self.host().notify(Level::Warn, message);
-        }
     }
 
     /// Takes a queued message back: the one at this place, from 1, or the last one. `None` if there is none, of which the user
@@ -74,33 +65,6 @@ impl Workspace {
         }
         conversation.outbox().change(super::outbox::Outbox::steer);
         self.outbox_changed(&conversation);
-    }
-
-    /// The user opens a queued message to change it: it does not go out before [`Workspace::change_queued`] or
-    /// [`Workspace::release_queued`]. `None` if it is no longer there.
-    pub fn hold_queued(&self, buffer: i32, id: MessageId) -> Option<QueuedMessage> {
-        let conversation = self.conversation(buffer)?;
-        let message = conversation.outbox().change(|outbox| outbox.hold(id))?;
-        self.host().refresh(buffer);
-        Some(message)
-    }
-
-    /// The user has closed the window with a queued message. If it was left as it was and its turn has come and gone, it
-    /// becomes text under the prompt. Says whether it still does not go out, because a change of it is kept.
-    pub fn release_queued(&self, buffer: i32, id: MessageId) -> bool {
-        let Some(conversation) = self.conversation(buffer) else { return false };
-        if conversation.outbox().change(|outbox| outbox.release(id)) {
-            self.feed(&conversation, [Input::Released]);
-        }
-        self.host().refresh(buffer);
-        conversation.outbox().with(|outbox| outbox.is_held(id))
-    }
-
-    /// The messages that wait, in the order in which they go out.
-    #[must_use]
-    pub fn queued(&self, buffer: i32) -> Vec<QueuedMessage> {
-        let conversation = self.conversation(buffer);
-        conversation.map(|it| it.outbox().with(|outbox| outbox.waiting().to_vec())).unwrap_or_default()
     }
 
     /// The user has changed what is queued.
@@ -218,18 +182,12 @@ impl Workspace {
         conversation.map(|it| it.outbox().with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
     }
 
-    /// The user is writing this in the input window of a conversation: a change of the queued message with this number, or
-    /// another message. It is kept as what is queued is, and not sent. Says whether it outlives the conversation.
-    pub fn keep_draft(&self, buffer: i32, text: &str, id: Option<MessageId>) -> bool {
-        let Some(conversation) = self.conversation(buffer) else { return false };
-        let kept = id.map(|id| (id, conversation.since(text)));
-        let is_news = conversation.outbox().change(|outbox| {
-            kept.and_then(|(id, since)| outbox.keep_change(id, text, since)).unwrap_or_else(|| outbox.set_draft(text))
-        });
-        if is_news {
+    /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
+    pub fn keep_draft(&self, buffer: i32, text: &str) {
+        let Some(conversation) = self.conversation(buffer) else { return };
+        if conversation.outbox().change(|outbox| outbox.set_draft(text)) {
             self.keep_outbox(&conversation);
         }
-        conversation.outbox().path().is_some() && conversation.outbox().kept() == Kept::Known
     }
 
     /// Notes what is queued for the disk. It is written on another thread.
@@ -265,6 +223,12 @@ impl Workspace {
 }
 
 impl Conversation {
+    /// The messages that wait, in the order in which they go out.
+    #[must_use]
+    pub fn queued(&self) -> Vec<QueuedMessage> {
+        self.outbox().with(|outbox| outbox.waiting().to_vec())
+    }
+
     /// This moment, for a message that says this.
     fn since(&self, words: &str) -> Since {
         self.page().with_parsed(|document, text| {

@@ -162,7 +162,7 @@ impl Ready {
             new: digest(&file.new),
             take,
         });
-        Binding { revision: self.revision().to_string(), files: files.collect() }
+        Binding { revision: self.revision().to_string(), files: files.collect(), ..Binding::default() }
     }
 }
 
@@ -194,6 +194,7 @@ mod tests {
             moved_to: None,
             bounds: crate::tools::Bounds::default(),
             is_read_only: false,
+            is_start_up: false,
             unsaved: None,
         };
         let proposal = Proposal { files: vec![change], ..Proposal::default() };

@@ -63,6 +63,7 @@ impl Workspace {
             Some(wish) if wish.decides_about(&news) => {
                 let message = "nothing was decided: the state of the call has changed since; look at it again";
                 self.host().notify(Level::Warn, message);
+                self.lock_while_wanted(conversation);
             }
             Some(wish) => self.want_alone(conversation, wish),
             None => self.revive(conversation),

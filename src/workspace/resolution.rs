@@ -321,7 +321,8 @@ impl Workspace {
                     // Whoever else approves has seen nothing. What the user has left out stays out.
                     _ => made,
                 };
-                let events = bound.map(Event::Bound).into_iter().chain([Event::Decided(Decision::Approved)]);
+                let events =
+                    self.bound(conversation, &call, bound).into_iter().chain([Event::Decided(Decision::Approved)]);
                 let events = events.chain(starts.then_some(Event::Started));
                 let input = Input::Decide(vec![id.clone()], Choice::Approve, UndoStep::Own);
                 (events.collect(), input, starts)

@@ -69,7 +69,7 @@ impl Workspace {
         let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.conversation(buffer));
         let definition = self.toolbox().get(&call.tool);
         let (conversation, definition) = conversation.zip(definition)?;
-        self.check_permitted(&conversation, &definition, &call.input).err()
+        self.check_permitted(&self.path_questions(&conversation, &definition, &call.input)).err()
     }
 
     /// What one resolver decides about a call; `None` where it does not decide, or there is none of this name.
@@ -108,6 +108,7 @@ impl Workspace {
             paths: paths.unwrap_or_default(),
             guards_unread: false,
             owner: self.owner(),
+            proposed: None,
         };
         let disk = self.known_disk(&questions);
         let facts = questions.facts.clone().on(&disk);

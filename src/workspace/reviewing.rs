@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::Level,
     chat::OpenCall,
-    journal::{self, Binding, CallKey, Event, Role, Take},
+    journal::{Binding, CallKey, Event, Role, Take},
     model::{CallId, Digest, UserError},
     text::{
         hunk_places::HunkPlace,
@@ -127,7 +127,7 @@ impl Workspace {
     }
 
     /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
-    /// the call, and what an approval is for, wherever it comes from. The journal keeps it. `false` if the call does not propose this
+    /// the call, and what an approval is for, wherever it comes from. `false` if the call does not propose this
     /// revision now, or if another editor has the conversation. `is_in_conflict` says that it would undo what another program has
     /// written: then it is kept, but only another review approves it.
     pub fn keep_made(
@@ -162,7 +162,8 @@ impl Workspace {
         conversation.proposals().keep_made(&key, made.clone());
         let label = format!("{} ({call})", key.tool);
         let record = self.record(&conversation, key, Event::Made(made), Role::User);
-        self.note(&conversation, vec![record]);
+        // It goes with the session, as the buffer of the review does, so the journal does not get it.
+        conversation.records().apply(&[record]);
         let backups = self.backups().clone();
         let work = move || {
             let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
@@ -184,14 +185,6 @@ impl Workspace {
         };
         let _ = self.background().run(work, then);
         true
-    }
-
-    /// Whether a call has ended well, and was approved for what the user had made of its change.
-    #[must_use]
-    pub fn has_applied_made(&self, buffer: i32, call: &CallId) -> bool {
-        let Some(conversation) = self.conversation(buffer) else { return false };
-        let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(call).cloned());
-        ending.is_some_and(|ending| !ending.is_error && ending.taken != journal::Taken::All)
     }
 
     /// What the user has made of a call's change in a review in which they have decided nothing.

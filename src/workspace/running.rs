@@ -25,9 +25,10 @@ use super::{
 };
 use crate::{
     agent::{CallResult, Input, Verdict},
-    chat::{Language, OpenCall},
+    chat::OpenCall,
     journal::{Actor, CallKey, Event, Role},
     model::{CallId, ModelError, UserError},
+    text::escape_controls,
     tools::{
         Approved, Concern, Context, Definition, Executor, Judged, LuaRef, NativeTool, Outcome, Rendered, Runner,
         seconds,
@@ -40,6 +41,9 @@ const DENIED: &str = "The user's policy denies this call; it did not run.";
 /// Why a call waits that a policy had approved.
 const NOT_APPROVED: &str = "your rules approved this call before, and it would use other files now or is not approved any more, so it \
      waits for you";
+
+/// The same of a path that the user had approved.
+const LEADS_ELSEWHERE: &str = "led elsewhere when this call was approved, and leads to";
 
 impl Workspace {
     /// Runs a call, once the journal is read and its start is recorded.
@@ -61,7 +65,6 @@ impl Workspace {
             return;
         }
         self.start(conversation, call, not_started);
-        self.unfold_if_slow(conversation, &call.id);
     }
 
     /// Asks the user interface to run a call, once there is one, the journal is read and the call's start is recorded.
@@ -189,7 +192,7 @@ struct Start<'a> {
     conversation: &'a Conversation,
     call: &'a OpenCall,
     by: Actor,
-    /// Which files were judged, if a policy has approved the call.
+    /// Which files were judged.
     judged: Option<Arc<Judged>>,
 }
 
@@ -197,29 +200,38 @@ struct Start<'a> {
 struct Ended;
 
 impl Start<'_> {
-    /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit.
+    /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit,
+    /// and it has to lead where it led then.
     ///
     /// # Errors
     /// If the call does not start.
     fn check(&mut self, definition: &Definition, input: &Value) -> Result<(), Ended> {
         let (workspace, conversation, call) = (self.workspace, self.conversation, self.call);
-        let is_by_policy = self.by.role == Role::Policy;
-        if is_by_policy && !definition.executor.is_answered() {
-            let judged = workspace.judge_start(conversation, call).map_err(|verdict| self.not_approved(verdict))?;
-            let key = call.key();
-            // What a tool in Lua wants to write has names of its own.
-            let is_stored = workspace.stored_write(conversation, &key).is_some();
-            self.judged = Some(Arc::new(if is_stored { Judged::default() } else { judged }));
+        if self.by.role == Role::Policy {
+            let judged = workspace.judge_start(conversation, call);
+            self.judged = Some(Arc::new(judged.map_err(|verdict| self.not_approved(definition, verdict))?));
             return Ok(());
         }
-        self.judged = is_by_policy.then(Arc::default);
-        let problem = match workspace.check_permitted(conversation, definition, input) {
-            Ok(()) => return Ok(()),
-            Err(NotPermitted::Unclear(path)) if !definition.executor.is_answered() => {
-                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&path) });
+        let questions = workspace.questions_of(conversation, definition, call, input);
+        let problem = match workspace.check_permitted(&questions) {
+            Ok(judged) => {
+                let key = call.key();
+                let bound =
+                    conversation.records().with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
+                if let Some((path, place)) = judged.strays_from(&bound.places) {
+                    let [path, place] = [path, place].map(|path| path.to_string_lossy());
+                    let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
+                    self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
+                    return Err(Ended);
+                }
+                self.judged = Some(Arc::new(judged.by_user()));
+                return Ok(());
+            }
+            Err(NotPermitted::Unclear(silent)) if !definition.executor.is_answered() => {
+                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&silent) });
                 return Err(Ended);
             }
-            Err(NotPermitted::Unclear(path)) => unanswered_for_model(&path),
+            Err(NotPermitted::Unclear(silent)) => unanswered_for_model(&silent),
             Err(NotPermitted::Forbidden(problem)) => problem,
         };
         workspace.log_not_permitted(&call.name, &problem);
@@ -238,10 +250,13 @@ impl Start<'_> {
     }
 
     /// A policy does not approve the call any more.
-    fn not_approved(&self, verdict: Verdict) -> Ended {
+    fn not_approved(&self, definition: &Definition, verdict: Verdict) -> Ended {
         match verdict {
-            Verdict::Deny => self.refuse(DENIED.to_owned()),
-            Verdict::Invalid(problem) => self.refuse(problem.to_string()),
+            Verdict::Deny => self.refuse_or_answer(definition, &ModelError::new(DENIED)),
+            Verdict::Invalid(problem) => self.refuse_or_answer(definition, &problem),
+            Verdict::Unclear(problem) if definition.executor.is_answered() => {
+                self.refuse_or_answer(definition, &ModelError::new(problem));
+            }
             Verdict::Unclear(problem) => self.waits_again(|call| Input::NotStarted { call, problem }),
             Verdict::Run | Verdict::Ask => {
                 self.waits_again(|call| Input::Outdated { call, problem: NOT_APPROVED.to_owned() });
@@ -402,7 +417,9 @@ impl Start<'_> {
         conversation.tasks().remove_tool(&self.call.id);
         let key = self.call.key();
         conversation.tasks().forget_judged(&key);
-        workspace.withdraw(conversation, [key]);
+        workspace.withdraw(conversation, [key.clone()]);
+        // A client tool's call does not wait for the editor any more.
+        workspace.take_back(conversation, vec![key], Vec::new());
         workspace.background().mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 
@@ -466,26 +483,4 @@ impl Workspace {
             self.host().unfold(conversation.buffer(), fence);
         }
     }
-
-    /// A client tool has answered.
-    fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
-        let mistakes = (!rendered.is_error)
-            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
-            .flatten();
-        let resolution = match mistakes {
-            Some(mistakes) => Resolution::Fail(format!(
-                "The result of the client tool `{}` does not match its result_schema:\n{}",
-                call.name,
-                mistakes.list()
-            )),
-            None => Resolution::Result(rendered.into()),
-        };
-        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
-    }
-}
-
-/// What a schema sees of a result.
-fn value_of(rendered: &Rendered) -> Value {
-    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
-    table.unwrap_or_else(|| rendered.text.clone().into())
 }

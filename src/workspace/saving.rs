@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Conversation, FileLayout, Workspace, file_on_disk::FileOnDisk, ports::folder_of};
+use super::{
+    Conversation, FileLayout, Workspace,
+    file_on_disk::FileOnDisk,
+    ports::{Saved, folder_of},
+};
 use crate::{
     agent::Level,
     chat::Snapshot,
@@ -11,29 +15,20 @@ use crate::{
 };
 
 impl Workspace {
-    /// A buffer's file is known to have its text now; or, without a path, something else has changed it.
-    pub fn on_disk(&self, buffer: i32, path: Option<PathBuf>) {
+    /// The editor has read or written a buffer's file, which has its text now.
+    pub fn on_disk(&self, buffer: i32, path: &Path) {
         if let Some(conversation) = self.conversation(buffer) {
-            let has_all = path.is_some();
             conversation.file().note(path);
-            if has_all {
-                let posted = conversation.outbox().with(|outbox| outbox.posted());
-                self.outbox_was_written(&conversation, &posted);
-            }
+            let posted = conversation.outbox().with(|outbox| outbox.posted());
+            self.outbox_was_written(&conversation, &posted);
         }
     }
 
-    /// The editor calls a buffer unmodified, whose file this is: it may have written it without a word.
-    pub fn note_unmodified(&self, buffer: i32, path: PathBuf, layout: FileLayout) {
-        if let Some(conversation) = self.conversation(buffer) {
-            conversation.file().note_unmodified(path, conversation.page().copy(), layout);
+    /// A buffer's file is as the editor knows it, unless it is being written: what is written next replaces this one.
+    pub fn file_is_known(&self, buffer: i32, path: &Path) {
+        if let Some(conversation) = self.conversation(buffer).filter(|_| self.flights().of(buffer).is_none()) {
+            conversation.file().note(path);
         }
-    }
-
-    /// Whether a buffer's file is as it was last seen.
-    #[must_use]
-    pub fn is_on_disk(&self, buffer: i32) -> bool {
-        self.file_of(buffer).is_some_and(|file| file.is_current())
     }
 
     /// What is known of a buffer's file, also when the buffer is gone and its file is still being written.
@@ -59,14 +54,9 @@ impl Workspace {
     pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let file = conversation.file().clone();
-        if let Err(problem) = file.check_known(&path) {
-            // While a write is under way, a `:write` passes the same check. It is what the user is told to use instead.
-            self.host().saved(buffer, tick, Some(self.to_user(buffer, problem)));
-            return true;
-        }
         let fence = self.fence(&conversation);
         let text = file.take(path, conversation.page().copy(), layout, false, fence);
-        let written = file.clone();
+        let (written, saved_file) = (file.clone(), file.clone());
         // Nobody else holds the file before it is written, even if the buffer is gone.
         let held = conversation.holding().held();
         let write = move || {
@@ -79,13 +69,19 @@ impl Workspace {
             if problem.is_none() {
                 workspace.with_conversation(id, |workspace, it| workspace.outbox_was_written(it, &posted));
             }
-            let problem = problem.map(|problem| workspace.to_user(buffer, problem));
-            workspace.host().saved(buffer, tick, problem);
+            let saved = Saved {
+                tick,
+                problem: problem.map(|problem| workspace.to_user(buffer, problem)),
+                is_current: saved_file.is_current(),
+                is_replying: workspace.conversation(buffer).is_some_and(|it| it.session().is_replying()),
+            };
+            workspace.flights().end(buffer);
+            workspace.host().saved(buffer, saved);
         };
         self.flights().begin(buffer, file);
         let is_begun = self.background().run(write, then).is_ok();
         if !is_begun {
-            self.landed(buffer);
+            self.flights().end(buffer);
         }
         is_begun
     }
@@ -94,17 +90,6 @@ impl Workspace {
     fn to_user(&self, buffer: i32, problem: UserError) -> UserError {
         let has_editor = self.conversation(buffer).is_none_or(|conversation| self.has_editor(&conversation));
         if has_editor { problem } else { problem.without_advice() }
-    }
-
-    /// Whether a reply is arriving in a buffer, so that its text ends with an incomplete one.
-    #[must_use]
-    pub fn is_replying(&self, buffer: i32) -> bool {
-        self.conversation(buffer).is_some_and(|conversation| conversation.session().is_replying())
-    }
-
-    /// The end of a write of a buffer's file has been heard of.
-    pub fn landed(&self, buffer: i32) {
-        self.flights().end(buffer);
     }
 
     /// Writes a buffer's text to its file, and waits for it, but not for ever.

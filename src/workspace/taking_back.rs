@@ -15,10 +15,10 @@ use super::{Conversation, Workspace, call_key::Keyed as _, interrupted_calls::ef
 use crate::{
     agent::Level,
     changes::Wanted,
-    chat::OpenCall,
+    chat::{OpenCall, ParsedMessage, Speaker},
     config::BackupOptions,
     model::{CallId, UserError},
-    runtime::backups::{Difference, Limits, LogKey, Overview, OverviewFile, Permit, Proposal, Restored, damaged_lines},
+    runtime::backups::{FileBefore, Limits, LogKey, Permit, Proposal, Restored},
     tools::{LuaRef, Recorder},
 };
 
@@ -47,71 +47,6 @@ pub struct Proposed {
     pub proposal: Rc<Proposal>,
     /// The same as text to look at.
     pub lines: Vec<String>,
-}
-
-/// The files that a conversation has changed, as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChangedFiles {
-    /// The lines.
-    pub lines: Vec<String>,
-    /// The file that each line is about; empty for a line that is about none.
-    pub paths: Vec<String>,
-}
-
-impl ChangedFiles {
-    fn of(overview: &Overview, folder: &Path, is_kept: bool) -> Self {
-        let mut text = Self::default();
-        let mut put = |line: String, path: &Path| {
-            text.lines.push(line);
-            text.paths.push(path.to_string_lossy().into_owned());
-        };
-        let no_file = Path::new("");
-        match overview.files.len() {
-            0 => put("This conversation has changed no file, as far as is recorded.".to_owned(), no_file),
-            1 => put("This conversation has changed 1 file:".to_owned(), no_file),
-            count => put(format!("This conversation has changed {count} files:"), no_file),
-        }
-        put(String::new(), no_file);
-        for file in &overview.files {
-            put(describe(file, folder), &file.path);
-        }
-        if !overview.files.is_empty() {
-            put(String::new(), no_file);
-        }
-        put("Changes made by commands (bash) and by other tools are not tracked.".to_owned(), no_file);
-        if !is_kept {
-            put("New changes are not recorded: tools.backups.enabled is false.".to_owned(), no_file);
-        }
-        if overview.damaged > 0 {
-            put(format!("Note: {}.", damaged_lines(overview.damaged)), no_file);
-        }
-        text
-    }
-}
-
-fn describe(file: &OverviewFile, folder: &Path) -> String {
-    let mut words = vec![name(&file.path, folder)];
-    let fate = match (file.existed, file.exists) {
-        (false, true) => Some("created".to_owned()),
-        (true, false) => Some("deleted".to_owned()),
-        _ => None,
-    };
-    words.extend(match file.difference {
-        Difference::None if fate.is_some() => None,
-        Difference::None => Some("as before".to_owned()),
-        Difference::Lines(added, removed) => Some(format!("+{added} -{removed}")),
-        Difference::Other if fate.is_some() => None,
-        Difference::Other => Some("changed".to_owned()),
-        Difference::Unknown => Some("+? -?".to_owned()),
-    });
-    words.extend(fate);
-    let calls =
-        file.calls.iter().map(|(id, stands)| if *stands { id.to_string() } else { format!("{id} (taken back)") });
-    words.push(calls.collect::<Vec<_>>().join(", "));
-    if file.is_changed_since {
-        words.push("changed since by somebody else".to_owned());
-    }
-    words.join("  ")
 }
 
 impl Workspace {
@@ -203,18 +138,24 @@ impl Workspace {
         );
     }
 
-    /// Finds out which files a conversation has changed. `then` gets it as text, or why it is not known.
+    /// Finds out which files the last turn has written. `then` gets each with what it was before that, or why it is not known.
     pub fn changed_files(
         &self,
         buffer: i32,
-        then: impl FnOnce(&Self, Result<ChangedFiles, UserError>) + Send + 'static,
+        then: impl FnOnce(&Self, Result<Vec<FileBefore>, UserError>) + Send + 'static,
     ) {
         let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
         let (backups, log) = (self.backups().clone(), self.log_key(&conversation));
-        let folder = self.place(&conversation).folder();
-        let is_kept = self.config().tools.backups.enabled;
-        let work = move || backups.overview(&log).map(|overview| ChangedFiles::of(&overview, &folder, is_kept));
-        self.run_or_tell(work, |workspace, files| then(workspace, files.and_then(|files| files)));
+        let wanted = conversation.page().with_document(|document, text| {
+            let calls = document.all_calls(text);
+            let last = calls.last().map_or(0, |(of, _)| *of);
+            let asks = |message: &ParsedMessage| message.role == Speaker::You && !message.has_only_results(text);
+            split(calls, document.messages()[..last].iter().rposition(asks).unwrap_or(0))
+        });
+        self.run_or_tell(
+            move || backups.before(&log, &wanted),
+            |workspace, files| then(workspace, files.and_then(|it| it)),
+        );
     }
 
     /// The ids of calls of tools that change files, the latest first. Not all of them have changed one.
@@ -328,10 +269,13 @@ fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserErr
         let message = document.message_at(line).ok_or_else(|| {
             UserError::new("the cursor is not on a message; put it on the last message that is to stay")
         })?;
-        let key = |call: OpenCall| call.key();
-        let (before, after): (Vec<_>, Vec<_>) =
-            document.all_calls(text).into_iter().partition(|(of, _)| *of <= message);
-        let keys = |calls: Vec<(usize, OpenCall)>| calls.into_iter().map(|(_, call)| key(call)).collect();
-        Ok(Wanted::After { before: keys(before), after: keys(after) })
+        Ok(split(document.all_calls(text), message))
     })
+}
+
+/// What was written after a message.
+fn split(calls: Vec<(usize, OpenCall)>, message: usize) -> Wanted {
+    let (before, after): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(of, _)| *of <= message);
+    let keys = |calls: Vec<(usize, OpenCall)>| calls.into_iter().map(|(_, call)| call.key()).collect();
+    Wanted::After { before: keys(before), after: keys(after) }
 }

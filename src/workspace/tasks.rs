@@ -54,7 +54,7 @@ struct Ends {
     token: CancellationToken,
     /// What the run has read of the notes.
     seen: Arc<SeenPages>,
-    /// Which files were judged, if a policy has approved the call.
+    /// Which files were judged when it started.
     judged: Option<Arc<Judged>>,
     _guard: DropGuard,
 }
@@ -335,7 +335,7 @@ impl Tasks {
         self.judged.borrow_mut().remove(key);
     }
 
-    /// Which files were judged when the run of this call started, if a policy has approved it.
+    /// Which files were judged when the run of this call started.
     pub(super) fn judged(&self, call: &CallId) -> Option<Arc<Judged>> {
         self.tools.borrow().get(call)?.ends.judged.clone()
     }

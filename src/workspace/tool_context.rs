@@ -6,7 +6,7 @@ use super::{Conversation, Workspace, made::EarlierDecision};
 use crate::{
     journal::CallKey,
     model::CallId,
-    tools::{Approved, Context, Definition, KeptContent},
+    tools::{Approved, Context, Definition, KeptContent, PathKind},
 };
 
 impl Workspace {
@@ -52,11 +52,15 @@ impl Workspace {
             return None;
         }
         let call = &conversation.page().open_call(id)?;
-        let mut context = self.tool_context(conversation, &*self.toolbox().get(&call.name)?);
+        let definition = self.toolbox().get(&call.name)?;
+        let mut context = self.tool_context(conversation, &definition);
         context.recorder = self.recorder(conversation, call);
         context.cancel = conversation.tasks().end_of_run(id)?;
         context.seen = conversation.tasks().seen_by_run(id)?;
         context.lua = self.scripts().sandbox();
+        if definition.path_kind != PathKind::File {
+            context.judged = conversation.tasks().judged(id);
+        }
         Some(context)
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     Conversation, Workspace,
     approval_facts::{ApprovalFacts, path_base},
+    call_key::Keyed as _,
     effective::Effective,
     lookups,
     path_questions::{DeclaredPaths, PathQuestions},
@@ -16,11 +17,12 @@ use super::{
 use crate::{
     agent::Verdict,
     chat::OpenCall,
-    journal::CallKey,
-    model::{ToolInput, UserError},
+    journal::{Binding, CallKey, Event},
+    model::{CallId, ToolInput, UserError},
     tools::{
-        Definition, Disk, Facts, FileClass, Judged, NamedBy, TurnTools,
+        Definition, Disk, Facts, FileClass, Judged, Linked, NamedBy, TurnTools,
         approval::{self, Decision},
+        paths,
         rules::{self, DeniedPaths, Target},
     },
 };
@@ -74,12 +76,12 @@ impl Workspace {
             Err(problem) => return Verdict::Invalid(problem),
         };
         let input = &*input;
-        let questions = self.path_questions(conversation, &definition, input);
+        let questions = self.questions_of(conversation, &definition, call, input);
         let disk = self.known_disk(&questions);
         let judged = questions.judged(&disk);
         let permitted = questions.check_paths(&disk);
-        if let Some(path) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&path));
+        if let Some(silent) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&silent));
         }
         if let Err(problem) = permitted {
             self.log_not_permitted(&call.name, &problem);
@@ -107,8 +109,8 @@ impl Workspace {
             }
             decision => decision,
         };
-        if let Some(path) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&path));
+        if let Some(silent) = disk.lacks() {
+            return Verdict::Unclear(lookups::unanswered(&silent));
         }
         match starting {
             Some(starting) => *starting = judged,
@@ -193,20 +195,62 @@ impl Workspace {
             paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
             guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
             owner: self.owner(),
+            proposed: None,
         }
     }
 
-    /// Whether the user has to look at it when a call writes these files, whatever their policy says: one of them asks every time, or they
-    /// deny reading it. The paths are absolute.
-    pub(super) fn must_ask_about(&self, conversation: &Conversation, paths: &[PathBuf]) -> bool {
-        let Some(first) = paths.first() else { return false };
-        let (denied, owner, paths) = (self.denied(conversation), self.owner(), paths.to_vec());
+    /// The same of a call in the document, which may have proposed what it wants to write.
+    pub(super) fn questions_of(
+        &self,
+        conversation: &Conversation,
+        definition: &Definition,
+        call: &OpenCall,
+        input: &Value,
+    ) -> PathQuestions {
+        let proposed = self.proposed_files(conversation, definition, &call.key());
+        PathQuestions { proposed, ..self.path_questions(conversation, definition, input) }
+    }
+
+    /// What the approval of a call is for: what the user was shown, if anything was, and where the files are now that it names. `None`
+    /// if that is nothing in particular.
+    pub(super) fn bound(&self, conversation: &Conversation, call: &OpenCall, shown: Option<Binding>) -> Option<Event> {
+        let places = self.toolbox().get(&call.name).and_then(|definition| {
+            let input = definition.check_input(&call.input).ok()?;
+            let questions = self.questions_of(conversation, &definition, call, &input);
+            // Where the disk does not answer, it is for the path as it is written.
+            Some(questions.judged(&self.known_disk(&questions)).places())
+        });
+        let binding = Binding { places: places.unwrap_or_default(), ..shown.unwrap_or_default() };
+        (binding != Binding::default()).then_some(Event::Bound(binding))
+    }
+
+    /// Where these files are, which a run of a call wants to write and a policy approves. `None` if the user has to look at it all the
+    /// same: one of them asks every time, or they deny reading it, or it is not what the policy has judged when the call started. The
+    /// paths are absolute.
+    pub(super) fn judge_written(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        paths: Vec<PathBuf>,
+    ) -> Option<Judged> {
+        let (denied, owner, before) = (self.denied(conversation), self.owner(), conversation.tasks().judged(call));
         let guards_unread = self.config().tools.require_approval;
         let must_ask = move |path: &PathBuf| {
             owner.class_of(path) == FileClass::StartUp || (guards_unread && denied.covers_existing(path))
         };
+        let first = paths.first()?.clone();
+        let judge = move || {
+            let mut judged = Judged::default();
+            for path in &paths {
+                let real = paths::real(path);
+                let is_linked = Linked::at(&real).is_some();
+                judged.add(path.clone(), real, is_linked);
+            }
+            let is_covered = before.is_none_or(|before| before.covers(&judged));
+            (is_covered && !paths.iter().any(must_ask)).then_some(judged)
+        };
         // Where the disk does not say, the user has to look at it.
-        self.promptly(first, move || paths.iter().any(must_ask)).unwrap_or(true)
+        self.promptly(&first, judge).ok().flatten()
     }
 
     /// Whether a tool would be offered without the names in text that may be anybody's.

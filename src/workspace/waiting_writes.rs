@@ -23,7 +23,8 @@ use crate::{
     model::{CallId, Digest, ModelError, UserError},
     text::one_line,
     tools::{
-        Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal, builtin::StoredWrite, take_written,
+        Commitment, Context, Definition, KeptContent, LuaRef, NativeTool, Outcome, Proposal, builtin::StoredWrite,
+        take_written,
     },
 };
 
@@ -82,10 +83,15 @@ impl Workspace {
             self.give_answer(callback, Err(UserError::new(problem)));
             return false;
         };
-        let paths: Vec<PathBuf> =
-            files.iter().filter(|file| !file.is_page).map(|file| context.resolve(&file.name)).collect();
-        let is_decided = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run
-            && !self.must_ask_about(&conversation, &paths);
+        let path = |file: &WantedWrite| match file.is_page {
+            true => self.page_file(&conversation, &file.name).ok(),
+            false => Some(context.resolve(&file.name)),
+        };
+        let paths: Vec<PathBuf> = files.iter().filter_map(path).collect();
+        let is_approved = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
+        let judged = is_approved.then(|| self.judge_written(&conversation, &call.id, paths)).flatten();
+        let is_decided = judged.is_some();
+        let context = Context { judged: judged.map(Arc::new).or(context.judged.clone()), ..context };
         let backups = self.backups().clone();
         let found_out = context.clone();
         // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
@@ -118,6 +124,8 @@ impl Workspace {
     /// Sets a run aside until somebody has decided about what it wants to write.
     fn await_decision(&self, conversation: &Conversation, wanting: Wanting, proposed: Proposed) {
         let (key, Wanting { call, run, callback }) = (wanting.key(), wanting);
+        // What a policy has approved was the call itself.
+        conversation.tasks().forget_judged(&key);
         if !conversation.tasks().suspend(key, run, callback) {
             return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }
@@ -141,7 +149,6 @@ impl Workspace {
         let Wanting { call, run, callback } = wanting;
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
-        context.judged = Some(Arc::default());
         if !conversation.tasks().begin_write(&call.id, run, commitment.clone()) {
             return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }
@@ -194,6 +201,18 @@ impl Workspace {
     pub(super) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
         let proposed = conversation.records().with_ledger(|ledger| ledger.proposed(key).cloned())?;
         Some(Arc::new(StoredWrite::new(proposed, self.edited_contents())))
+    }
+
+    /// The files that a call has proposed to write, absolute, and the folder of notes; `None` if it has proposed nothing.
+    pub(super) fn proposed_files(
+        &self,
+        conversation: &Conversation,
+        definition: &Definition,
+        key: &CallKey,
+    ) -> Option<(Vec<PathBuf>, PathBuf)> {
+        let tool = self.stored_write(conversation, key)?;
+        let context = self.tool_context(conversation, definition);
+        Some((tool.targets(&Value::Null, &context).unwrap_or_default(), context.notes_root))
     }
 
     /// What a call has proposed while it ran was written, or could not be. Its tool goes on if it still waits.

@@ -170,8 +170,11 @@ impl Workspace {
                     return None;
                 }
                 let shown = conversation.proposals().shown(&key).or_else(|| self.made_of(conversation, &key));
-                let bound = shown.map(Event::Bound).into_iter();
-                let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+                let bound = self.bound(conversation, &call, shown);
+                let events = bound
+                    .into_iter()
+                    .chain([Event::Decided(Decision::Approved)])
+                    .chain(starts.then_some(Event::Started));
                 written.calls.push(call.id.clone());
                 // Whoever wrote the status, it is a key of the user that counts.
                 written.records.extend(self.records_of(conversation, &call, Role::User, events));

@@ -22,7 +22,6 @@ mod guides;
 mod http;
 mod journal;
 mod layers;
-mod lua_pattern;
 mod notes;
 mod other_holder;
 mod provider;

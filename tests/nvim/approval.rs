@@ -250,7 +250,7 @@ fn a_module_of_the_users_decides_and_is_its_own_entry() {
 #[test]
 fn approve_and_reject_move_to_the_next_call_and_then_send() {
     let mut chat = waiting(&["echo one", "echo two", "echo three"], &Setup::default());
-    assert!(chat.nvim.lines(0)[chat.nvim.cursor().0 as usize - 1].contains("status=pending"), "on the first");
+    assert!(chat.nvim.lines(0)[chat.nvim.cursor().0 as usize - 1].contains("**Tool Result:**"), "on the first");
     chat.nvim.command("Flemma tool:approve");
     chat.nvim.wait_for("its result", |nvim| nvim.text().contains("\none\n```"));
     chat.wait_until_idle();
@@ -373,7 +373,7 @@ fn statuses_that_are_edited_by_hand_do_what_they_say() {
     chat.nvim.wait_for("two results", |nvim| nvim.text().contains("(error)") && nvim.text().contains("one\n```"));
     chat.wait_until_idle();
     let line = chat.nvim.cursor().0 as usize;
-    assert!(chat.nvim.lines(0)[line - 1].contains("status=pending"), "the cursor is on what still waits");
+    assert!(chat.nvim.lines(0)[line + 1].contains("status=pending"), "the cursor is on what still waits");
     assert_eq!(chat.server.requests().len(), 1);
     chat.nvim.input("<M-CR>");
     assert_eq!(results(&mut chat), ["one", "I don't want that.", "three"]);

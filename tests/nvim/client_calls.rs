@@ -76,7 +76,7 @@ fn a_prompt_of_a_call_that_runs_at_once_comes_after_its_reply() {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for_screen("[Y]es, (N)o");
     assert!(chat.nvim.row_with("Here is why I ask.").is_some(), "{:?}", chat.nvim.screen());
-    assert!(chat.nvim.row_with("status=pending kind=client_exec").is_some(), "{:?}", chat.nvim.screen());
+    assert!(chat.nvim.row_with("? sign").is_some(), "{:?}", chat.nvim.screen());
     chat.nvim.input("y");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
 }

@@ -111,7 +111,7 @@ fn cursor_after_result_stay_leaves_the_cursor_and_next_goes_on() {
         chat.wait_until_idle();
         chat.go_to("```json");
         assert_eq!(chat.nvim.cursor().0, 7);
-        chat.nvim.input("j<M-CR>");
+        chat.nvim.input("zRj<M-CR>");
         chat.nvim.wait_for("the result", |nvim| nvim.text().contains("\ndone\n"));
         chat.wait_until_idle();
         assert_eq!(chat.nvim.cursor().0, expected, "{option}: {}", chat.nvim.text());
@@ -142,9 +142,9 @@ fn the_cursor_rests_on_a_call_that_something_else_answers() {
         chat.nvim.wait_for("the call", |nvim| nvim.text().contains("kind=client_exec"));
         // The call is under way until somebody answers it.
         chat.nvim.wait_for("an unlocked buffer", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
-        let fence = chat.nvim.lines(0).iter().position(|line| line.contains("kind=client_exec")).unwrap() as u64 + 1;
-        chat.nvim.wait_for("the cursor", |nvim| nvim.cursor() == (fence, 0));
-        // Insert mode does not come back on the fence, but at the end of the turn.
+        let header = chat.nvim.lines(0).iter().position(|line| line.contains("**Tool Result:**")).unwrap() as u64 + 1;
+        chat.nvim.wait_for("the cursor", |nvim| nvim.cursor() == (header, 0));
+        // Insert mode does not come back on the card, but at the end of the turn.
         chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
         chat.nvim.lua("require('flemma.tools').resolve(0, 'toolu_1', 'signed')", &[]);
         chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("fine\n\n@You:\n\n") && nvim.mode() == mode);

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::chat::{Chat, Setup, call, previews, said};
+use super::chat::{Chat, Setup, call, said};
 
 #[test]
 fn a_deadline_leaves_insert_mode_and_what_is_typed_alone() {
     let question = json!({ "question": "Which port?", "options": null, "default": null });
     let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "ask_user", &question)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for_screen("? ask_user Which port?");
     chat.wait_until_idle();
     // In a few seconds the time is up.
     chat.nvim.lua(

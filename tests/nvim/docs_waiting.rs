@@ -267,7 +267,7 @@ fn an_interrupted_call_asks_as_the_help_says() {
     second.nvim.input("gg");
     second.nvim.wait_for("the card and the question", |nvim| {
         let rows = nvim.screen();
-        rows.iter().any(|row| row.starts_with(" > bash") && row.ends_with("interrupted"))
+        rows.iter().any(|row| row.starts_with(" ? bash") && row.ends_with("interrupted"))
             && rows.iter().any(|row| row.starts_with("It was interrupted") && row.ends_with("Run it again?"))
     });
     second.go_to("Run it again?");

@@ -69,8 +69,6 @@ fn commands_that_need_a_bang_are_refused_and_stop_nothing() {
     let gate = Gate::new();
     let mut chat = replying("", &gate);
     for (command, code) in [
-        ("quit", "E162"),
-        ("qall", "E162"),
         ("bdelete", "E89"),
         ("bwipeout", "E89"),
         ("bunload", "E89"),
@@ -86,96 +84,6 @@ fn commands_that_need_a_bang_are_refused_and_stop_nothing() {
         assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{command}");
     }
     goes_on(&mut chat, &gate, "notes.chat");
-}
-
-/// Presses keys, and waits for the message that explains why they did nothing.
-fn refused(chat: &mut Chat, keys: &str, why: &str) {
-    chat.nvim.command("echo 'something else' | redraw");
-    chat.nvim.wait_for_screen("something else");
-    chat.nvim.input(keys);
-    chat.nvim.wait_for_screen(&format!("Flemma: {why}"));
-    assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
-    assert_eq!(chat.nvim.text(), "@You:\nHello\n\n@Assistant:\nhalf \n", "{keys}");
-    assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{keys}");
-    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1, "{keys}");
-}
-
-#[test]
-fn a_refused_command_says_what_the_user_can_do() {
-    let gate = Gate::new();
-    let mut chat = replying("", &gate);
-    // It fits into a row of 80 columns.
-    chat.nvim.request("nvim_ui_try_resize", &[json!(80), json!(24)]);
-    let locked = "locked while it works: `i` queues a message, Ctrl-C stops it";
-    for keys in ["dd", "dd", "ggJ", "gqG", ">>", "~", ":%s/H/x/<CR>", ":normal! dd<CR>", ":sort<CR>"] {
-        refused(&mut chat, keys, locked);
-    }
-    for keys in [":read notes.chat<CR>", ":put<CR>", ":join<CR>", "u", "VGd<Esc>", "@='dd'<CR>"] {
-        refused(&mut chat, keys, locked);
-    }
-    // Neovim would show these two and an error below them, and ask for Enter.
-    for keys in [":g/Hello/d<CR>", ":%!cat<CR>", ":v+a\\+b+s/l/x/<CR>"] {
-        refused(&mut chat, keys, locked);
-    }
-    // However often it was shown, it was said once.
-    assert_eq!(said(&mut chat.nvim).matches(locked).count(), 1, "{}", said(&mut chat.nvim));
-    // What changes nothing is carried out.
-    chat.nvim.input(":g/Hello/let g:seen = 1<CR>");
-    chat.nvim.wait_for("the command", |nvim| nvim.lua("return vim.g.seen", &[]) == 1);
-    let unwritten = "it is still at work: `:w` saves it, Ctrl-C or a `!` stops it";
-    for keys in [":edit<CR>", ":edit<CR>", ":bdelete<CR>", ":quit<CR>", ":qall<CR>", ":silent quit<CR>"] {
-        refused(&mut chat, keys, unwritten);
-    }
-    chat.nvim.input(":confirm quit<CR>");
-    chat.nvim.wait_for_screen("Save changes");
-    chat.nvim.input("<Esc>");
-    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
-    // Neovim's own error does not fit into 30 columns.
-    let own = chat.nvim.lua("return vim.o.messagesopt", &[]);
-    chat.nvim.request("nvim_ui_try_resize", &[json!(30), json!(24)]);
-    let keys = [":s/H/x/<CR>", ":$delete<CR>", "x", "dd", "diw", "ggJ", "gqG", "~", "Vd<Esc>", "@='dd'<CR>", "<C-a>"];
-    for keys in keys {
-        chat.nvim.input("h");
-        chat.nvim.wait_for("the message before it to go", |nvim| {
-            nvim.command("echo '' | redraw");
-            nvim.row_with("Flemma:").is_none()
-        });
-        chat.nvim.input(keys);
-        chat.nvim.wait_for_screen("Flemma: locked");
-        assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
-    }
-    for keys in [":bd<CR>", ":edit<CR>", ":quit<CR>"] {
-        chat.nvim.command("echo 'something else' | redraw");
-        chat.nvim.input(keys);
-        chat.nvim.wait_for_screen("Flemma: it is");
-        assert_eq!(chat.nvim.request("nvim_get_mode", &[])["blocking"], false, "{keys}");
-    }
-    // What is shown at the user's wish still waits for Enter.
-    chat.nvim.input("dd:messages<CR>");
-    chat.nvim
-        .wait_for("the prompt", |nvim| nvim.request("nvim_get_mode", &[])["mode"].as_str().unwrap().starts_with('r'));
-    chat.nvim.input("<Esc>");
-    chat.nvim.wait_for("normal mode", |nvim| nvim.mode() == "n");
-    assert_eq!(chat.nvim.lua("return vim.o.messagesopt", &[]), own);
-    chat.nvim.request("nvim_ui_try_resize", &[json!(100), json!(40)]);
-    refused(&mut chat, ":quit<CR>", unwritten);
-    // Nobody sees what is silent, and an error of something else has words of its own.
-    chat.nvim.command("messages clear");
-    chat.nvim.input(":silent! normal! dd<CR>:unknown<CR>");
-    chat.nvim.wait_for("another error", |nvim| said(nvim).contains("E492"));
-    assert!(!said(&mut chat.nvim).contains("locked"), "{}", said(&mut chat.nvim));
-    refused(&mut chat, "dd", locked);
-    goes_on(&mut chat, &gate, "notes.chat");
-    // It no longer holds.
-    chat.nvim.wait_for("the message to go", |nvim| nvim.row_with(locked).is_none());
-    // Afterwards it is Neovim's own again.
-    chat.nvim.command("messages clear");
-    chat.nvim.input(":set nomodifiable<CR>dd:unknown<CR>");
-    chat.nvim.wait_for("another error", |nvim| said(nvim).contains("E492"));
-    assert!(said(&mut chat.nvim).contains("E21") && !said(&mut chat.nvim).contains("works"));
-    // The key is named only if it is there.
-    let mut chat = replying("vim.keymap.set('n', 'i', 'i')", &Gate::new());
-    refused(&mut chat, "dd", "locked while it works: `:Flemma queue` queues a message");
 }
 
 #[test]

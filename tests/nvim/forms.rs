@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Chat, Setup, call, previews, prose, said},
+    chat::{Chat, Setup, call, prose, said},
     support::Nvim,
 };
 
@@ -35,7 +35,7 @@ fn waiting(tool: &str, input: &Value, lua: &str) -> Chat {
     let lua = format!("{LATER}\n{lua}");
     let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, [call("toolu_1", tool, input)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
     chat.wait_until_idle();
     chat
 }
@@ -65,8 +65,7 @@ fn answers(chat: &mut Chat) -> Value {
 #[test]
 fn a_question_with_options_is_asked_once_and_answered_once() {
     let mut chat = asking(&colours());
-    let shown = previews(&mut chat.nvim)[0].1.clone();
-    assert!(shown.starts_with("ask_user: Which colour?  (1: red, 2: green)"), "{shown}");
+    chat.nvim.wait_for_screen(" ? ask_user Which colour?  (1: red, 2: green)");
     chat.nvim.lua("open(); open()", &[]);
     let asked = json!([{ "kind": "select", "items": ["red", "green (default)", "something else…"], "prompt": "ask_user: Which colour?" }]);
     assert_eq!(prompts(&mut chat), asked, "a form that is open is not opened again");
@@ -217,7 +216,7 @@ fn a_late_answer_is_told_what_the_user_has_done_meanwhile() {
         let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
         let mut chat = Chat::start(&Setup { lua: LATER, ..Setup::default() }, replies);
         chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
         chat.wait_until_idle();
         chat.nvim.lua("open()", &[]);
         act(&mut chat);
@@ -295,7 +294,7 @@ fn what_is_typed_for_a_call_that_is_over_is_kept() {
             &[],
         );
         chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
         chat.wait_until_idle();
         let mut before = String::new();
         type_around(
@@ -361,7 +360,7 @@ fn an_optional_choice_is_left_out_by_its_own_entry() {
     let lua = lua.replace("own_select, own_input", "vim.ui.select, vim.ui.input");
     let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
     chat.wait_until_idle();
     chat.go_to("status=pending");
     chat.nvim.input("<M-CR>");
@@ -497,7 +496,7 @@ fn the_model_gets_answers_from_the_form_and_the_block() {
         let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
         let mut chat = Chat::start(&Setup { lua: &lua, ..Setup::default() }, replies);
         chat.nvim.input("<C-]>");
-        chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+        chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
         chat.wait_until_idle();
         act(&mut chat);
         chat.nvim.wait_for(answer, |nvim| nvim.text().contains("@Assistant:\nfine"));
@@ -511,7 +510,7 @@ fn two_windows_on_one_conversation_have_one_form() {
     let replies = [call("toolu_1", "ask_user", &colours()), prose(&["fine"])];
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, replies);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call to wait", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call to wait", |nvim| nvim.text().contains("flemma:tool status="));
     chat.wait_until_idle();
     chat.nvim.command("vsplit");
     for window in ["wincmd p", "wincmd p"] {
@@ -545,10 +544,10 @@ fn a_question_is_shown_whole_on_one_status_line() {
         let found = |nvim: &mut Nvim| nvim.row_with("2: postgres, as the rest").is_some();
         chat.nvim.wait_for("the last option", found);
         // The cursor, which led to the call, has left its line.
-        chat.nvim.wait_for_screen("   waits  kind=elicitation");
+        chat.nvim.wait_for_screen("answer until ");
         let screen = chat.nvim.screen();
         assert!(!screen.iter().any(|row| row.contains("question=") || row.contains("```flemma:tool")), "{screen:#?}");
-        assert!(screen.iter().any(|row| row.starts_with("   waits  kind=elicitation")), "{screen:#?}");
+        assert!(screen.iter().any(|row| row.contains("answer until ")), "{screen:#?}");
         assert!(screen.iter().any(|row| row.contains("the users?")), "{screen:#?}");
     }
 }

@@ -307,7 +307,6 @@ fn the_code_of_a_file_reaches_nothing_but_its_options() {
         "string.dump(print)",
         "rawset(flemma.opt, \"x\", 1)",
         "vim.inspect.inspect = print",
-        "local dump = (\"\").dump dump(print)",
         "vim.fn.system(\"touch escaped\")",
     ] {
         let messages = refusal(&lua(code));
@@ -336,29 +335,15 @@ fn a_runaway_loop_is_stopped_and_the_editor_lives() {
 }
 
 #[test]
-fn work_inside_one_function_is_measured_before_it_begins() {
+fn code_that_uses_too_much_memory_is_stopped() {
     for (code, message) in [
-        (
-            "string.find(string.rep(\"a\", 1e5), string.rep(\"a-\", 30) .. \"b\")",
-            "the pattern takes too many steps for a text of 100000 bytes",
-        ),
-        ("local s = (\"x\"):rep(1e9)", "string.rep would create 1000 MB"),
-        ("flemma.opt.model = string.rep(\"x\", 1e9)", "string.rep would create 1000 MB"),
-        (
-            "string.gsub(string.rep(\"a\", 1e6), \".\", string.rep(\"b\", 1e4))",
-            "string.gsub would create 2 MB; the limit is 1 MB",
-        ),
-        ("table.concat({1, 2, 3}, string.rep(\"x\", 1e6))", "table.concat would create 2 MB; the limit is 1 MB"),
+        ("local s = \"x\" while true do s = s .. s end", "used more than 64 MB of memory and was stopped"),
+        ("local t = {} while true do t[#t + 1] = {} end", "and was stopped"),
         ("local s = (\"x\"):rep(1e6) for i = 1, 1e9 do s = s:reverse() end", "and was stopped"),
     ] {
         let messages = refusal(&lua(code));
         assert!(messages.contains(message), "{code}: {messages}");
     }
-    // Strings outside the file's code are unchanged.
-    let mut chat = typed(&lua("flemma.opt.max_tokens = #(\"abc\"):rep(3)"), &Setup::default(), [prose(&["ok"])]);
-    chat.nvim.input("<C-]>");
-    assert_eq!(chat.server.wait_for_requests(1)[0].json()["max_tokens"], 9);
-    assert_eq!(chat.nvim.lua("return #(('x'):rep(2e6))", &[]), 2_000_000);
 }
 
 #[test]

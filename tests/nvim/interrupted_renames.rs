@@ -88,7 +88,7 @@ fn take_back(chat: &mut Chat, command: &str) {
     chat.nvim.wait_for("what would be taken back", |nvim| {
         nvim.lua("return vim.bo.buftype", &[]) == "nofile" && nvim.text().contains("vault/Page 000.md")
     });
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("took back"));
 }
 

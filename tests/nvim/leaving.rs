@@ -27,20 +27,52 @@ const CUT_OFF: &str = "@You:\nHello\n\n@Assistant:\nhalf a reply\n\n<!-- flemma:
 #[test]
 fn a_quit_that_neovim_refuses_stops_nothing() {
     let mut chat = replying();
-    // The buffer has changes.
-    chat.nvim.command("silent! quit");
+    chat.nvim.command("split other.txt | call setline(1, 'mine') | wincmd p");
+    chat.nvim.command("silent! qall");
+    assert_eq!(chat.nvim.lua("return vim.v.errmsg:match('^E%d+')", &[]), "E162");
+    chat.nvim.command("buffer notes.chat");
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "the reply goes on arriving");
-    assert!(!chat.nvim.text().contains("aborted"));
+    assert!(!chat.nvim.text().contains("aborted"), "{}", chat.nvim.text());
 }
 
 #[test]
-fn leaving_ends_the_reply_in_the_file_that_was_saved() {
+fn leaving_ends_the_reply_and_keeps_what_has_arrived() {
+    for leave in [":qa<CR>", ":q<CR>", "ZZ", ":wqa<CR>", ":cquit<CR>"] {
+        let mut chat = replying();
+        chat.nvim.command("Flemma queue mine");
+        let file = chat.nvim.work().join("notes.chat");
+        chat.nvim.input(leave);
+        chat.nvim.wait_for_exit();
+        // What was queued is the user's to send.
+        assert_eq!(std::fs::read_to_string(file).unwrap(), CUT_OFF.trim_end().to_owned() + "\nmine\n", "{leave}");
+    }
+}
+
+#[test]
+fn without_auto_write_neovim_asks_about_the_file() {
+    let setup = Setup { options: "editing = { auto_write = false }", ..Setup::default() };
+    let mut chat = Chat::start(&setup, [half()]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("half a reply"));
+    chat.nvim.input(":qa<CR>");
+    chat.nvim.wait_for_screen("E37");
+    assert_eq!(chat.nvim.file("notes.chat"), "@You:\nHello\n");
+}
+
+#[test]
+fn a_draft_outlives_leaving_without_a_write() {
     let mut chat = replying();
-    chat.nvim.command("silent write");
+    chat.nvim.input("i");
+    chat.nvim.wait_for("the window", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "flemma_queue");
+    chat.nvim.input("half a thought<Esc>:qa<CR>");
+    chat.nvim.wait_for_screen("E37");
     let file = chat.nvim.work().join("notes.chat");
-    let _ = chat.nvim.try_lua("vim.cmd('qall')", &[]);
+    chat.nvim.input(":qa!<CR>");
     chat.nvim.wait_for_exit();
-    assert_eq!(std::fs::read_to_string(file).unwrap(), CUT_OFF);
+    let mut again = Chat::another(&chat, &file, ("", ""), []);
+    again.nvim.wait_for("the draft", |nvim| said(nvim).contains("a message that you were writing here was kept"));
+    again.nvim.command("Flemma queue");
+    again.nvim.wait_for("its text", |nvim| nvim.text() == "half a thought\n");
 }
 
 #[test]
@@ -149,12 +181,14 @@ fn a_call_that_no_longer_runs_is_marked_in_its_preview() {
 fn a_preview_may_look_and_not_touch() {
     let lua = "require('flemma.tools').register('mine', {
         description = 'x', input_schema = { type = 'object' }, approval = 'requires_approval',
-        format_preview = function() vim.cmd('normal! ggdG') return 'x' end,
+        format_preview = function() _G.asked = true vim.cmd('normal! ggdG') return 'x' end,
         execute = function() return 'done' end,
       })";
     let mut chat = Chat::start(&Setup { lua, ..Setup::default() }, [call("toolu_1", "mine", &json!({ "a": 1 }))]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the preview", |nvim| previews(nvim).iter().any(|(_, text)| text == "mine: a=1"));
+    chat.nvim.wait_for("the preview", |nvim| nvim.lua("return asked", &[]) == true);
+    // It has failed, so the card has the input.
+    chat.nvim.wait_for_screen("? mine a=1");
     chat.wait_until_idle();
     assert!(chat.nvim.text().contains("@You:\nHello"));
     let messages = said(&mut chat.nvim);

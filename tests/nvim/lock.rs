@@ -4,10 +4,9 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, Setup, call, prose, said},
-    http::{Gate, Reply},
-    queue::writing,
-    support::Nvim,
+    chat::{Chat, Setup, call, init, prose, said},
+    http::{Gate, Reply, Server},
+    support::{Nvim, Options},
 };
 
 /// How many timers turn spinners.
@@ -139,97 +138,6 @@ fn a_result_and_the_reply_after_it_are_two_steps_of_undo() {
     chat.wait_for_text("@You:\nHello\n");
 }
 
-/// Another plugin saves, sets and restores 'modifiable' of a locked buffer. `restore` runs the last step.
-const SAVE_SET_RESTORE: &str = "local was = vim.bo.modifiable
-    vim.bo.modifiable = true
-    restore = function() SET end";
-
-#[test]
-fn a_plugin_that_restores_modifiable_does_not_lock_the_buffer() {
-    let ways = [
-        "vim.bo.modifiable = was",
-        "vim.api.nvim_set_option_value('modifiable', was, { buf = 0 })",
-        "vim.cmd('noautocmd let &l:modifiable = ' .. (was and 1 or 0))",
-    ];
-    for end in ["<C-c>", "by itself"] {
-        for way in ways {
-            let (mut chat, gate) = start("");
-            chat.nvim.lua(&SAVE_SET_RESTORE.replace("SET", way), &[]);
-            match end {
-                // The plugin restores its value after the lock has ended.
-                "<C-c>" => chat.nvim.input("<C-c>"),
-                _ => gate.open(),
-            }
-            chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
-            chat.nvim.lua("restore()", &[]);
-            let what = format!("{way} after {end}: the buffer to be the user's");
-            let is_restored = |nvim: &mut Nvim| nvim.lua("return vim.bo.modifiable", &[]) == true;
-            if way.contains("noautocmd") {
-                // No event reports this change. The next Ctrl-C notices it.
-                chat.nvim.interrupt_until(&what, is_restored);
-            } else {
-                chat.nvim.wait_for(&what, is_restored);
-            }
-        }
-    }
-}
-
-#[test]
-fn ctrl_c_gives_modifiable_back_whatever_plugins_did_with_it() {
-    // Each pair runs during the lock and after it.
-    let plugins = [
-        // Two that overlap.
-        (
-            "one = vim.bo.modifiable vim.bo.modifiable = true two = vim.bo.modifiable",
-            "vim.bo.modifiable = two vim.bo.modifiable = one",
-        ),
-        // One that restores again and again.
-        ("was = vim.bo.modifiable vim.bo.modifiable = true", "SOON(function() vim.bo.modifiable = was end)"),
-        // Two that overlap, of which the second saved what the first had put back.
-        (
-            "one = vim.bo.modifiable vim.bo.modifiable = true",
-            "vim.bo.modifiable = one two = vim.bo.modifiable SOON(function() vim.bo.modifiable = two end)",
-        ),
-        // One that only saves during the lock.
-        ("was = vim.bo.modifiable", "vim.bo.modifiable = true vim.bo.modifiable = was"),
-        ("was = vim.bo.modifiable", "vim.bo.modifiable = true SOON(function() vim.bo.modifiable = was end)"),
-        ("was = vim.bo.modifiable", "vim.cmd('noautocmd let &l:modifiable = ' .. (was and 1 or 0))"),
-        ("was = vim.bo.modifiable", "vim.cmd('set eventignore=all') vim.bo.modifiable = was vim.o.eventignore = ''"),
-        ("vim.cmd('function! Put(was) \\n let &l:modifiable = a:was \\n endfunction')", "vim.fn.Put(0)"),
-    ];
-    for (during, after) in plugins {
-        let (mut chat, _gate) = start("");
-        chat.nvim.lua(during, &[]);
-        chat.nvim.input("<C-c>");
-        chat.nvim.wait_for("the end", |nvim| nvim.text().ends_with("@You:\n\n"));
-        let after = after.replace(
-            "SOON(",
-            "; (function(f) ran = false vim.defer_fn(f, 1) vim.defer_fn(f, 20) vim.defer_fn(function() ran = true end, 30) end)(",
-        );
-        chat.nvim.lua(&format!("ran = true {after}"), &[]);
-        chat.nvim.wait_for("the plugin to end", |nvim| nvim.lua("return ran", &[]) == true);
-        chat.nvim.interrupt_until(&format!("{during}; {after}: the buffer to be the user's"), |nvim| {
-            nvim.lua("return vim.bo.modifiable", &[]) == true
-        });
-        // What the user sets then is theirs, and stays through another Ctrl-C.
-        chat.nvim.input(":setlocal nomodifiable<CR>");
-        chat.nvim
-            .wait_for("the command", |nvim| nvim.mode() == "n" && nvim.lua("return vim.bo.modifiable", &[]) == false);
-        chat.nvim.command("messages clear");
-        chat.nvim.interrupt_until("the answer", |nvim| said(nvim).contains("nothing is running here"));
-        assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false, "{during}; {after}");
-    }
-    // A user mapping that runs Lua works every time.
-    let (mut chat, _gate) = start("");
-    chat.nvim.input("<C-c>");
-    chat.wait_until_idle();
-    for value in [false, true, false, true, false] {
-        chat.nvim.lua("vim.bo.modifiable = not vim.bo.modifiable", &[]);
-        chat.nvim.lua("vim.wait(20)", &[]);
-        assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), value);
-    }
-}
-
 #[test]
 fn the_users_own_modifiable_is_restored() {
     // The user's own `nomodifiable` is not the plugin's lock, before and after a turn.
@@ -239,21 +147,33 @@ fn the_users_own_modifiable_is_restored() {
     chat.nvim.command("setlocal nomodifiable");
     chat.nvim.interrupt_until("the answer", |nvim| said(nvim).contains("nothing is running here"));
     assert_eq!(chat.nvim.lua("return vim.bo.modifiable", &[]), false);
-    // A plugin that sets 'modifiable' during a reply and leaves it set does not unlock the buffer for good.
+    // What sets it during a reply does not lock the buffer for good.
     let (mut chat, gate) = start("");
-    chat.nvim.lua("vim.bo.modifiable = true", &[]);
-    chat.nvim.lua("vim.bo.modifiable = false", &[]);
+    chat.nvim.lua("vim.bo.modifiable = true vim.bo.modifiable = false", &[]);
     gate.open();
     chat.wait_until_idle();
 }
 
 #[test]
-fn a_refusal_goes_when_nothing_runs_any_more() {
-    let (mut chat, gate) = writing(&Setup::default());
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for_screen("Flemma: a reply or a tool is still running");
-    gate.open();
-    chat.nvim.wait_for("the end", |nvim| nvim.lua("return vim.bo.modifiable", &[]) == true);
-    chat.nvim.wait_for("no refusal", |nvim| !nvim.screen().iter().any(|row| row.contains("still running")));
-    assert!(said(&mut chat.nvim).contains("still running"));
+fn what_is_typed_after_the_key_is_not_sent() {
+    let mut nvim = Nvim::start(&Options { files: &[("notes.chat", "@You:\nHello\n")], ..Options::default() });
+    let server = Server::start([prose(&["fine"])]);
+    nvim.lua(&init(&server.base_url(), ""), &[]);
+    // The journal of the file is not read yet.
+    nvim.lua(
+        "vim.env.ANTHROPIC_API_KEY = 'test-key'
+         vim.cmd('edit notes.chat')
+         require('flemma.core').send_or_execute()
+         vim.cmd('silent! normal! Gotyped')",
+        &[],
+    );
+    let request = &server.wait_for_requests(1)[0];
+    assert!(!request.json()["messages"].to_string().contains("typed"));
+    nvim.wait_for("the reply", |nvim| nvim.text().contains("@You:\nHello\n\n@Assistant:\nfine"));
+    // With nothing to send, it is given back.
+    let mut nvim = Nvim::start(&Options { files: &[("notes.chat", "@You:\n")], ..Options::default() });
+    nvim.lua(&init(&server.base_url(), ""), &[]);
+    nvim.lua("vim.cmd('edit notes.chat') require('flemma.core').send_or_execute()", &[]);
+    nvim.wait_for("why not", |nvim| said(nvim).contains("Nothing to send"));
+    assert_eq!(nvim.lua("return vim.bo.modifiable", &[]), true);
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     anthropic::{Stream, text_delta},
@@ -14,16 +14,17 @@ use super::{
 
 /// Counts what is written and parsed from here on.
 const COUNT: &str = "
-    local writing, spans = require('flemma.writing'), require('flemma.markdown.spans')
-    local write, parses = writing.write, spans.parses
-    Count = { writes = 0, bytes = 0 }
+    local writing = require('flemma.writing')
+    local write = writing.write
+    Count = { writes = 0, bytes = 0, parses = 0 }
+    vim.treesitter.get_parser(0, 'markdown'):register_cbs({ on_changedtree = function() Count.parses = Count.parses + 1 end })
     function writing.write(buf, first, first_col, last, last_col, lines, join)
       Count.writes = Count.writes + 1
       Count.bytes = Count.bytes + #table.concat(lines, '\\n')
       return write(buf, first, first_col, last, last_col, lines, join)
     end
     function Counted()
-      return { writes = Count.writes, bytes = Count.bytes, parses = spans.parses - parses }
+      return Count
     end";
 
 fn counted(nvim: &mut Nvim) -> (u64, u64, u64) {
@@ -35,9 +36,7 @@ fn counted(nvim: &mut Nvim) -> (u64, u64, u64) {
 /// Waits until Markdown has its colours.
 fn wait_for_markdown(nvim: &mut Nvim) {
     assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
-    nvim.wait_for("Markdown to be known", |nvim| {
-        nvim.lua("return require('flemma.markdown.grammars').is_ready()", &[]) == true
-    });
+    nvim.wait_for("Markdown to be known", |nvim| nvim.lua("return vim.b.ts_highlight", &[]) == true);
     nvim.command("redraw!");
 }
 
@@ -96,49 +95,7 @@ fn a_single_chunk_is_drawn_before_the_next_one_arrives() {
 }
 
 #[test]
-fn a_paragraph_is_parsed_less_often_the_longer_it_is() {
-    let texts = "
-        local spans = require('flemma.markdown.spans')
-        local before, text, buf, n = spans.parses, '', vim.api.nvim_get_current_buf(), ...
-        for i = 1, n do
-          text = text .. 'word '
-          spans.start()
-          spans.of_growing(buf, 'markdown', text)
-        end
-        spans.forget(buf)
-        return spans.parses - before";
-    let mut chat = Chat::start(&Setup::default(), []);
-    wait_for_markdown(&mut chat.nvim);
-    let mut parses = |pieces: usize| chat.nvim.lua(texts, &[pieces.into()]).as_u64().unwrap();
-    let (few, many) = (parses(250), parses(2_000));
-    assert!(few <= 50, "{few} parses for 250 pieces");
-    assert!(many <= few + 20, "{many} parses for 2,000 pieces, {few} for 250");
-}
-
-#[test]
-fn one_drawing_parses_at_most_two_growing_texts() {
-    let draw = "
-        local spans = require('flemma.markdown.spans')
-        local before = spans.parses
-        spans.start()
-        local behind = 0
-        for buf = 1, 5 do
-          local _, is_behind = spans.of_growing(buf, 'markdown', ('Some *words* in a reply. '):rep(...))
-          behind = behind + (is_behind and 1 or 0)
-        end
-        return { spans.parses - before, behind }";
-    let mut chat = Chat::start(&Setup::default(), []);
-    wait_for_markdown(&mut chat.nvim);
-    // Two each time, then the one that is left, then none: the texts have not grown.
-    for expected in [[2, 3], [2, 1], [1, 0], [0, 0]] {
-        assert_eq!(chat.nvim.lua(draw, &[4.into()]), json!(expected));
-    }
-    assert_eq!(chat.nvim.lua(draw, &[8.into()]), json!([2, 3]), "they have grown");
-}
-
-#[test]
 fn a_reply_that_pauses_is_coloured_to_its_end() {
-    // The last piece comes alone and is a small part of its paragraph, which therefore is not parsed for it.
     let gates = [Gate::new(), Gate::new()];
     let reply = reply(|begin| {
         let beginning = begin.chunk(text_delta(0, &"Plain words. ".repeat(40)));
@@ -146,12 +103,8 @@ fn a_reply_that_pauses_is_coloured_to_its_end() {
     });
     let mut chat = Chat::start(&Setup::default(), [reply]);
     wait_for_markdown(&mut chat.nvim);
-    chat.nvim.lua(COUNT, &[]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the paragraph and its colours", |nvim| {
-        nvim.text().contains("Plain words. Plain") && counted(nvim).2 > 0
-    });
-    let parses = counted(&mut chat.nvim).2;
+    chat.nvim.wait_for("the paragraph", |nvim| nvim.text().contains("Plain words. Plain"));
     gates[0].open();
     chat.nvim.wait_for_screen("*slanted* x");
     let is_slanted = "
@@ -161,56 +114,8 @@ fn a_reply_that_pauses_is_coloured_to_its_end() {
         return (vim.api.nvim__inspect_cell(1, place.row - 1, place.col - 1)[2] or {}).italic == true";
     // The spinner is drawn all the while.
     chat.nvim.wait_for("the last words in italics", |nvim| nvim.lua(is_slanted, &[]) == true);
-    assert_eq!(counted(&mut chat.nvim).2, parses + 1, "it is parsed once more, when it rests");
     gates[1].open();
     chat.wait_until_idle();
-}
-
-#[test]
-fn a_long_paragraph_is_read_in_pieces_that_stay_as_they_are() {
-    let cut = "
-        local chunks, pieces = require('flemma.markdown.chunks'), ...
-        local text, before, moved, longest = '', {}, 0, 0
-        for _, piece in ipairs(pieces) do
-          text = text .. piece
-          local now = chunks.prose(vim.split(text, '\\n'), 0)
-          for index = 1, #before - 1 do
-            moved = moved + (before[index].text == now[index].text and 0 or 1)
-          end
-          longest = math.max(longest, #now[#now].text)
-          before = now
-        end
-        local together = ''
-        for _, piece in ipairs(before) do
-          together = together .. (together ~= '' and piece.column == 0 and '\\n' or '') .. piece.text
-        end
-        return { moved = moved, longest = longest, pieces = #before, same = together == text }";
-    let mut chat = Chat::start(&Setup::default(), []);
-    let shapes = [
-        "The first thing to look at is the `parser`, which **reads** every line. It _says_ so. ",
-        "A line without an end and [a link](https://example.org/a) in *it*, \nand then one more of them. ",
-        "- An item of a list, and `code` in it.\n",
-        "12. A numbered item.\n",
-        "Words.\n\nMore words.\n\n",
-        "An `unclosed piece of code. And **more. ",
-        "x",
-    ];
-    for shape in shapes {
-        let pieces: Vec<String> = shape
-            .chars()
-            .cycle()
-            .take(9_000)
-            .collect::<Vec<_>>()
-            .chunks(7)
-            .map(|piece| piece.iter().collect())
-            .collect();
-        let found = chat.nvim.lua(cut, &[json!(pieces)]);
-        assert_eq!(found["same"], true, "{shape}: nothing is lost between the pieces");
-        assert_eq!(found["moved"], 0, "{shape}: what was cut stays as it is");
-        let longest = found["longest"].as_u64().unwrap();
-        // Text without spaces cannot be cut.
-        assert!(longest <= if shape == "x" { 9_000 } else { 3_200 }, "{shape}: {longest} bytes in one piece");
-    }
 }
 
 #[test]

@@ -31,6 +31,16 @@ pub(super) fn writing(setup: &Setup<'_>) -> (Chat, Gate) {
     (chat, gate)
 }
 
+/// A draft in the input window, in Normal mode.
+fn drafting(setup: &Setup<'_>, text: &str) -> (Chat, Gate) {
+    let (mut chat, gate) = writing(setup);
+    chat.nvim.input("i");
+    wait_for_window(&mut chat.nvim);
+    chat.nvim.input(&format!("{text}<Esc>"));
+    chat.nvim.wait_for("the draft", |nvim| nvim.mode() == "n" && in_window(nvim) && nvim.text() == format!("{text}\n"));
+    (chat, gate)
+}
+
 /// What is shown of the queue, whichever window the user is in.
 pub(super) fn queued(nvim: &mut Nvim) -> Vec<String> {
     let found = nvim.lua(
@@ -47,8 +57,7 @@ pub(super) fn queued(nvim: &mut Nvim) -> Vec<String> {
 }
 
 pub(super) fn in_window(nvim: &mut Nvim) -> bool {
-    nvim.lua("return vim.bo.filetype == 'flemma_queue' and vim.api.nvim_win_get_config(0).relative == 'win'", &[])
-        == true
+    nvim.lua("return vim.bo.filetype == 'flemma_queue'", &[]) == true
 }
 
 pub(super) fn wait_for_window(nvim: &mut Nvim) {
@@ -72,124 +81,82 @@ pub(super) fn user_texts(messages: &Value) -> Vec<String> {
 #[test]
 fn what_is_typed_while_a_reply_arrives_is_sent_after_it() {
     let (mut chat, gate) = writing(&Setup::default());
-    chat.nvim.input("i");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.type_text("one\ntwo");
-    chat.nvim.input("<Esc><CR>");
-    wait_for_queued(&mut chat.nvim, "two");
-    let note = "Queued: sent when the turn ends  (i: change, o: another, u: take back)";
-    assert_eq!(queued(&mut chat.nvim), [note, "  one", "  two"]);
-    chat.nvim.wait_for_screen("Queued: sent when the turn ends");
-    // Another one, and the first ways to write are as good as the others.
-    chat.nvim.input("o");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.input("three<Esc>ZZ");
-    wait_for_queued(&mut chat.nvim, "three");
-    // The last one is changed.
-    chat.nvim.input("A");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.wait_for("its text", |nvim| nvim.text() == "three\n");
-    chat.nvim.input(" four<Esc>:wq<CR>");
-    wait_for_queued(&mut chat.nvim, "three four");
+    for (key, words, end, shown) in [
+        ("i", "one\ntwo", ":w<CR>", "two"),
+        ("o", "three", "ZZ", "three"),
+        ("a", "four", ":wq<CR>", "four"),
+        ("i", "five", "<C-]>", "five"),
+    ] {
+        chat.nvim.input(key);
+        wait_for_window(&mut chat.nvim);
+        chat.nvim.type_text(words);
+        chat.nvim.input("<Esc>");
+        chat.nvim.input(end);
+        wait_for_queued(&mut chat.nvim, shown);
+    }
+    assert_eq!(queued(&mut chat.nvim)[..3], ["Queued: sent when the turn ends", "  1 one", "    two"]);
+    chat.nvim.wait_for_screen("queued; sent when the turn ends");
+    for _ in 0..2 {
+        chat.nvim.command("Flemma unqueue");
+        wait_for_window(&mut chat.nvim);
+        chat.nvim.command("wincmd k");
+    }
+    chat.nvim.command("Flemma queue");
+    chat.nvim.wait_for("both", |nvim| nvim.text() == "four\n\nfive\n");
+    chat.nvim.input("<Esc>:x<CR>");
+    wait_for_queued(&mut chat.nvim, "five");
     gate.open();
-    chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("good"));
     chat.wait_for_text(
-        "@You:\nHello\n\n@Assistant:\nfirst words\n\n@You:\none\ntwo\n\n@Assistant:\nfine\n\n@You:\nthree four\n\n\
-         @Assistant:\ngood\n\n@You:\n\n",
+        "@You:\nHello\n\n@Assistant:\nfirst words\n\n@You:\none\ntwo\n\n@Assistant:\nfine\n\n@You:\nthree\n\n\
+         @Assistant:\ngood\n\n@You:\nfour\n\nfive\n\n@Assistant:\ndone\n\n@You:\n\n",
     );
-    assert_eq!(user_texts(&chat.messages(2)), ["Hello", "one\ntwo", "three four"]);
+    assert_eq!(user_texts(&chat.messages(2)), ["Hello", "one\ntwo", "three"]);
     chat.wait_until_idle();
     assert_eq!(queued(&mut chat.nvim), [""; 0]);
     // The keys are Neovim's own again.
-    assert_eq!(chat.nvim.lua("return vim.fn.maparg('i', 'n') .. vim.fn.maparg('u', 'n')", &[]), "");
+    assert_eq!(chat.nvim.lua("return vim.fn.maparg('i', 'n') .. vim.fn.maparg('o', 'n')", &[]), "");
     chat.nvim.input("Gifive<Esc>3A!<Esc>");
     chat.nvim.wait_for("typed text", |nvim| nvim.text().ends_with("@You:\nfive!!!\n"));
-    chat.nvim.input("u.");
-    chat.nvim.wait_for("undo and repetition", |nvim| nvim.text().ends_with("@You:\nfive!!!\n"));
 }
 
 #[test]
-fn a_draft_is_kept_and_a_message_can_be_taken_back() {
-    let (mut chat, gate) = writing(&Setup::default());
-    // `:q` keeps what was typed.
-    chat.nvim.input("idraft<Esc>:q<CR>");
+fn the_window_is_left_as_any_buffer_with_changes() {
+    let (mut chat, _gate) = drafting(&Setup::default(), "draft");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for_screen("E37: No write since last change");
+    assert!(in_window(&mut chat.nvim));
+    // A copy is Neovim's to write.
+    chat.nvim.command("silent write copy.txt");
+    assert_eq!((chat.nvim.file("copy.txt").as_str(), queued(&mut chat.nvim).len()), ("draft\n", 0));
+    chat.nvim.input(":q!<CR>");
     chat.nvim.wait_for("the conversation", |nvim| !in_window(nvim));
-    chat.nvim.wait_for("the draft", |nvim| queued(nvim) == ["Draft, not queued: draft  (i: go on)"]);
-    // `:wall` is not for it.
-    chat.nvim.command("silent! wall");
-    assert_eq!(queued(&mut chat.nvim), ["Draft, not queued: draft  (i: go on)"]);
-    chat.nvim.input("i");
-    wait_for_window(&mut chat.nvim);
-    assert_eq!(chat.nvim.text(), "draft\n");
-    chat.nvim.input("!<C-]>");
-    wait_for_queued(&mut chat.nvim, "draft!");
-    chat.nvim.input("u");
-    chat.nvim.wait_for("nothing queued", |nvim| queued(nvim) == ["Draft, not queued: draft!  (i: go on)"]);
-    chat.nvim.command("Flemma unqueue");
-    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("nothing is queued"));
     chat.nvim.command("Flemma queue");
     wait_for_window(&mut chat.nvim);
-    assert_eq!(chat.nvim.text(), "draft!\n");
-    // What was queued and is left as it was keeps its place; an emptied message is taken back.
-    chat.nvim.input("<Esc>:w<CR>");
-    wait_for_queued(&mut chat.nvim, "draft!");
-    chat.nvim.input("i");
-    chat.nvim.wait_for("the note", |nvim| queued(nvim).iter().any(|line| line.contains("while you change it")));
+    assert_eq!(chat.nvim.text(), "\n", "it was thrown away");
     chat.nvim.input("<Esc>:q<CR>");
-    wait_for_queued(&mut chat.nvim, "sent when the turn ends");
-    chat.nvim.command("Flemma queue second message");
-    wait_for_queued(&mut chat.nvim, "2 second message");
-    chat.nvim.command("Flemma unqueue 1");
-    chat.nvim.wait_for("the other one", |nvim| queued(nvim).contains(&"  second message".to_owned()));
+    chat.nvim.wait_for("the conversation", |nvim| !in_window(nvim));
+    chat.nvim.command("Flemma unqueue");
+    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("nothing is queued"));
     chat.nvim.command("Flemma unqueue x");
     chat.nvim.wait_for("the mistake", |nvim| said(nvim).contains("takes the number of a queued message"));
-    gate.open();
-    chat.nvim.wait_for("the second reply", |nvim| nvim.text().contains("second message\n\n@Assistant:\nfine"));
-}
-
-#[test]
-fn messages_that_are_taken_back_keep_their_order() {
-    let (mut chat, gate) = writing(&Setup::default());
-    for (words, number) in [("FIRST", ""), ("SECOND", "2 "), ("THIRD", "3 ")] {
-        chat.nvim.input(&format!(":Flemma queue {words}<CR>"));
-        wait_for_queued(&mut chat.nvim, &format!("{number}{words}"));
+    for key in ["dd", "x", "u", "p"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(key);
+        chat.nvim.wait_for("Neovim's own error", |nvim| said(nvim).contains("E21"));
     }
-    // What is being written is newer than what is queued.
-    chat.nvim.input("o");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.input("own<Esc>:q<CR>u");
-    let drafted = |words: &str| format!("Draft, not queued: {words} …  (i: go on)");
-    chat.nvim.wait_for("the last one", |nvim| queued(nvim).contains(&drafted("THIRD")));
-    chat.nvim.input(":Flemma unqueue 1<CR>");
-    chat.nvim.wait_for("the first one", |nvim| queued(nvim).contains(&drafted("FIRST")));
-    chat.nvim.input("u");
-    chat.nvim.wait_for("nothing queued", |nvim| queued(nvim) == [drafted("FIRST")]);
-    chat.nvim.input("i");
-    wait_for_window(&mut chat.nvim);
-    assert_eq!(chat.nvim.text(), "FIRST\n\nSECOND\n\nTHIRD\n\nown\n");
-    chat.nvim.input("<Esc>ZZ");
-    chat.nvim.wait_for("the message", |nvim| !in_window(nvim));
-    gate.open();
-    chat.nvim.wait_for("it is sent", |nvim| nvim.text().contains("THIRD\n\nown\n\n@Assistant:\nfine"));
 }
 
 #[test]
 fn the_turn_may_end_while_a_message_is_written() {
-    let (mut chat, gate) = writing(&Setup::default());
-    chat.nvim.command("Flemma queue first");
-    wait_for_queued(&mut chat.nvim, "first");
-    chat.nvim.input("i");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.input(" and more");
+    let (mut chat, gate) = drafting(&Setup::default(), "my words");
     gate.open();
-    let conversation = chat.nvim.lua("return vim.fn.bufnr('notes.chat')", &[]);
-    let is_open = "return vim.bo[...].modifiable";
-    chat.nvim.wait_for("the end", |nvim| nvim.lua(is_open, std::slice::from_ref(&conversation)) == true);
+    let is_open = "return vim.bo[vim.fn.bufnr('notes.chat')].modifiable";
+    chat.nvim.wait_for("the end", |nvim| nvim.lua(is_open, &[]) == true);
     // It waits for the user, who is still there.
     assert!(in_window(&mut chat.nvim));
     assert_eq!(chat.server.requests().len(), 1);
-    chat.nvim.input("<Esc><CR>");
-    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@You:\nfirst and more\n\n@Assistant:\nfine"));
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@You:\nmy words\n\n@Assistant:\nfine"));
 }
 
 #[test]
@@ -214,27 +181,21 @@ fn the_input_window_completes_references_and_tools() {
 
 #[test]
 fn mappings_of_the_user_are_left_alone() {
-    let lua = "vim.keymap.set('n', 's', function() vim.g.jumped = true end)
+    let lua = "vim.keymap.set('n', 'i', function() vim.g.jumped = true end)
         vim.api.nvim_create_autocmd('FileType', { pattern = 'chat', callback = function(args)
           vim.keymap.set('n', 'o', function() vim.g.own = true end, { buffer = args.buf })
         end })";
     let (mut chat, gate) = writing(&Setup { lua, ..Setup::default() });
-    chat.nvim.input("so");
+    chat.nvim.input("io");
     chat.nvim.wait_for("the own mappings", |nvim| nvim.lua("return vim.g.jumped and vim.g.own", &[]) == true);
-    assert!(!in_window(&mut chat.nvim));
-    // A macro was recorded for the text.
-    chat.nvim.lua("vim.fn.setreg('q', 'Alost')", &[]);
-    chat.nvim.input("@q");
-    chat.nvim.wait_for("Neovim's own error", |nvim| said(nvim).contains("E21"));
     assert!(!in_window(&mut chat.nvim));
     // A mapping that the user makes meanwhile outlives the lock.
     chat.nvim.command("nnoremap <buffer> a :let g:late = 1<CR>");
     gate.open();
     chat.wait_until_idle();
-    chat.nvim.input("sao");
+    chat.nvim.input("iao");
     chat.nvim.wait_for("the late mapping", |nvim| nvim.lua("return vim.g.late", &[]) == 1);
     assert_eq!(chat.nvim.lua("return vim.fn.maparg('o', 'n', false, true).buffer", &[]), 1);
-    assert_eq!(chat.nvim.lua("return vim.fn.maparg('i', 'n')", &[]), "");
 }
 
 #[test]
@@ -244,7 +205,6 @@ fn the_keys_can_be_turned_off() {
     chat.nvim.wait_for("Neovim's own error", |nvim| said(nvim).contains("E21"));
     chat.nvim.command("Flemma queue words");
     wait_for_queued(&mut chat.nvim, "words");
-    assert!(queued(&mut chat.nvim)[0].ends_with("(:Flemma queue, :Flemma unqueue)"));
 }
 
 #[test]
@@ -257,7 +217,8 @@ fn a_steering_message_goes_out_with_the_results_of_tools() {
     chat.nvim.command("Flemma queue later");
     chat.nvim.command("Flemma steer now");
     wait_for_queued(&mut chat.nvim, "1 now");
-    assert!(queued(&mut chat.nvim)[0].starts_with("Queued: sent before the next request"));
+    let below = ["Steering: sent before the next request", "  1 now", "Queued: sent when the turn ends", "  2 later"];
+    assert_eq!(queued(&mut chat.nvim), below);
     std::fs::write(chat.nvim.work().join("go"), "").unwrap();
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("good"));
     let messages = chat.messages(1);
@@ -290,33 +251,6 @@ fn nothing_is_sent_before_the_user_has_decided() {
 }
 
 #[test]
-fn leaving_something_queued_behind_is_refused_once() {
-    let (mut chat, _gate) = writing(&Setup::default());
-    chat.nvim.command("Flemma queue mine");
-    wait_for_queued(&mut chat.nvim, "mine");
-    chat.nvim.wait_for("the file", |nvim| {
-        nvim.lua("vim.bo.modified = false return not require('flemma.saving').is_writing(0)", &[]) == true
-    });
-    for leave in [":q", ":qa", ":wqa", ":xa", ":wq", ":set autowriteall | q"] {
-        chat.nvim.input(&format!(":messages clear<CR>{leave}<CR>"));
-        let why = "a queued message is unsent; `:qa!` exits anyway (notes.chat)";
-        chat.nvim.wait_for(leave, |nvim| said(nvim).contains(why));
-        assert!(!said(&mut chat.nvim).contains("E37"), "it was written");
-        assert_eq!(
-            chat.nvim.lua("return { #vim.api.nvim_list_tabpages(), #vim.api.nvim_list_wins() }", &[]),
-            json!([1, 1])
-        );
-    }
-    assert_eq!(queued(&mut chat.nvim).last().unwrap(), "  mine");
-    let file = chat.nvim.work().join("notes.chat");
-    chat.nvim.input(":q!<CR>");
-    chat.nvim.wait_for_exit();
-    // It was cut off, and what was queued is the user's to send.
-    let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.ends_with("first words\n\n<!-- flemma:aborted -->\n\n@You:\nmine\n"), "{text}");
-}
-
-#[test]
 fn what_was_queued_is_there_after_a_kill() {
     let (mut chat, _gate) = writing(&Setup::default());
     chat.nvim.command("Flemma queue mine @Assistant: too");
@@ -338,86 +272,93 @@ fn what_was_queued_is_there_after_a_kill() {
 }
 
 #[test]
-fn the_input_window_fits_the_windows_around_it() {
-    let (mut chat, _gate) = writing(&Setup::default());
-    chat.nvim.command("vsplit");
-    chat.nvim.command("vertical resize 30");
-    chat.nvim.input("i");
+fn a_draft_is_there_when_the_conversation_is_opened_again() {
+    let (mut chat, gate) = drafting(&Setup::default(), "half a thought");
+    gate.open();
+    chat.nvim.command("wincmd k");
+    chat.wait_until_idle();
+    chat.nvim.command("silent write");
+    chat.nvim.command("bwipeout!");
+    // What is in the window stays there.
+    chat.nvim.command("wincmd j");
     wait_for_window(&mut chat.nvim);
-    let size = "local c = vim.api.nvim_win_get_config(0); return { c.width, vim.api.nvim_win_get_width(c.win) }";
-    let measured = chat.nvim.lua(size, &[]);
-    assert_eq!(measured[0], measured[1]);
-    chat.nvim.command("tabnew | tabclose");
-    chat.nvim.command("wincmd =");
-    chat.nvim.wait_for("the new width", |nvim| {
-        let measured = nvim.lua(size, &[]);
-        measured[0] == measured[1]
-    });
-    // A long text makes it higher, up to half of the window; the conversation's last line stays in view.
-    for _ in 0..30 {
-        chat.nvim.input("a line<CR>");
-    }
-    chat.nvim.wait_for("the height", |nvim| nvim.lua("return vim.api.nvim_win_get_height(0) > 10", &[]) == true);
-    chat.nvim.wait_for_screen("first words");
-    // Closing the conversation's window closes it.
-    chat.nvim.lua("vim.api.nvim_win_close(vim.api.nvim_win_get_config(0).win, false)", &[]);
-    chat.nvim.wait_for("the window to close", |nvim| {
-        let count = "return #vim.tbl_filter(function(win) return vim.api.nvim_win_get_config(win).relative ~= '' end,
-            vim.api.nvim_list_wins())";
-        nvim.lua(count, &[]) == 0
-    });
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for("why not", |nvim| said(nvim).contains("the conversation is not open any more"));
+    assert_eq!(chat.nvim.text(), "half a thought\n");
+    chat.nvim.command("wincmd k | edit notes.chat");
+    chat.nvim.wait_for("the message", |nvim| said(nvim).contains("a message that you were writing here was kept"));
     chat.nvim.command("Flemma queue");
     wait_for_window(&mut chat.nvim);
-    assert!(chat.nvim.text().starts_with("a line\n"), "the draft is kept");
+    assert_eq!(chat.nvim.text(), "half a thought\n");
 }
 
 #[test]
-fn the_text_ends_above_the_input_window_on_a_small_screen() {
-    for paragraphs in [&["word ".repeat(110)][..], &["more ".repeat(40), "word ".repeat(60)]] {
-        let gate = Gate::new();
-        let mut chat = Chat::start(&Setup::default(), [held_after(&gate, &(paragraphs.join("\n\n") + "here"))]);
-        chat.nvim.request("nvim_ui_try_resize", &[30.into(), 20.into()]);
-        chat.nvim.input("<C-]>");
-        chat.nvim.wait_for_screen("here");
-        chat.nvim.input("i");
-        wait_for_window(&mut chat.nvim);
-        chat.nvim.wait_for("a full window", |nvim| {
+fn what_is_typed_without_a_pause_outlives_a_kill() {
+    let (mut chat, _gate) = drafting(&Setup::default(), "half a thought");
+    chat.nvim.input("A and the rest");
+    let outbox = chat.nvim.folder("state").join("nvim/flemma/outbox");
+    let holds = |file: std::io::Result<std::fs::DirEntry>| {
+        file.is_ok_and(|file| {
+            std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains("thought and the rest"))
+        })
+    };
+    chat.nvim.wait_for("the disk", |_| std::fs::read_dir(&outbox).is_ok_and(|mut files| files.any(holds)));
+    assert_eq!(chat.nvim.lua("return vim.api.nvim_get_mode().mode", &[]), "i", "the user types on");
+}
+
+#[test]
+fn what_is_queued_is_shown_below_a_call_that_waits() {
+    let gate = Gate::new();
+    let calling = call("toolu_1", "bash", &json!({ "label": "list", "command": "ls", "timeout": null }));
+    let mut chat = Chat::start(&Setup::default(), [calling, held(&gate)]);
+    chat.nvim.input("<C-]>");
+    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash: $ ls").is_some());
+    chat.nvim.command("Flemma queue later words");
+    chat.nvim.wait_for("the message", |nvim| nvim.row_with("later words").is_some());
+    let rows = |nvim: &mut Nvim| (nvim.row_with("bash: $ ls").unwrap(), nvim.row_with("later words").unwrap());
+    let (call, message) = rows(&mut chat.nvim);
+    assert!(call < message, "{:#?}", chat.nvim.screen());
+    // The closing fence of its block is shown while the cursor is there.
+    for keys in ["G", "gg", "G"] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_for("the message", |nvim| {
+            nvim.command("redraw");
             let rows = nvim.screen();
-            let float = rows.iter().position(|row| row.contains("Queue a message"));
-            let end = rows.iter().position(|row| row.ends_with("here"));
-            let (Some(float), Some(end)) = (float, end) else { return false };
-            // Between them is the line that says what goes on.
-            let is_full = rows[..end].iter().all(|row| row.contains("word") || row.contains("more") || row.is_empty());
-            float == 14 && is_full && end + 2 >= float && rows[end + 1..float].iter().all(|row| row.contains("writing"))
+            let message = rows.iter().position(|row| row.contains("later words"));
+            let fence = rows.iter().rposition(|row| row.starts_with("```"));
+            message.is_some() && fence < message
         });
-        // What is written makes it higher.
-        chat.nvim.input("a<CR>b<CR>c<CR>d<CR>e");
-        chat.nvim.wait_for("the end above the window", |nvim| {
-            let rows = nvim.screen();
-            let float = rows.iter().position(|row| row.contains("Queue a message"));
-            let end = rows.iter().position(|row| row.ends_with("here"));
-            float.is_some_and(|float| float < 14 && end.is_some_and(|end| end + 2 >= float && end < float))
-        });
-        gate.open();
-        chat.nvim
-            .wait_for("the end", |nvim| nvim.lua("return vim.bo[vim.fn.bufnr('notes.chat')].modifiable", &[]) == true);
     }
 }
 
 #[test]
-fn what_is_queued_off_the_screen_is_said_to_be_queued() {
-    let text = format!("{}\n@You:\nHello\n", "@You:\nEarlier words.\n\n@Assistant:\nAn answer.\n\n".repeat(20));
-    let (mut chat, gate) = writing(&Setup { text: Some(&text), ..Setup::default() });
-    // At the end of the text, the screen shows it.
-    chat.nvim.command("Flemma queue one");
-    wait_for_queued(&mut chat.nvim, "one");
-    chat.nvim.wait_for_screen("Queued: sent when the turn ends");
-    assert!(!said(&mut chat.nvim).contains("queued; it is sent"), "{}", said(&mut chat.nvim));
-    chat.nvim.input("ggi");
-    wait_for_window(&mut chat.nvim);
-    chat.nvim.input("!<Esc><CR>");
-    wait_for_queued(&mut chat.nvim, "one!");
-    chat.nvim.wait_for_screen("Flemma: queued; it is sent when the turn ends");
+fn commands_in_the_input_window_mean_its_conversation() {
+    let (mut chat, _gate) = drafting(&Setup::default(), "half");
+    chat.nvim.input(":%Flemma tool:approve<CR>");
+    chat.nvim.wait_for_screen("Flemma: a range is for the conversation, not for this window");
+    chat.nvim.input(":Flemma queue words<CR>");
+    chat.nvim.wait_for("the words", |nvim| queued(nvim).iter().any(|line| line.contains("words")));
+    chat.nvim.input(":Flemma steer<CR>");
+    chat.nvim
+        .wait_for("steering", |nvim| queued(nvim).first().is_some_and(|line| line.contains("before the next request")));
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for("the end", |nvim| {
+        let text = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('notes.chat'), 0, -1, false), '\\n')";
+        nvim.lua(text, &[]).as_str().unwrap().ends_with("@You:\nwords")
+    });
+    assert!(in_window(&mut chat.nvim));
+    assert_eq!(chat.nvim.text(), "half\n");
+}
+
+#[test]
+fn setting_the_same_filetype_again_stops_nothing() {
+    let (mut chat, gate) = writing(&Setup::default());
+    chat.nvim.command("filetype detect");
+    chat.nvim.command("doautocmd BufRead");
+    chat.nvim.command("set filetype=chat");
     gate.open();
     chat.wait_until_idle();
+    assert!(!chat.nvim.text().contains("aborted"), "{}", chat.nvim.text());
+    chat.nvim.command("set filetype=text");
+    assert_eq!(chat.nvim.lua("return require('flemma.buffer').is_attached(vim.fn.bufnr())", &[]), false);
 }

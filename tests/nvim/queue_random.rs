@@ -1,4 +1,4 @@
-//! A user who queues, changes, keeps, takes back, cancels, saves and reads again, in any order: each text is sent at most once,
+//! A user who queues, throws away, takes back, cancels and saves, in any order: each text is sent at most once,
 //! what was not queued never, and nothing is lost.
 
 use std::collections::BTreeSet;
@@ -18,14 +18,13 @@ const LOOK: &str = "local chat = vim.fn.bufnr('notes.chat')
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if vim.bo[buf].filetype == 'flemma_queue' then drafts[#drafts + 1] = text(buf) end
     end
-    for _, line in ipairs(require('flemma.native').call('outbox', chat, 1000, '', nil)) do
+    for _, line in ipairs(require('flemma.native').call('outbox', chat)) do
       for _, chunk in ipairs(line) do below[#below + 1] = chunk.text end
     end
     return {
       chat = text(chat),
       draft = table.concat(drafts, '\\n'),
       queued = table.concat(below, ' '),
-      count = #require('flemma.native').call('queued', chat),
       is_open = vim.bo.filetype == 'flemma_queue',
       is_locked = require('flemma.lock').is_locked(chat),
     }";
@@ -92,8 +91,6 @@ impl User {
         let before = self.look();
         let is_locked = before["is_locked"] == json!(true);
         let has_draft = !before["draft"].as_str().unwrap().trim().is_empty();
-        let is_changing =
-            before["count"] == json!(1) && self.texts_in(&before["draft"]).is_subset(&self.texts_in(&before["queued"]));
         let choice = self.choose(12);
         self.log.push(format!("{choice}{}", if is_locked { " at work" } else { "" }));
         match choice {
@@ -113,24 +110,21 @@ impl User {
                     self.log
                 );
                 match self.choose(4) {
-                    0 => {
+                    0 | 1 => {
                         self.meant.extend(self.texts_in(&written["draft"]));
-                        self.press("<CR>");
+                        let keys = if self.choose(2) == 0 { ":w<CR>" } else { ":wall<CR>" };
+                        self.press(keys);
                     }
-                    1 => self.press(":q<CR>"),
-                    2 => {
-                        self.press(":e!<CR>");
-                        let after = self.look();
-                        for token in self.texts_in(&written["draft"]).difference(&self.texts_in(&after["draft"])) {
-                            self.discarded.insert(token.clone());
-                        }
+                    2 => self.press(":q<CR>"),
+                    _ => {
+                        self.discarded.extend(self.texts_in(&written["draft"]));
+                        self.press(":q!<CR>");
                     }
-                    _ => self.press(":silent wall<CR>"),
                 }
             }
             // Otherwise it would become longer than what is shown of a message.
-            6 if !has_draft || is_changing => self.press(":silent Flemma unqueue<CR>"),
-            7 => self.press(":silent wall<CR>"),
+            6 if !has_draft => self.press(":silent Flemma unqueue<CR>"),
+            7 if !has_draft => self.press(":silent wall<CR>"),
             8 if is_locked => {
                 // An interrupt may take the keys behind it with it.
                 self.chat.nvim.input("<C-c>");
@@ -162,8 +156,7 @@ impl User {
             let count = |part: &str| now[part].as_str().unwrap().matches(&token).count();
             let (chat, draft, queued) = (count("chat"), count("draft"), count("queued"));
             let is_once = match (chat, draft, queued) {
-                // The window has the message that is being changed.
-                (1, 0, 0) | (0, 1, 0 | 1) | (0, 0, 1) => true,
+                (1, 0, 0) | (0, 1, 0) | (0, 0, 1) => true,
                 (0, 0, 0) => self.discarded.contains(&token),
                 _ => false,
             };

@@ -65,7 +65,7 @@ fn auto_write_of_a_recovered_text_begins_with_a_write() {
         chat.nvim.input("<C-]>");
         chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\none"));
         chat.nvim.wait_for("why the file is not written", |nvim| {
-            said(nvim).contains("notes.chat was not written: Flemma cannot tell whether the file was changed elsewhere")
+            said(nvim).contains("notes.chat was not written: it is not known whether the file was changed elsewhere")
         });
         chat.wait_until_idle();
         // The user may have wanted to compare the two.

@@ -94,3 +94,17 @@ fn files_are_written_unasked_only_where_the_project_is() {
     chat.nvim
         .wait_for("why", |nvim| said(nvim).contains("`tools.write_outside` must be \"ask\" or \"auto\", not \"no\""));
 }
+
+#[test]
+fn what_neovim_runs_from_runtimepath_asks_every_time() {
+    let chat = &mut Chat::start(&Setup { files: &[("repo/.git/config", "")], ..Setup::default() }, []);
+    chat.nvim.lua("require('flemma').setup({ tools = { auto_approve = { 'write', 'edit' } } })", &[]);
+    let (yes, ask) = ("approve", "require_approval");
+    let files =
+        ["lua/x.lua", "plugin/x.lua", "src/x.rs", "repo/lua/x.lua", "repo/doc/x.txt", "pack/p/start/q/lua/x.lua"];
+    assert_eq!(writing(chat, &files), [yes; 6]);
+    chat.nvim.command("set runtimepath+=.");
+    assert_eq!(writing(chat, &files), [ask, ask, yes, yes, yes, ask]);
+    chat.nvim.command("set runtimepath-=. runtimepath+=~/work/repo");
+    assert_eq!(writing(chat, &files), [yes, yes, yes, ask, yes, yes]);
+}

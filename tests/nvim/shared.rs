@@ -124,7 +124,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     first.nvim.input("<C-]>");
     // The end of a turn is written, and shown.
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("from the first"));
-    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert_eq!(chat.nvim.cursor(), (40, 3));
     assert!(is_observer(&mut chat.nvim));
     assert_eq!(said(&mut chat.nvim).matches("in another Neovim").count(), 1, "it is mentioned once");
     first.wait_until_idle();
@@ -132,7 +132,7 @@ fn a_second_editor_follows_the_first_and_takes_over() {
     first.nvim.wait_for_exit();
     wait_until_taken_over(&mut chat);
     assert!(chat.nvim.text().ends_with("typed in the first\n"), "{}", chat.nvim.text());
-    assert_eq!(chat.nvim.lua(view, &[]), json!([40, 40, 3]));
+    assert_eq!(chat.nvim.cursor(), (40, 3));
     assert_eq!(chat.nvim.lua("return vim.bo.modified", &[]), false);
     wait_until_held(&mut chat.nvim, &file);
     chat.nvim.input("<C-]>");

@@ -96,20 +96,20 @@ fn undo_shows_a_diff_asks_and_goes_back_and_forward() {
     chat.nvim.wait_for("one tab", |nvim| nvim.lua("return #vim.api.nvim_list_tabpages()", &[]) == 1);
     assert_eq!(content(&chat, "made/here/c.txt"), "c\n", ":q means no");
     shown(&mut chat.nvim, "Flemma undo", "toolu_3");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert!(!path(&chat, "made").exists(), "the folders go too");
     // Given again, it goes one further back; the mode comes back.
     fs::set_permissions(path(&chat, "run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     shown(&mut chat.nvim, "Flemma undo", "run.sh (before toolu_2)");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!(content(&chat, "run.sh"), "old\n");
     // Forward again, both of them.
     for (call, file) in [("toolu_2", "run.sh"), ("toolu_3", "c.txt")] {
         let text = shown(&mut chat.nvim, "Flemma redo", call);
         assert!(text.contains(file), "{text}");
-        chat.nvim.input("y");
+        chat.nvim.input("gg<CR>");
         wait_for_message(&mut chat.nvim, "made again 1 file");
     }
     assert_eq!((content(&chat, "run.sh"), content(&chat, "made/here/c.txt")), ("new\n".into(), "c\n".into()));
@@ -119,7 +119,7 @@ fn undo_shows_a_diff_asks_and_goes_back_and_forward() {
     chat.nvim.command("let g:answer = 1");
     let text = shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt was changed by somebody else");
     assert!(text.contains("-2") && text.contains("+two"), "{text}");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(
         &mut chat.nvim,
         "nothing was changed. Left alone: a.txt was changed by somebody else, and was kept",
@@ -127,7 +127,7 @@ fn undo_shows_a_diff_asks_and_goes_back_and_forward() {
     assert_eq!(content(&chat, "a.txt"), "ONE\n2\nthree\n");
     chat.nvim.command("let g:answer = 2");
     shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt was changed by somebody else");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!(content(&chat, "a.txt"), "one\ntwo\nthree\n");
     assert_eq!(chat.nvim.lua("return #asked", &[]), 2);
@@ -151,14 +151,14 @@ fn rollback_goes_to_the_message_under_the_cursor() {
     let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_3");
     assert!(text.contains("# Not possible: run.sh has changes in the editor that are not saved"), "{text}");
     assert!(!text.contains("a.txt"), "{text}");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file. Left alone: run.sh has changes in the editor");
     assert_eq!((content(&chat, "run.sh"), content(&chat, "made/here/c.txt")), ("new\n".into(), "(gone)".into()));
     chat.nvim.command("tabnext | edit! | tabprevious");
     // What is written while the user looks is not overwritten.
     shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
     fs::write(path(&chat, "run.sh"), "meanwhile\n").unwrap();
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "run.sh has changed in the meantime and was left alone");
     fs::write(path(&chat, "run.sh"), "new\n").unwrap();
     // From the first message everything goes.
@@ -166,7 +166,7 @@ fn rollback_goes_to_the_message_under_the_cursor() {
     chat.go_to("Hello");
     let text = shown(&mut chat.nvim, "Flemma rollback", "before toolu_2");
     assert!(text.contains("before toolu_1"), "{text}");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 2 files");
     assert_eq!((content(&chat, "run.sh"), content(&chat, "a.txt")), ("old\n".into(), "one\ntwo\nthree\n".into()));
     chat.go_to("Hello");
@@ -183,24 +183,25 @@ fn rollback_goes_to_the_message_under_the_cursor() {
 }
 
 #[test]
-fn changes_lists_the_files_and_opens_them() {
+fn changes_walks_through_what_the_turn_has_written() {
     let mut chat = start();
     fs::write(path(&chat, "a.txt"), "one\n2\nthree\nfour\n").unwrap();
     shown(&mut chat.nvim, "Flemma undo", "toolu_3");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
-    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed 3 files:");
-    for line in [
-        "a.txt  +2 -1  toolu_1  changed since by somebody else",
-        "run.sh  +1 -1  toolu_2",
-        "made/here/c.txt  as before  toolu_3 (taken back)",
-        "Changes made by commands (bash) and by other tools are not tracked.",
-    ] {
-        assert!(text.lines().any(|shown| shown == line), "{line}\n----\n{text}");
-    }
-    chat.nvim.input("j<CR>");
+    chat.nvim.input(":Flemma changes<CR>");
+    // The other file of the turn was taken back, and the first turn is another one.
     chat.nvim.wait_for("the file", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "run.sh");
-    assert_eq!(chat.nvim.lua("return #vim.tbl_filter(function(b) return vim.bo[b].filetype == 'flemma-changes' end, vim.api.nvim_list_bufs())", &[]), 0);
+    chat.nvim.wait_for_screen("run.sh (before the turn)");
+    let sides =
+        "return { vim.fn.getbufline(vim.fn.winbufnr(1), 1)[1], vim.fn.getline(1), vim.wo.diff, vim.bo.buflisted }";
+    assert_eq!(chat.nvim.lua(sides, &[]), json!(["old", "new", true, true]));
+    chat.nvim.input("]f");
+    wait_for_message(&mut chat.nvim, "this is the last file of the change");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "notes.chat");
+    let trace = "return { vim.fn.bufexists('run.sh'), #vim.api.nvim_list_tabpages(), #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('run.sh'), 'n') }";
+    assert_eq!(chat.nvim.lua(trace, &[]), json!([1, 1, 0]));
     // Another Neovim that only looks at the conversation takes nothing back.
     let file = path(&chat, "notes.chat");
     let mut other = Chat::another(&chat, &file, (OPTIONS, ANSWERS), []);
@@ -216,7 +217,7 @@ fn changes_lists_the_files_and_opens_them() {
     let mut next = Chat::another(&chat, &file, (OPTIONS, ANSWERS), []);
     wait_for_lock(&mut next.nvim);
     shown(&mut next.nvim, "Flemma undo", "before toolu_2");
-    next.nvim.input("y");
+    next.nvim.input("gg<CR>");
     wait_for_message(&mut next.nvim, "took back 1 file");
     assert_eq!(content(&chat, "run.sh"), "old\n");
 }
@@ -227,20 +228,21 @@ fn saveas_takes_the_changes_of_a_conversation_along() {
     chat.nvim.command("silent saveas copy.chat | messages clear");
     wait_for_lock(&mut chat.nvim);
     chat.wait_until_idle();
-    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed 3 files:");
-    for line in ["a.txt  +1 -1  toolu_1", "run.sh  +1 -1  toolu_2", "made/here/c.txt  +1 -0  created  toolu_3"] {
-        assert!(text.lines().any(|shown| shown == line), "{line}\n----\n{text}");
-    }
-    chat.nvim.input("q");
+    chat.nvim.input(":Flemma changes<CR>");
+    chat.nvim.wait_for_screen("1/2 run.sh (before the turn)");
+    chat.nvim.input("]f");
+    chat.nvim.wait_for_screen("2/2 made/here/c.txt (did not exist)");
+    assert_eq!(chat.nvim.text(), "c\n");
+    chat.nvim.input(":tabclose<CR>");
     chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.fn.expand('%:t')", &[]) == "copy.chat");
     shown(&mut chat.nvim, "Flemma undo", "made/here/c.txt (before toolu_3)");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!(content(&chat, "made/here/c.txt"), "(gone)");
     chat.go_to("Go on");
     let text = shown(&mut chat.nvim, "Flemma rollback", "run.sh (before toolu_2)");
     assert!(!text.contains("toolu_1") && !text.contains("toolu_3"), "{text}");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!((content(&chat, "run.sh"), content(&chat, "a.txt")), ("old\n".into(), "one\n2\nthree\n".into()));
     // The file that it was saved from knows of the same writes, and that one of them still stands.
@@ -248,7 +250,7 @@ fn saveas_takes_the_changes_of_a_conversation_along() {
     wait_for_lock(&mut chat.nvim);
     chat.wait_until_idle();
     shown(&mut chat.nvim, "Flemma undo toolu_1", "a.txt (before toolu_1)");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!(content(&chat, "a.txt"), "one\ntwo\nthree\n");
 }
@@ -279,13 +281,11 @@ fn backups_keep_what_their_options_allow() {
     let words = "# Not possible: large.txt cannot be taken back: what it was is no longer kept (tools.backups).";
     let text = shown(&mut chat.nvim, "Flemma undo", words);
     assert!(text.starts_with("# Nothing of this can be done."), "{text}");
-    // `y` is no operator there.
-    chat.nvim.input("y");
-    wait_for_message(&mut chat.nvim, "nothing of this can be done; `q` closes it");
-    assert_eq!(chat.nvim.mode(), "n");
+    chat.nvim.input("gg<CR>");
+    wait_for_message(&mut chat.nvim, "nothing of this can be done");
     chat.nvim.input("q");
     shown(&mut chat.nvim, "Flemma undo toolu_1", "small.txt (before toolu_1)");
-    chat.nvim.input("y");
+    chat.nvim.input("gg<CR>");
     wait_for_message(&mut chat.nvim, "took back 1 file");
     assert_eq!((content(&chat, "small.txt"), content(&chat, "large.txt")), ("one\n".into(), "2\n".into()));
     drop(chat);
@@ -293,7 +293,21 @@ fn backups_keep_what_their_options_allow() {
     let mut chat = start_with("enabled = false");
     chat.nvim.input(":Flemma undo<CR>");
     wait_for_message(&mut chat.nvim, "undo: this conversation has written no file, as far as is recorded");
-    let text = shown(&mut chat.nvim, "Flemma changes", "This conversation has changed no file, as far as is recorded.");
-    assert!(text.contains("New changes are not recorded: tools.backups.enabled is false."), "{text}");
+    chat.nvim.input(":Flemma changes<CR>");
+    wait_for_message(&mut chat.nvim, "changes: the last turn has written no file");
     assert!(!chat.nvim.folder("state").join("nvim/flemma/changes").exists());
+}
+
+#[test]
+fn a_key_pressed_without_meaning_it_takes_nothing_back() {
+    let mut chat = start();
+    shown(&mut chat.nvim, "Flemma undo", "made/here/c.txt (before toolu_3)");
+    chat.nvim.input("yy");
+    chat.nvim.wait_for("the register", |nvim| nvim.lua("return vim.fn.getreg('\"') ~= ''", &[]) == true);
+    chat.nvim.input("<CR>");
+    wait_for_message(&mut chat.nvim, "Enter on the first line does it");
+    assert_eq!(content(&chat, "made/here/c.txt"), "c\n");
+    chat.nvim.input("gg<CR>");
+    wait_for_message(&mut chat.nvim, "took back 1 file");
+    assert!(!path(&chat, "made").exists());
 }

@@ -15,14 +15,11 @@ local parsers = {}
 ---@param parser flemma.Parser throws an error if the code is wrong
 ---@return boolean ok
 function M.register(language, parser)
-  local problem
-  if type(language) ~= "string" or not language:match("^[%w_+.#-]+$") then
-    problem = ("parsers.register: the language must be a word, not %s"):format(vim.inspect(language))
-  elseif type(parser) ~= "function" then
-    problem = ("parsers.register: the parser of `%s` must be a function, not a %s"):format(language, type(parser))
-  end
+  local is_word = type(language) == "string" and language:match("^[%w_+.#-]+$")
+  local problem = not is_word and ("the language must be a word, not %s"):format(vim.inspect(language))
+    or type(parser) ~= "function" and ("the parser of `%s` must be a function, not a %s"):format(language, type(parser))
   if problem then
-    require("flemma.notify").say(vim.log.levels.ERROR, problem)
+    require("flemma.notify").say(vim.log.levels.ERROR, "parsers.register: " .. problem)
     return false
   end
   parsers[language] = parser
@@ -36,9 +33,7 @@ end
 function M.unregister(language)
   local found = parsers[language] ~= nil
   parsers[language] = nil
-  if found then
-    require("flemma.native").call("forget_frontmatter")
-  end
+  require("flemma.native").call("forget_frontmatter")
   return found
 end
 

@@ -14,12 +14,12 @@ end
 ---@field note? "binary"|"too large" why its contents are not here
 ---@field after? string which call above has to write it first; nil if it is shown as it is
 ---@field old_size? integer its bytes; nil if there is no such file
----@field hunks? integer[] where the contents differ, eight numbers for each place as in `flemma.Hunk`; nil with a note
+---@field new_size? integer the bytes that it would have; nil if it would be deleted
+---@field hunks? integer[] where the contents differ, as in `flemma.Hunk`; nil with a note
 ---@field is_read_only boolean whether its permissions let nobody write it
 ---@field line_breaks? string what is said about a change of the line breaks of the whole file
----@field new_size? integer the bytes that it would have; nil if it would be deleted
 ---@field is_left boolean whether the user has left it out before
----@field draft? flemma.Draft what the user has made of it before
+---@field draft? { text: string, base: string } what the user has made of it before, for an approval that did not count, and of which content
 
 ---@class flemma.ReviewedChange
 ---@field call_id string
@@ -44,14 +44,6 @@ end
 ---@param callback fun(problem?: string)
 function M.accept(buf, call, revision, contents, callback)
   native("review_accept", buf, call, revision, contents, callback)
-end
-
---- A problem of a call, which may name the call itself.
----@param call string
----@param problem string?
-function M.about(call, problem)
-  problem = problem or "there is no proposal"
-  return problem:find(call, 1, true) and problem or ("%s: %s"):format(call, problem)
 end
 
 return M

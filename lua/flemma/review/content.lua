@@ -66,34 +66,6 @@ function M.fill(buf, content, form)
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
 end
 
---- Makes a buffer that was filled show another content. Only the lines that differ are touched, so that cursors and marks stay.
----@param buf integer
----@param content string
----@param form flemma.Form
-function M.patch(buf, content, form)
-  local before = api.nvim_buf_get_lines(buf, 0, -1, false)
-  local scratch = require("flemma.scratch").create()
-  M.fill(scratch, content, form)
-  local after = api.nvim_buf_get_lines(scratch, 0, -1, false)
-  for _, name in ipairs({ "fileformat", "bomb", "endofline" }) do
-    vim.bo[buf][name] = vim.bo[scratch][name]
-  end
-  api.nvim_buf_delete(scratch, { force = true })
-  ---@diagnostic disable-next-line: deprecated
-  local diff = vim.text.diff or vim.diff
-  -- A break within a line would be another line to the comparison.
-  local function joined(lines)
-    return table.concat(lines, "\n"):gsub("%z", "\1") .. "\n"
-  end
-  local found = diff(joined(before), joined(after), { result_type = "indices" })
-  for at = #found, 1, -1 do
-    local old_first, old_count, new_first, new_count = unpack(found[at])
-    local first = old_count == 0 and old_first or old_first - 1
-    local lines = vim.list_slice(after, new_first, new_first + new_count - 1)
-    api.nvim_buf_set_lines(buf, first, first + old_count, false, new_count == 0 and {} or lines)
-  end
-end
-
 local breaks = { dos = "\r\n", mac = "\r", unix = "\n" }
 
 --- What would be written of a buffer that was filled.

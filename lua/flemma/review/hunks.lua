@@ -1,6 +1,4 @@
---- The hunks between the content of a file and a proposal for it, each of which is taken or left.
-local content = require("flemma.review.content")
-
+--- The hunks between what a file is and the text that will be written.
 local M = {}
 
 ---@class flemma.Hunk
@@ -12,33 +10,24 @@ local M = {}
 ---@field old_to integer the byte behind the last one
 ---@field new_from integer
 ---@field new_to integer
----@field taken boolean
+---@field is_left boolean whether the hunk is one of the proposal that will not be written
 
----@class flemma.Hunks
----@field old string
----@field new string
----@field list flemma.Hunk[]
----@field numbers? integer[] the hunks as the library writes them; nil if they were found here
+local NAMES = { "old_first", "old_count", "new_first", "new_count", "old_from", "old_to", "new_from", "new_to" }
 
---- Those that the library has found, all taken.
----@param file flemma.ReviewedFile
----@return flemma.Hunks
-function M.of_file(file)
-  local list, numbers = {}, file.hunks or {}
-  for at = 1, #numbers, 8 do
-    list[#list + 1] = {
-      old_first = numbers[at],
-      old_count = numbers[at + 1],
-      new_first = numbers[at + 2],
-      new_count = numbers[at + 3],
-      old_from = numbers[at + 4],
-      old_to = numbers[at + 5],
-      new_from = numbers[at + 6],
-      new_to = numbers[at + 7],
-      taken = true,
-    }
+--- Those that the library has found.
+---@param numbers integer[] eight for each
+---@param is_left boolean
+---@return flemma.Hunk[]
+local function parse(numbers, is_left)
+  local list = {}
+  for at = 1, #numbers, #NAMES do
+    local hunk = { is_left = is_left }
+    for place, name in ipairs(NAMES) do
+      hunk[name] = numbers[at + place - 1]
+    end
+    list[#list + 1] = hunk
   end
-  return { old = file.old or "", new = file.new or "", list = list, numbers = numbers }
+  return list
 end
 
 --- Where the lines of a content begin and where the last one ends, in bytes from 0; from the first line on.
@@ -59,146 +48,62 @@ local function ranges(text)
   end
 end
 
---- All between two contents, taken. They are found here and now.
+--- Those between two contents, as the library writes them.
 ---@param old string
 ---@param new string
----@return flemma.Hunks
-function M.between(old, new)
+---@return integer[]
+local function between(old, new)
   ---@diagnostic disable-next-line: deprecated
   local diff = vim.text.diff or vim.diff
-  local list, in_old, in_new = {}, ranges(old), ranges(new)
-  for _, found in ipairs(diff(old, new, { result_type = "indices" })) do
-    local old_from, old_to = in_old(found[1], found[2])
-    local new_from, new_to = in_new(found[3], found[4])
-    list[#list + 1] = {
-      old_first = found[1],
-      old_count = found[2],
-      new_first = found[3],
-      new_count = found[4],
-      old_from = old_from,
-      old_to = old_to,
-      new_from = new_from,
-      new_to = new_to,
-      taken = true,
-    }
+  local numbers, in_old, in_new = {}, ranges(old), ranges(new)
+  for _, found in ipairs(diff(old, new, { result_type = "indices" }) --[[@as integer[][] ]]) do
+    vim.list_extend(numbers, found)
+    vim.list_extend(numbers, { in_old(found[1], found[2]) })
+    vim.list_extend(numbers, { in_new(found[3], found[4]) })
   end
-  return { old = old, new = new, list = list }
+  return numbers
 end
 
---- What goes in a hunk.
----@param hunks flemma.Hunks
----@param hunk flemma.Hunk
-local function gone(hunks, hunk)
-  return hunks.old:sub(hunk.old_from + 1, hunk.old_to)
-end
-
---- What comes in a hunk.
----@param hunks flemma.Hunks
----@param hunk flemma.Hunk
-local function come(hunks, hunk)
-  return hunks.new:sub(hunk.new_from + 1, hunk.new_to)
-end
-
---- What goes and comes in a hunk.
----@param hunks flemma.Hunks
----@param hunk flemma.Hunk
----@return string
-local function key(hunks, hunk)
-  local text = gone(hunks, hunk)
-  return #text .. ":" .. text .. come(hunks, hunk)
-end
-
---- Leaves out what was left out before the proposal was made again. Where one of those hunks is not there any more, all are left
---- out: what the user did not want is not taken because it looks different now.
----@param before flemma.Hunks
----@param hunks flemma.Hunks
-function M.leave_again(before, hunks)
-  local left, found = {}, {}
-  for _, hunk in ipairs(before.list) do
-    if not hunk.taken then
-      left[key(before, hunk)] = true
+--- The hunks of a text, and those of the proposal that it leaves out, from the top.
+---@param file flemma.ReviewedFile
+---@param text string what will be written
+---@return flemma.Hunk[] list
+---@return integer[] numbers those of the text, as the library writes them
+function M.of(file, text)
+  local numbers = text == file.new and file.hunks or between(file.old, text)
+  local list = parse(numbers, false)
+  local count = #list
+  for _, hunk in ipairs(text == file.new and {} or parse(file.hunks, true)) do
+    local is_there = false
+    for at = 1, count do
+      is_there = is_there or list[at].old_from <= hunk.old_to and hunk.old_from <= list[at].old_to
     end
+    list[#list + 1] = not is_there and hunk or nil
   end
-  for _, hunk in ipairs(hunks.list) do
-    local name = key(hunks, hunk)
-    hunk.taken = not left[name]
-    found[name] = true
-  end
-  if vim.iter(pairs(left)):any(function(name)
-    return not found[name]
-  end) then
-    for _, hunk in ipairs(hunks.list) do
-      hunk.taken = false
-    end
-  end
+  table.sort(list, function(one, other)
+    return one.old_from < other.old_from
+  end)
+  return list, numbers
 end
 
---- The content with the hunks that are taken.
----@param hunks flemma.Hunks
----@return string
-function M.merged(hunks)
-  local parts, at = {}, 0
-  for _, hunk in ipairs(hunks.list) do
-    parts[#parts + 1] = hunks.old:sub(at + 1, hunk.old_from)
-    parts[#parts + 1] = hunk.taken and come(hunks, hunk) or gone(hunks, hunk)
-    at = hunk.old_to
-  end
-  parts[#parts + 1] = hunks.old:sub(at + 1)
-  return table.concat(parts)
-end
-
---- Takes and leaves hunks so that the content with them is a text.
----@param hunks flemma.Hunks
+--- A text in which a hunk is left out, or one that is left out is taken.
+---@param file flemma.ReviewedFile
 ---@param text string
----@return boolean is_done whether the text can be had like that
-function M.take_as(hunks, text)
-  local function is_at(part, at)
-    return text:sub(at, at + #part - 1) == part
+---@param list flemma.Hunk[] those of the text
+---@param hunk flemma.Hunk one of them
+---@return string
+function M.toggled(file, text, list, hunk)
+  if not hunk.is_left then
+    return text:sub(1, hunk.new_from) .. file.old:sub(hunk.old_from + 1, hunk.old_to) .. text:sub(hunk.new_to + 1)
   end
-  local at, from = 1, 0
-  for number, hunk in ipairs(hunks.list) do
-    at = at + hunk.old_from - from
-    from = hunk.old_to
-    local next_hunk = hunks.list[number + 1]
-    local same = hunks.old:sub(from + 1, next_hunk and next_hunk.old_from or -1)
-    local come_here, gone_here = come(hunks, hunk), gone(hunks, hunk)
-    hunk.taken = is_at(come_here .. same, at) or not is_at(gone_here .. same, at)
-    at = at + #(hunk.taken and come_here or gone_here)
-  end
-  return M.merged(hunks) == text
-end
-
---- The first place where the first lines of a hunk differ, in bytes from 0 of the line of a buffer.
----@param hunks flemma.Hunks
----@param hunk flemma.Hunk
----@param form flemma.Form of both sides
----@return integer
-function M.first_difference(hunks, hunk, form)
-  if hunk.old_count == 0 or hunk.new_count == 0 then
-    return 0
-  end
-  local old = gone(hunks, hunk):match("^[^\n]*")
-  local new = come(hunks, hunk):match("^[^\n]*")
-  local low, high = 0, math.min(#old, #new)
-  -- How much is the same at the beginning.
-  while low < high do
-    local middle = math.ceil((low + high) / 2)
-    if old:sub(1, middle) == new:sub(1, middle) then
-      low = middle
-    else
-      high = middle - 1
+  local from = hunk.old_from
+  for _, other in ipairs(list) do
+    if not other.is_left and other.old_to <= hunk.old_from then
+      from = from + (other.new_to - other.new_from) - (other.old_to - other.old_from)
     end
   end
-  low = low + vim.str_utf_start(new .. " ", low + 1)
-  -- A byte order mark is not in the text.
-  return form.bom and hunk.old_from == 0 and math.max(low - #content.BOM, 0) or low
-end
-
---- The line of the buffer, from 1, that a hunk is found by.
----@param hunk flemma.Hunk
----@return integer
-function M.line_of(hunk)
-  return math.max(hunk.old_first, 1)
+  local comes = file.new:sub(hunk.new_from + 1, hunk.new_to)
+  return text:sub(1, from) .. comes .. text:sub(from + hunk.old_to - hunk.old_from + 1)
 end
 
 return M

@@ -1,29 +1,21 @@
 --- Reviewing what a call would change in files, before the user decides about it.
 ---
---- The library knows the proposal of each call that waits (`src/workspace/proposals.rs`). A review shows one of them, in a view:
---- `flemma.review.tab` or `flemma.review.inline`. It opens because the user pressed a key, and decides nothing by itself: closing
---- the view leaves the call as it is. It ends when the call is decided, here or elsewhere.
+--- The library knows the proposal of each call that waits (`src/workspace/proposals.rs`). A review holds, for each of its files, a
+--- hidden buffer with the text that will be written (`flemma.review.buffers`). A view shows it: `flemma.review.tab` or
+--- `flemma.review.inline`. It opens because the user pressed a key, and decides nothing by itself: closing it leaves the call, and
+--- what the user has made of its change, as they are. The review ends when the call is decided, here or elsewhere.
 local M = {}
 
+local buffers = require("flemma.review.buffers")
 local calls = require("flemma.review.calls")
+local decision = require("flemma.review.decision")
 
-local api = vim.api
+local api, native, notify = vim.api, require("flemma.native"), require("flemma.notify")
 
 ---@class flemma.ReviewView
----@field focus fun(self: flemma.ReviewView)
+---@field focus fun(self: flemma.ReviewView): boolean goes to its window; false if that is gone
+---@field refresh fun(self: flemma.ReviewView) draws what may have changed of what it says
 ---@field close fun(self: flemma.ReviewView) closes it, and goes back to where the user came from if they are in it
----@field conclude fun(self: flemma.ReviewView, why: string) the call has ended elsewhere: closes it unless that loses text
----@field update fun(self: flemma.ReviewView, files: flemma.ReviewedFile[]) shows another proposal
----@field warn fun(self: flemma.ReviewView, problem: string) there is no proposal any more
----@field reopen fun(self: flemma.ReviewView) the same proposal is to be decided about once more
----@field draw fun(self: flemma.ReviewView) draws what may have changed of what it says
----@field made fun(self: flemma.ReviewView): (string|boolean)[] what would be written of each file
----@field note_made fun(self: flemma.ReviewView) notes this for approvals from elsewhere
----@field note? string what the user has to know, where there is room for it
-
----@class flemma.Draft
----@field text string
----@field base string what the file was when it was made
 
 ---@class flemma.Review
 ---@field chat integer the buffer of the conversation
@@ -33,56 +25,42 @@ local api = vim.api
 ---@field shown number since when that is on the screen, in milliseconds
 ---@field change integer which of the changes it is that the call makes one after the other
 ---@field files flemma.ReviewedFile[]
----@field marks table<string, boolean> by path: whether the user takes the file; nil if that is not decided
----@field drafts table<string, flemma.Draft> by path: what the user has edited and not accepted
----@field conflicts table<string, string[]> by path: what another program has written where the user has edited
+---@field old table<string, integer> by path: the buffer of what the file is
+---@field new table<string, integer> by path: the buffer of the text that will be written
+---@field left table<string, true> by path: the files without text that the user leaves out
+---@field stale table<string, true> by path: the texts that were made of what the file is not any more
+---@field note fun(review: flemma.Review) shows in the conversation what would be written
 ---@field view? flemma.ReviewView
----@field is_kept? boolean whether the conversation shows what the user has made of the change
----@field kept? (string|boolean)[] what was noted of that last
----@field is_deciding? boolean whether an approval is on its way
----@field is_rejected? boolean whether a rejection is on its way
----@field is_accepted? boolean whether it was approved and may come back, because the file has changed
+---@field noted? (string|boolean)[] what the conversation shows of it
+---@field is_deciding? boolean whether a decision is on its way
+---@field is_approved? boolean whether it was approved here, and may come back because the file has changed
+---@field is_rejected? boolean
+---@field is_unknown? boolean whether the conversation was closed, and may be opened again
 ---@field is_over? boolean whether the call has ended
 
 --- How long an exit waits for a decision that is on its way, in milliseconds.
 local EXIT = 3000
 
---- After how long the user is told that the files are still being compared, in milliseconds.
-local LATE = 300
-
 ---@type table<string, flemma.Review> by conversation and call
 local reviews = {}
 
----@type table<string, string> by conversation and call: what is said while it is found out what the call would change
-local pending = {}
-
-local function native(...)
-  return require("flemma.native").call(...)
-end
-
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
-end
-
-local function key_of(chat, call)
-  return chat .. " " .. call
+--- Those of a conversation.
+---@param chat integer
+---@return flemma.Review[]
+local function reviews_of(chat)
+  return vim.tbl_filter(function(review)
+    return review.chat == chat
+  end, vim.tbl_values(reviews))
 end
 
 --- Whether a call of a conversation is being reviewed on the current tab page.
 ---@param chat integer
 ---@return boolean
 function M.is_shown(chat)
-  for _, review in pairs(reviews) do
-    local win = review.view and (review.view.win or review.view.right)
-    if review.chat == chat and win and api.nvim_win_is_valid(win) then
-      if api.nvim_win_get_tabpage(win) == api.nvim_get_current_tabpage() then
-        return true
-      end
-    end
-  end
-  return false
+  return vim.iter(api.nvim_tabpage_list_wins(0)):any(function(win)
+    local call = vim.b[api.nvim_win_get_buf(win)].flemma_review
+    return call ~= nil and reviews[chat .. " " .. call] ~= nil
+  end)
 end
 
 --- The calls of a conversation that wait for approval.
@@ -90,12 +68,18 @@ end
 ---@return table<string, true>
 local function waiting(chat)
   local ids = {}
-  for _, call in ipairs(native("pending_calls", chat) or {}) do
+  for _, call in ipairs(native.call("pending_calls", chat) or {}) do
     if call.kind == "approval" then
       ids[call.id] = true
     end
   end
   return ids
+end
+
+---@param chat integer
+---@param call string
+local function is_open(chat, call)
+  return vim.list_contains(native.call("open_calls", chat) or {}, call)
 end
 
 --- The call under the cursor if it waits for approval; otherwise the only one that does.
@@ -106,11 +90,10 @@ local function call_here(chat)
   local ids = waiting(chat)
   -- The cursor may be in the input window.
   local is_here = api.nvim_get_current_buf() == chat
-  local here = is_here and native("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
+  local here = is_here and native.call("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
   if here and ids[here] then
     return here
-  end
-  if here and vim.list_contains(native("open_calls", chat) or {}, here) then
+  elseif here and is_open(chat, here) then
     return nil, ("%s does not wait for approval"):format(here)
   end
   local count = vim.tbl_count(ids)
@@ -122,83 +105,125 @@ local function call_here(chat)
   return nil, ("%d calls wait for approval; put the cursor on the one to review"):format(count)
 end
 
+--- The user has closed the view of a review. The call still waits, unless a decision is on its way.
 ---@param review flemma.Review
----@param kind? "tab"|"inline"
+local function left(review)
+  review.view = nil
+  decision.note(review)
+  if not review.is_over and not review.is_approved and not review.is_deciding then
+    local what = review.noted and ", with what you have made of it" or ""
+    notify.say(vim.log.levels.INFO, ("%s is not decided; it still waits%s"):format(review.call, what))
+  end
+end
+
+---@param review flemma.Review
+---@param kind "tab"|"inline"
 local function show(review, kind)
-  local options = require("flemma.options").get()
-  kind = kind or options and options.tools.review.view or "tab"
-  local problem
+  local function closed()
+    left(review)
+  end
   if kind == "inline" then
-    review.view, problem = require("flemma.review.inline").open(review)
+    local problem
+    review.view, problem = require("flemma.review.inline").open(review, closed, function()
+      decision.close(review)
+      show(review, "tab")
+    end)
     if problem then
-      say(vim.log.levels.INFO, ("shown side by side: %s"):format(problem))
+      notify.say(vim.log.levels.INFO, ("shown side by side: %s"):format(problem))
     end
   end
-  if not review.view then
-    review.view, problem = require("flemma.review.tab").open(review)
-    if problem then
-      say(vim.log.levels.ERROR, ("%s cannot be shown: %s"):format(review.call, problem))
-    end
-  end
+  review.view = review.view or require("flemma.review.tab").open(review, closed)
   review.shown = require("flemma.seen").now()
 end
 
---- Shows what the call of a review would do now.
+--- Begins with what the user has made of the change for an approval that did not count, because a file had changed.
 ---@param review flemma.Review
----@param proposal flemma.ReviewedChange
-function M.update(review, proposal)
-  review.revision, review.shown = proposal.revision, require("flemma.seen").now()
-  review.view:update(proposal.files)
-end
-
---- Whether the user still looks at a call.
----@param place { win: integer, buf: integer } where they have pressed the key
----@param chat integer
----@param call string
-local function is_at(place, chat, call)
-  return api.nvim_get_current_win() == place.win
-    and api.nvim_get_current_buf() == place.buf
-    and api.nvim_get_mode().mode == "n"
-    and call_here(chat) == call
-end
-
---- Begins the review of a call.
----@param chat integer
----@param call string
----@param proposal flemma.ReviewedChange
-local function begin(chat, call, proposal)
-  local key = key_of(chat, call)
-  local before = reviews[key]
-  ---@type flemma.Review
-  local review = {
-    chat = chat,
-    call = call,
-    tool = proposal.tool,
-    revision = proposal.revision,
-    change = proposal.change,
-    files = proposal.files,
-    marks = {},
-    -- What was edited in a review that was closed, or whose approval came too late.
-    drafts = before and before.drafts or {},
-    conflicts = before and before.conflicts or {},
-    is_kept = before and before.is_kept,
-  }
+local function take_earlier(review)
   for _, file in ipairs(review.files) do
-    if not before then
-      -- What was accepted in an earlier session, or was not written because the file had changed.
-      review.drafts[file.path] = file.draft
-    end
-    if file.is_left then
-      review.marks[file.path] = false
-    end
-    review.is_kept = review.is_kept or file.is_left or file.draft ~= nil
-    local draft = review.drafts[file.path]
-    if draft then
-      require("flemma.review.merge").rebase(review, file, draft)
+    if file.draft and not file.note then
+      buffers.set_text(review, file, file.draft.text)
+      review.stale[file.path] = file.draft.base ~= (file.old or "") or nil
+    elseif file.is_left then
+      buffers.leave_out(review, file)
     end
   end
-  reviews[key] = review
-  show(review)
+end
+
+--- Takes over what a call would do now. What the user has edited stays as it is, to be compared with what the file is now.
+---@param review flemma.Review
+---@param proposal flemma.ReviewedChange
+local function update(review, proposal)
+  local is_other, is_file, before = review.revision ~= proposal.revision, false, {}
+  for _, file in ipairs(is_other and review.files or {}) do
+    before[file.path] = { old = file.old, is_edited = buffers.is_edited(review, file) }
+  end
+  review.revision, review.files = proposal.revision, proposal.files
+  for _, file in ipairs(is_other and review.files or {}) do
+    local known, path = before[file.path] or {}, file.path
+    local is_changed = known.old ~= file.old or file.note ~= nil
+    is_file = is_file or is_changed
+    review.stale[path] = (review.stale[path] or is_changed and known.is_edited) and true or nil
+    for _, side in ipairs({ "old", not known.is_edited and "new" or nil }) do
+      if review[side][path] and api.nvim_buf_is_loaded(review[side][path]) then
+        buffers.fill(review[side][path], file, side)
+      end
+    end
+  end
+  if review.view then
+    -- The calls above may have made their changes.
+    review.view:refresh()
+  end
+  if is_other or review.is_unknown then
+    decision.note(review, true)
+  end
+  if is_other then
+    review.shown = require("flemma.seen").now()
+    local what = is_file and "the file" or "the call"
+    local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, what)
+    if next(review.stale) then
+      words = words .. ". Your text stays as it is. At the right, `:e!` shows the new proposal instead"
+    end
+    notify.say(vim.log.levels.WARN, words)
+  end
+end
+
+--- Whether the text of a buffer is not what its file has.
+---@param path string
+---@param buf integer
+local function is_unwritten(path, buf)
+  local content = require("flemma.review.content")
+  local ok, text = pcall(vim.fn.readblob, path)
+  return not ok or text ~= content.read(buf, content.is_line(text))
+end
+
+--- The call of a review has ended. A text that the user has edited and that was not written stays.
+---@param review flemma.Review
+---@param why string
+local function finish(review, why)
+  review.is_over = true
+  reviews[review.chat .. " " .. review.call] = nil
+  local kept
+  for _, file in ipairs(review.is_rejected and {} or review.files) do
+    local buf, is_moved = review.new[file.path], review.is_approved and file.moved_to
+    if buffers.is_edited(review, file) and not is_moved and is_unwritten(file.path, buf) then
+      kept, review.new[file.path] = buf, nil
+      vim.bo[buf].buftype, vim.bo[buf].buflisted = "nofile", true
+    end
+  end
+  for _, buf in pairs(review.new) do
+    pcall(api.nvim_buf_delete, buf, { force = true })
+  end
+  if kept then
+    why = ("%s; what you have edited stays in %s"):format(why, api.nvim_buf_get_name(kept))
+  end
+  if kept or review.view then
+    notify.say(kept and vim.log.levels.WARN or vim.log.levels.INFO, ("%s: %s"):format(review.call, why))
+  end
+  if kept and review.view then
+    review.view:refresh()
+  else
+    decision.close(review)
+  end
 end
 
 --- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
@@ -209,188 +234,80 @@ function M.open()
   end
   local call, why = call_here(chat)
   if not call then
-    return say(vim.log.levels.INFO, why or "")
+    return notify.say(vim.log.levels.INFO, why or "")
   end
-  local key, notify = key_of(chat, call), require("flemma.notify")
+  local key = chat .. " " .. call
   local before = reviews[key]
-  if before and before.view then
-    return before.view:focus()
-  elseif pending[key] then
-    -- It opens when it is known, however often the key is pressed.
-    return notify.repeat_on_screen(vim.log.levels.INFO, pending[key])
+  if before and before.view and before.view:focus() then
+    return
+  elseif before then
+    decision.close(before)
   end
-  local place = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  local place = { api.nvim_get_current_win(), api.nvim_get_current_buf(), "n" }
   if api.nvim_get_mode().mode:find("^i") then
     vim.cmd.stopinsert()
   end
-  local words = ("comparing what %s would change…"):format(call)
-  pending[key] = words
-  local timer = vim.defer_fn(function()
-    if pending[key] == words then
-      say(vim.log.levels.INFO, words)
-    end
-  end, LATE)
   calls.get(chat, call, function(proposal, problem)
-    pending[key] = nil
-    if not timer:is_closing() then
-      timer:close()
-    end
-    notify.withdraw(words)
     local review = reviews[key]
     if not proposal then
-      say(vim.log.levels.WARN, calls.about(call, problem))
+      return notify.say(vim.log.levels.WARN, problem or "")
     elseif review and review.view then
       -- Another key has opened it meanwhile.
       return
-    elseif not is_at(place, chat, call) then
-      -- The user went on meanwhile, and keeps the focus.
-      say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
-    else
-      begin(chat, call, proposal)
     end
+    local now = { api.nvim_get_current_win(), api.nvim_get_current_buf(), api.nvim_get_mode().mode }
+    if not vim.deep_equal(now, place) then
+      -- The user went on meanwhile, and keeps the focus.
+      return notify.say(vim.log.levels.INFO, ("the change of %s can be reviewed now"):format(call))
+    end
+    if not review then
+      review = { chat = chat, call = call, tool = proposal.tool, old = {}, new = {}, left = {}, stale = {}, note = decision.note }
+      review.revision, review.change, review.files = proposal.revision, proposal.change, proposal.files
+      reviews[key] = review
+      take_earlier(review)
+    else
+      update(review, proposal)
+    end
+    local options = require("flemma.options").get()
+    show(review, options and options.tools.review.view or "tab")
   end)
 end
 
---- Shows a review side by side instead, with what was edited or left out so far.
----@param review flemma.Review
-function M.show_in_tab(review)
-  review.view = nil
-  show(review, "tab")
-end
-
---- Makes what the user has made of the change so far what the conversation shows of it, and what an approval there is for. What would
---- undo lines of another program is kept, but only a review approves it.
----@param review flemma.Review
----@param contents (string|boolean)[] as for `flemma.review.deciding`
----@return boolean is_done false if the proposal is another one now, or another Neovim has the conversation
-function M.keep_made(review, contents)
-  if review.is_over or review.is_deciding or review.is_accepted then
-    return true
-  end
-  local is_changed = vim.iter(contents):any(function(content)
-    return content ~= true
-  end)
-  if not is_changed and not review.is_kept then
-    return true
-  end
-  local has_conflict = next(review.conflicts) ~= nil
-  local is_done = native("review_keep", review.chat, review.call, review.revision, contents, has_conflict) == true
-  review.is_kept = is_changed and is_done
-  review.kept = is_done and contents or nil
-  return is_done
-end
-
---- The same for all reviews of a conversation that are open.
+--- Calls of a conversation are about to be approved: what the user has made of their changes has to be known.
 ---@param chat integer
 function M.note_made(chat)
-  for _, review in pairs(reviews) do
-    if review.chat == chat and review.view then
-      review.view:note_made()
-    end
+  for _, review in ipairs(reviews_of(chat)) do
+    decision.note(review, true)
   end
 end
 
---- The user closed the view of a review. The call still waits, unless a decision is on its way.
----@param review flemma.Review
-function M.left(review)
-  review.view = nil
-  if review.is_over or review.is_accepted then
-    return
-  end
-  local is_done = M.keep_made(
-    review,
-    vim.tbl_map(function(file)
-      local draft = review.drafts[file.path]
-      if review.marks[file.path] == false then
-        return false
-      end
-      return not draft and true or draft.text ~= (file.old or "") and draft.text
-    end, review.files)
-  )
-  if not next(review.drafts) and not review.is_deciding then
-    reviews[key_of(review.chat, review.call)] = nil
-  end
-  if review.is_deciding then
-    return
-  end
-  local words = "%s is not decided; it still waits"
-  if review.is_kept then
-    words = words .. ", with what you have made of it"
-  elseif not is_done then
-    words = words .. ". What you have made of it is only known here, until you leave Neovim"
-  end
-  say(vim.log.levels.INFO, words:format(review.call))
-end
-
---- The call of a review has ended.
----@param review flemma.Review
-function M.finish(review)
-  review.is_over = true
-  local key = key_of(review.chat, review.call)
-  if reviews[key] == review then
-    reviews[key] = nil
-  end
-end
-
---- Neovim is about to exit. Waits until what the user has accepted a moment ago is decided, but not for ever.
+--- Neovim is about to exit. Waits until what the user has decided a moment ago is kept, but not for ever.
 function M.settle()
   vim.wait(EXIT, function()
-    for _, review in pairs(reviews) do
-      if review.is_deciding or review.is_rejected then
-        return false
-      end
-    end
-    return true
+    return not vim.iter(vim.tbl_values(reviews)):any(function(review)
+      return review.is_deciding
+    end)
   end, 5)
-end
-
----@param chat integer
----@param call string
-local function is_open(chat, call)
-  return vim.list_contains(native("open_calls", chat) or {}, call)
-end
-
---- Whether the call of a review has written what the view shows, because it was approved elsewhere.
----@param review flemma.Review
-local function has_applied(review)
-  local is_same = review.kept and vim.deep_equal(review.kept, review.view:made())
-  return is_same and native("review_applied", review.chat, review.call) == true
 end
 
 --- Ends the reviews of a conversation whose calls do not wait any more.
 ---@param chat integer
 function M.check(chat)
-  if not next(reviews) then
+  local found = reviews_of(chat)
+  local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer").is_attached(chat)
+  if not found[1] or is_there and not native.call("is_settled", chat) then
     return
   end
-  local ids
-  for _, review in pairs(vim.tbl_values(reviews)) do
-    if review.chat == chat and not review.is_deciding then
-      if api.nvim_buf_is_loaded(chat) and require("flemma.buffer").is_attached(chat) then
-        if not native("is_settled", chat) then
-          return
-        end
-        ids = ids or waiting(chat)
+  local ids = is_there and waiting(chat) or {}
+  for _, review in ipairs(found) do
+    if review.is_deciding then
+      -- Its answer comes first.
+    elseif ids[review.call] then
+      if review.is_approved then
+        decision.resume(review)
       end
-      local waits = ids and ids[review.call]
-      if review.is_accepted then
-        if waits then
-          require("flemma.review.deciding").resume(review)
-        elseif not ids or not is_open(chat, review.call) then
-          M.finish(review)
-          if review.view then
-            review.view:close()
-          end
-        end
-      elseif not waits and not (ids and is_open(chat, review.call)) then
-        M.finish(review)
-        if review.view and has_applied(review) then
-          review.view:close()
-        elseif review.view then
-          local why = ids and "it does not wait any more" or "its conversation was closed"
-          review.view:conclude(why)
-        end
-      end
+    elseif not is_there or not is_open(chat, review.call) then
+      finish(review, is_there and "it does not wait any more" or "its conversation was closed")
     end
   end
 end
@@ -399,40 +316,28 @@ end
 ---@param chat integer
 function M.changed(chat)
   require("flemma.ui").schedule_refresh(chat)
-  for _, review in pairs(vim.tbl_values(reviews)) do
-    if review.chat == chat and review.view and not review.is_deciding and not review.is_accepted then
-      calls.get(chat, review.call, function(proposal, problem)
-        local view = review.view
-        if not view or review.is_over or review.is_deciding or review.is_accepted then
-          return
-        elseif not proposal then
-          view:warn(problem)
-        elseif proposal.change ~= review.change then
-          M.finish(review)
-          view:conclude("the call waits with another change now")
-        elseif proposal.revision ~= review.revision then
-          M.update(review, proposal)
-        else
-          -- The calls above may have made their changes.
-          for at, file in ipairs(review.files) do
-            file.after = proposal.files[at].after
-          end
-          view:draw()
+  for _, review in ipairs(reviews_of(chat)) do
+    calls.get(chat, review.call, function(proposal, problem)
+      if review.is_over or review.is_deciding then
+        return
+      elseif not proposal then
+        if review.view then
+          notify.say(vim.log.levels.WARN, ("%s: %s"):format(review.call, problem))
         end
-      end)
-    end
+      elseif proposal.change ~= review.change then
+        finish(review, "the call waits with another change now")
+      else
+        update(review, proposal)
+      end
+    end)
   end
 end
 
 --- The text of a conversation was unloaded, or its filetype changed.
 ---@param chat integer
 function M.forget(chat)
-  for key in pairs(pending) do
-    if vim.startswith(key, chat .. " ") then
-      pending[key] = nil
-    end
-  end
-  if next(reviews) then
+  for _, review in ipairs(reviews_of(chat)) do
+    review.is_unknown = true
     -- It may be attached again at once, as after `:edit`.
     vim.schedule(function()
       M.check(chat)

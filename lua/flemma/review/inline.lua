@@ -1,302 +1,208 @@
---- A review in a window of the file: the buffer is what the file is, and what is proposed is drawn over it.
+--- A review in a window of the file: the buffer is what the file is, and the text that will be written is drawn over it.
 ---
---- Nothing of the buffer changes: neither its text nor its undo history. While the review is open it cannot be edited, and keys
---- take and leave single hunks. To edit the proposal, the review goes on side by side.
-local borrowed = require("flemma.review.borrowed")
-local hunk_cursor = require("flemma.review.hunk_cursor")
+--- Nothing of the file's buffer changes. Its keys are those of the review until it is left; editing the file leaves it. The keys
+--- change the text that will be written, which is in a buffer of its own. To edit that, the review goes on side by side.
+local buffers = require("flemma.review.buffers")
+local content = require("flemma.review.content")
+local decision = require("flemma.review.decision")
 local hunks_of = require("flemma.review.hunks")
-local original = require("flemma.review.original")
-local merge = require("flemma.review.merge")
+local keys = require("flemma.review.keys")
 local overlay = require("flemma.review.overlay")
-local watch = require("flemma.review.watch")
-local windows = require("flemma.review.windows")
 
-local api = vim.api
+local api, notify = vim.api, require("flemma.notify")
 
 ---@class flemma.InlineView: flemma.ReviewView
----@field review flemma.Review
----@field at integer the file on the screen
----@field hunks table<string, flemma.Hunks> by path
----@field buf integer the file's buffer
----@field ours table<integer, true> buffers that were not there before
----@field win integer
----@field origin { win: integer } where the user came from
----@field made_win? boolean whether we have split the window
----@field look? fun() gives a window of the user its look back
----@field watch? flemma.Watch
----@field overlay? flemma.Overlay what is drawn over the file on the screen
----@field restore? fun() takes back what was changed of the buffer
----@field group integer
----@field is_busy? boolean
----@field is_closed? boolean
+---@field private review flemma.Review
+---@field private buf integer the file's buffer
+---@field private hunks flemma.Hunk[]
+---@field private win integer
+---@field private origin integer the window that the user came from
+---@field private is_split? boolean whether the window was made for the review
+---@field private is_new boolean whether the buffer was
+---@field private above integer how many rows are drawn above the first hunk
+---@field private run integer counts what was asked of the library
+---@field private done? fun() is called once the hunks are drawn
+---@field private restore fun() gives the keys of the buffer back
+---@field private closed fun() the user has closed it
+---@field private group integer
+---@field private is_closed? boolean
 local Inline = {}
 Inline.__index = Inline
 
 --- The keys, short enough for the command line of a screen of 80 columns.
 local HINT = "gA approve, gX reject, do/dp leave/take, gK edit, q leave"
 
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
+---@param hunk flemma.Hunk
+local function line_of(hunk)
+  return math.max(hunk.old_first, 1)
 end
 
----@return flemma.ReviewedFile
-function Inline:file()
-  return self.review.files[self.at]
-end
-
----@param file flemma.ReviewedFile
----@return flemma.Hunks
-function Inline:hunks_in(file)
-  self.hunks[file.path] = self.hunks[file.path] or hunks_of.of_file(file)
-  return self.hunks[file.path]
-end
-
---- Draws the hunks of the file on the screen.
-function Inline:draw()
-  if self.overlay then
-    self.overlay:draw()
+--- Goes to a hunk, with the rows that are drawn around it.
+---@private
+---@param hunk flemma.Hunk?
+function Inline:go_to(hunk)
+  if hunk and api.nvim_win_is_valid(self.win) then
+    local line = math.min(line_of(hunk), api.nvim_buf_line_count(self.buf))
+    api.nvim_win_set_cursor(self.win, { line, 0 })
+    api.nvim_win_call(self.win, function()
+      vim.cmd("normal! zvzt")
+      if hunk == self.hunks[1] then
+        vim.fn.winrestview({ topline = line, topfill = self.above })
+      end
+    end)
   end
 end
 
 --- Goes to the next hunk, or to the one before.
----@param by integer
-function Inline:next_hunk(by)
-  hunk_cursor.next_hunk(self, by)
-end
-
---- Takes the hunk at the cursor, or leaves it out.
----@param is_taken boolean
-function Inline:take(is_taken)
-  local hunk, number = hunk_cursor.hunk_here(self)
-  if hunk and number and self.overlay then
-    hunk.taken = is_taken
-    self.review.marks[self:file().path] = nil
-    self.overlay:draw_one(number)
-    self:note_made()
-  end
-end
-
---- What an approval from elsewhere is for.
-function Inline:note_made()
-  require("flemma.review").keep_made(self.review, self:made())
-end
-
---- What would be written of each file.
----@return (string|boolean)[]
-function Inline:made()
-  return vim.tbl_map(function(file)
-    return self:value(file)
-  end, self.review.files)
-end
-
---- What would be written of a file.
----@param file flemma.ReviewedFile
----@return string|boolean
-function Inline:value(file)
-  if self.review.marks[file.path] == false then
-    return false
-  end
-  local text = hunks_of.merged(self:hunks_in(file))
-  if text == file.new then
-    return true
-  end
-  return text ~= file.old and text
-end
-
---- Approves the call with the hunks that are taken.
-function Inline:submit()
-  local review = self.review
-  if review.is_deciding or review.is_over then
-    return
-  end
-  local contents, some = {}, false
-  for at, file in ipairs(review.files) do
-    contents[at] = self:value(file)
-    some = some or contents[at] ~= false
-  end
-  if not some then
-    local words = "nothing is left of the change, so %s was not approved; gX rejects it"
-    return say(vim.log.levels.WARN, words:format(review.call))
-  end
-  require("flemma.review.deciding").accept(review, contents, function() end)
-end
-
---- Leaves a file out, and goes on to the next one.
-function Inline:leave_out()
-  local review = self.review
-  review.marks[self:file().path] = false
-  for _, hunk in ipairs(self:hunks_in(self:file()).list) do
-    hunk.taken = false
-  end
-  self:draw()
-  self:note_made()
-  for at, file in ipairs(review.files) do
-    if at > self.at and review.marks[file.path] == nil then
-      return self:show(at)
-    end
-  end
-  if #review.files == 1 then
-    self:submit()
-  end
-end
-
---- Goes on side by side, with the hunks that are taken.
-function Inline:edit()
-  self:keep_drafts()
-  self:close()
-  require("flemma.review").show_in_tab(self.review)
-end
-
---- Keeps what the user has made of the change, for a review side by side.
-function Inline:keep_drafts()
-  local review = self.review
-  for _, file in ipairs(review.files) do
-    local value = self:value(file)
-    if type(value) == "string" then
-      review.drafts[file.path] = { text = value, base = file.old or "" }
-    elseif not value then
-      review.marks[file.path] = false
-    end
-  end
-end
-
---- Takes and leaves hunks as in an earlier review of this change, and says why that cannot be shown here.
----@return string? problem
-function Inline:take_again()
-  local review = self.review
-  for _, file in ipairs(review.files) do
-    local hunks, made = self:hunks_in(file), review.drafts[file.path]
-    if review.marks[file.path] == false then
-      for _, hunk in ipairs(hunks.list) do
-        hunk.taken = false
-      end
-    elseif made and not (made.base == (file.old or "") and hunks_of.take_as(hunks, made.text)) then
-      return "you have edited the proposal"
-    end
-  end
-end
-
---- Opens the buffers of the files, and says why the change cannot be shown in them.
----@return string? problem
-function Inline:why_not()
-  for _, file in ipairs(self.review.files) do
-    local problem = original.why_not(file)
-    if problem then
-      return problem
-    end
-    local buf
-    buf, problem = original.open(file, self.ours)
-    if not buf then
-      return problem
-    elseif borrowed.is_borrowed(buf) then
-      return ("%s is being reviewed for another call"):format(vim.fn.fnamemodify(file.path, ":~:."))
-    end
-  end
-end
-
---- Shows a file in the window.
----@param at integer
----@param stays? boolean whether the cursor stays where it is
----@return string? problem
-function Inline:show(at, stays)
-  local file = self.review.files[at]
-  local buf, problem = original.open(file, self.ours)
-  if not buf then
-    return problem
-  end
-  self.is_busy = true
-  self:give_back()
-  self.at, self.buf = at, buf
-  local has_window = self.win and api.nvim_win_is_valid(self.win)
-  if not has_window or not self.made_win and api.nvim_win_get_buf(self.win) ~= buf then
-    self:give_look_back()
-    self:find_window(buf)
-  end
-  if api.nvim_win_get_buf(self.win) ~= buf then
-    api.nvim_win_set_buf(self.win, buf)
-  end
-  if not stays then
-    api.nvim_set_current_win(self.win)
-  end
-  self.restore = api.nvim_buf_call(buf, function()
-    return borrowed.borrow(self, buf)
-  end)
-  local hunks = self:hunks_in(file)
-  self.overlay = overlay.new(buf, self.win, file, hunks)
-  if stays then
-    self.overlay:draw()
-  else
-    hunk_cursor.go_to(self, 1)
-    local cursor = api.nvim_win_get_cursor(self.win)
-    self.overlay:draw(function()
-      -- With the rows around it, unless the user has gone on.
-      if vim.deep_equal(api.nvim_win_get_cursor(self.win), cursor) then
-        hunk_cursor.go_to(self, 1)
-      end
-    end)
-  end
-  self.is_busy = nil
-end
-
---- The window of the file on this tab page; a new one if there is none.
----@param buf integer
-function Inline:find_window(buf)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == buf and api.nvim_win_get_config(win).relative == "" then
-      self.win, self.made_win = win, false
-      self.look = windows.unfold(win)
-      return
-    end
-  end
-  local from = api.nvim_get_current_win()
-  local split = api.nvim_win_get_width(from) >= 120 and "right" or "above"
-  self.sizes = vim.fn.winrestcmd()
-  self.win = api.nvim_open_win(buf, false, { split = split, win = from })
-  self.made_win = true
-  windows.reset(self.win)
-end
-
---- Lets the user's window look as before.
-function Inline:give_look_back()
-  local look = self.look
-  self.look = nil
-  if look then
-    look()
-  end
-end
-
---- Takes back what was changed of the buffer on the screen.
-function Inline:give_back()
-  if self.overlay then
-    self.overlay:stop()
-    self.overlay = nil
-  end
-  local restore = self.restore
-  self.restore = nil
-  if restore then
-    restore()
-  end
-end
-
+---@private
 ---@param by integer
 function Inline:step(by)
-  local at = self.at + by
-  if not self.review.files[at] then
-    local words = by > 0 and "this is the last file of the change" or "this is the first file of the change"
-    return say(vim.log.levels.INFO, words)
+  local line = api.nvim_win_get_cursor(self.win)[1]
+  local list = by > 0 and self.hunks or vim.iter(self.hunks):rev():totable()
+  self:go_to(vim.iter(list):find(function(hunk)
+    return (line_of(hunk) - line) * by > 0
+  end))
+end
+
+--- Leaves out the hunk at the cursor, or the nearest one before it; or takes it again.
+---@private
+---@param is_left boolean whether the hunk is one that is left out now
+function Inline:toggle(is_left)
+  local line, here = api.nvim_win_get_cursor(self.win)[1], self.hunks[1]
+  for _, hunk in ipairs(self.hunks) do
+    here = line_of(hunk) <= line and hunk or here
   end
-  local problem = self:show(at)
+  if here and here.is_left == is_left then
+    local file = self.review.files[1]
+    local text = buffers.text(self.review, file)
+    buffers.set_text(self.review, file, hunks_of.toggled(file, text, self.hunks, here))
+    decision.note(self.review)
+    self:draw()
+  end
+end
+
+--- Draws the hunks over the file, as soon as it is known how.
+---@private
+---@param done? fun()
+function Inline:draw(done)
+  local file, numbers = self.review.files[1], nil
+  local text = buffers.text(self.review, file)
+  -- The window may get another size before it is known how the hunks are drawn.
+  self.run, self.done = self.run + 1, done or self.done
+  local run = self.run
+  self.hunks, numbers = hunks_of.of(file, text)
+  overlay.draw(self.win, file, text, self.hunks, numbers, function()
+    local is_there = api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf
+    return run == self.run and not self.is_closed and is_there
+  end, function(above)
+    self.above = above
+    local run_once = self.done
+    self.done = nil
+    if run_once then
+      run_once()
+    end
+  end)
+end
+
+--- Why a change cannot be shown in the window of its file, whose buffer has to show what the file is.
+---@param review flemma.Review
+---@param buf integer the file's buffer
+---@return string? problem
+local function why_not(review, buf)
+  local file = review.files[1]
+  local name = vim.fn.fnamemodify(file.path, ":~:.")
+  local is_chat = file.path:match("%.chat$")
+  if #review.files > 1 then
+    return "several files would change"
+  elseif file.note or not file.old or not file.new or file.moved_to or file.after or is_chat then
+    return ("%s is no text that only changes where it is now"):format(name)
+  elseif not api.nvim_buf_is_loaded(buf) then
+    return ("%s cannot be opened"):format(name)
+  elseif vim.bo[buf].modified then
+    return ("%s has changes that are not saved"):format(name)
+  elseif (vim.b[buf].flemma_review or review.call) ~= review.call then
+    return ("%s is being reviewed for another call"):format(name)
+  elseif content.read(buf, content.is_line(file.old)) ~= file.old then
+    return ("the buffer of %s does not show the file as it is"):format(name)
+  end
+  for line in (file.old .. file.new):gmatch("[^\n]+") do
+    if #line > vim.o.columns * vim.o.lines / 4 then
+      return ("a line of %s fills the window"):format(name)
+    end
+  end
+end
+
+--- The change may be another one now, and the file as well.
+function Inline:refresh()
+  if not api.nvim_buf_is_loaded(self.buf) then
+    return self:quit()
+  end
+  require("flemma.checktime").reload(self.buf)
+  local problem = why_not(self.review, self.buf)
   if problem then
-    say(vim.log.levels.WARN, problem)
+    self:quit()
+    return notify.say(vim.log.levels.WARN, problem)
   end
+  self:draw()
+end
+
+--- Puts the keys of the review into the buffer.
+---@private
+---@param edit fun() shows the review side by side
+function Inline:map(edit)
+  local buf = self.buf
+  local function run(method, argument)
+    return function()
+      self[method](self, argument)
+    end
+  end
+  local restore = keys.set(buf, {
+    { "]c", "the next hunk", run("step", 1) },
+    { "[c", "the previous hunk", run("step", -1) },
+    { "do", "leave this hunk out", run("toggle", false) },
+    { "dp", "take this hunk", run("toggle", true) },
+    { "gK", "edit the text side by side", edit },
+    { "gA", "approve the call, with the text that is drawn", decision.of(self.review, "approve") },
+    { "gX", "reject the call", decision.of(self.review, "reject") },
+    { "q", "leave the review", run("quit") },
+  })
+  vim.b[buf].flemma_review = self.review.call
+  self.restore = function()
+    restore()
+    if api.nvim_buf_is_valid(buf) then
+      vim.b[buf].flemma_review = nil
+      api.nvim_buf_clear_namespace(buf, overlay.namespace, 0, -1)
+    end
+  end
+end
+
+--- Shows the file: in its window on this tab page, or in a new one if there is none.
+---@private
+function Inline:show()
+  self.win = vim.fn.bufwinid(self.buf)
+  if self.win == -1 then
+    local split = api.nvim_win_get_width(self.origin) >= 120 and "right" or "above"
+    self.win, self.is_split = api.nvim_open_win(self.buf, false, { split = split, win = self.origin }), true
+  end
+  api.nvim_set_current_win(self.win)
+  ---@type integer[]?
+  local cursor
+  self:draw(function()
+    -- Nothing is drawn in closed folds.
+    api.nvim_win_call(self.win, function()
+      vim.cmd("silent! %foldopen!")
+    end)
+    -- With the rows around it, unless the user has gone on.
+    if vim.deep_equal(api.nvim_win_get_cursor(self.win), cursor) then
+      self:go_to(self.hunks[1])
+    end
+  end)
+  self:go_to(self.hunks[1])
+  cursor = api.nvim_win_get_cursor(self.win)
 end
 
 function Inline:focus()
-  if api.nvim_win_is_valid(self.win) then
-    api.nvim_set_current_win(self.win)
-  end
+  return pcall(api.nvim_set_current_win, self.win)
 end
 
 function Inline:close()
@@ -304,141 +210,86 @@ function Inline:close()
     return
   end
   self.is_closed = true
-  require("flemma.notify").withdraw(HINT)
+  self.restore()
   api.nvim_del_augroup_by_id(self.group)
-  self.review.view = nil
-  if self.watch then
-    self.watch:stop()
-  end
-  self:give_back()
-  self:give_look_back()
   local was_here = api.nvim_get_current_win() == self.win
-  if self.made_win and api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf then
-    if not windows.close(self.win) and api.nvim_buf_is_loaded(self.review.chat) then
-      -- It is the only window.
-      pcall(api.nvim_win_set_buf, self.win, self.review.chat)
-    elseif self.sizes then
-      pcall(vim.cmd, self.sizes)
-    end
+  local is_there = api.nvim_win_is_valid(self.win) and api.nvim_win_get_buf(self.win) == self.buf
+  if self.is_split and is_there and not pcall(api.nvim_win_close, self.win, true) then
+    -- It is the only window.
+    api.nvim_win_set_buf(self.win, self.review.chat)
   end
-  if was_here then
-    windows.enter(self.origin.win)
+  if was_here and api.nvim_win_is_valid(self.origin) then
+    api.nvim_set_current_win(self.origin)
   end
-  self:drop_buffers()
+  self:drop()
 end
 
---- Takes away the buffers that were opened for the review, unless the user has begun to use them. Those are listed as any other.
-function Inline:drop_buffers()
-  for buf in pairs(self.ours) do
-    if not api.nvim_buf_is_valid(buf) then
-      -- It is gone.
-    elseif vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 0 then
-      vim.bo[buf].buflisted = true
-    else
-      pcall(api.nvim_buf_delete, buf, {})
+--- Takes the buffer away if it was opened for the review and nobody has begun to use it. Otherwise it is listed as any other.
+---@private
+function Inline:drop()
+  if self.is_new and api.nvim_buf_is_valid(self.buf) then
+    local is_used = vim.bo[self.buf].modified or #vim.fn.win_findbuf(self.buf) > 0
+    if is_used or not pcall(api.nvim_buf_delete, self.buf, {}) then
+      vim.bo[self.buf].buflisted = true
     end
   end
 end
 
 --- The user leaves the review.
+---@private
 function Inline:quit()
-  self:keep_drafts()
-  self:close()
-  require("flemma.review").left(self.review)
-end
-
---- Something was closed or changed: ends the review when its buffer is not on the screen any more.
-function Inline:settle()
-  if self.is_closed or self.is_busy then
-    return
+  if not self.is_closed then
+    self:close()
+    self.closed()
   end
-  local is_shown = api.nvim_buf_is_loaded(self.buf)
-    and api.nvim_win_is_valid(self.win)
-    and api.nvim_win_get_buf(self.win) == self.buf
-  if not is_shown then
-    self:quit()
-  end
-end
-
----@param why string
-function Inline:conclude(why)
-  self:close()
-  say(vim.log.levels.INFO, ("%s: %s"):format(self.review.call, why))
-end
-
----@param problem string
-function Inline:warn(problem)
-  self:quit()
-  say(vim.log.levels.WARN, require("flemma.review.calls").about(self.review.call, problem))
-end
-
---- What was approved waits again, as it is.
-function Inline:reopen()
-  self:draw()
-end
-
---- The proposal has changed. What was left out stays so.
----@param files flemma.ReviewedFile[]
-function Inline:update(files)
-  local review, path = self.review, self:file().path
-  local before, hunks = merge.by_path(review.files), self.hunks
-  review.files, review.marks, self.hunks = files, merge.left_out(review.marks), {}
-  for _, file in ipairs(files) do
-    if hunks[file.path] then
-      hunks_of.leave_again(hunks[file.path], self:hunks_in(file))
-    end
-  end
-  local at = merge.place_of(files, path)
-  local problem = original.why_not(files[at]) or self:show(at, true)
-  local words = merge.made_again(review.call, before, files)
-  if problem then
-    self:quit()
-    words = ("%s; %s"):format(words, problem)
-  else
-    self.watch:set(watch.paths(files))
-  end
-  say(vim.log.levels.WARN, words)
 end
 
 local M = {}
 
 --- Opens the view.
 ---@param review flemma.Review
+---@param closed fun() the user has closed it
+---@param edit fun() shows the review side by side
 ---@return flemma.InlineView? view
 ---@return string? problem why it has to be shown in another way
-function M.open(review)
-  local self = setmetatable({
-    review = review,
-    at = 1,
-    hunks = {},
-    ours = {},
-    origin = { win = api.nvim_get_current_win() },
-  }, Inline)
-  local problem = self:why_not() or self:take_again() or self:show(1)
+function M.open(review, closed, edit)
+  local path = review.files[1].path
+  local self = setmetatable({ review = review, origin = api.nvim_get_current_win(), above = 0, run = 0 }, Inline)
+  self.closed, self.is_new, self.buf = closed, vim.fn.bufexists(path) == 0, vim.fn.bufadd(path)
+  if api.nvim_buf_is_loaded(self.buf) then
+    require("flemma.checktime").reload(self.buf)
+  else
+    pcall(vim.fn.bufload, self.buf)
+  end
+  local problem = why_not(review, self.buf)
   if problem then
-    self:drop_buffers()
+    self:drop()
     return nil, problem
   end
-  review.drafts = {}
+  self:show()
+  self:map(edit)
   self.group = api.nvim_create_augroup(("flemma.review.%d.%s"):format(review.chat, review.call), { clear = true })
-  self.watch = watch.start(watch.paths(review.files))
-  api.nvim_create_autocmd({ "WinClosed", "BufWinLeave", "BufUnload", "TabClosed", "SafeState" }, {
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "BufWinLeave", "BufUnload" }, {
     group = self.group,
-    desc = "Flemma: end the review whose window was closed",
+    buffer = self.buf,
+    desc = "Flemma: end the review of a file that is edited or closed",
     callback = vim.schedule_wrap(function()
-      self:settle()
+      local is_there = api.nvim_buf_is_loaded(self.buf) and #vim.fn.win_findbuf(self.buf) > 0
+      if not is_there or vim.bo[self.buf].modified then
+        self:quit()
+      end
     end),
   })
   api.nvim_create_autocmd("WinResized", {
     group = self.group,
-    desc = "Flemma: fit the proposal into the window",
+    desc = "Flemma: fit the text into the window",
     callback = vim.schedule_wrap(function()
-      if not self.is_closed and not self.is_busy and api.nvim_buf_is_loaded(self.buf) then
+      if not self.is_closed and api.nvim_win_is_valid(self.win) then
         self:draw()
       end
     end),
   })
-  say(vim.log.levels.INFO, HINT)
+  notify.say(vim.log.levels.INFO, HINT)
   return self
 end
 

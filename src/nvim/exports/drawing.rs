@@ -53,11 +53,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         convert::list(lua, lines.chain(references).chain(hints)).map(Some)
     })?;
-    // looks(buffer, first, last, width, wraps, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
-    type Screen = (i32, usize, usize, usize, bool, String, i64);
-    exports.add("looks", |lua, binding, (buffer, first, last, width, wraps, signs, offset): Screen| {
+    // looks(buffer, first, last, width, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
+    type Screen = (i32, usize, usize, usize, String, i64);
+    exports.add("looks", |lua, binding, (buffer, first, last, width, signs, offset): Screen| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let style = LookStyle { width, wraps, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
+        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
         let looks = binding.workspace.looks(&conversation, first..last, style);
         convert::to_lua(lua, &looks).map(Some)
     })?;
@@ -66,27 +66,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     type Fold = (i32, usize, usize, usize, String);
     exports.add("fold_text", |_, binding, (buffer, first, last, width, signs): Fold| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let style = LookStyle { width, wraps: false, signs: signs_of(&signs), offset: SignedDuration::ZERO };
+        let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::ZERO };
         let line = binding.workspace.fold_text(&conversation, &(first..last), style);
         Ok(line.map(|line| {
             line.into_iter()
                 .flat_map(|Chunk { text, group }| [text.into(), group.into()])
                 .collect::<Vec<Cow<'static, str>>>()
         }))
-    })?;
-    // hidden(buffer, first, last) -> { first, last, lines = { { first, last } } } for each block with lines that a reader need
-    // not see
-    exports.add("hidden", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
-        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let blocks = conversation.hidden(first..last).into_iter().map(|hidden| {
-            let item = lua.create_table()?;
-            item.set("first", hidden.block.start)?;
-            item.set("last", hidden.block.end)?;
-            let lines: Vec<[usize; 2]> = hidden.lines.into_iter().map(|lines| [lines.start, lines.end]).collect();
-            item.set("lines", lines)?;
-            Ok(item)
-        });
-        convert::list(lua, blocks).map(Some)
     })?;
     exports.add("diagnose_again", |_, binding, buffer: i32| {
         binding.workspace.diagnose_again(buffer);

@@ -105,9 +105,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-fn redraw(redraw: Option<Redraw>) -> (Option<usize>, Option<usize>, bool, Vec<usize>) {
+fn redraw(redraw: Option<Redraw>) -> (Option<usize>, Option<usize>, Vec<usize>) {
     match redraw {
-        Some(Redraw { lines, heads, is_code }) => (Some(lines.start), Some(lines.end), is_code, heads),
-        None => (None, None, false, Vec::new()),
+        Some(Redraw { lines, heads }) => (Some(lines.start), Some(lines.end), heads),
+        None => (None, None, Vec::new()),
     }
 }

@@ -22,7 +22,6 @@ mod keys;
 mod lifecycle;
 mod notes;
 mod options;
-mod patterns;
 mod queue;
 mod review;
 mod saving;
@@ -79,7 +78,6 @@ fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     compat::fill(exports)?;
     completion::fill(exports)?;
     conversations::fill(exports)?;
-    patterns::fill(exports)?;
     queue::fill(exports)?;
     review::fill(exports)?;
     saving::fill(exports)?;

@@ -44,10 +44,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let call = CallId(call.to_string_lossy());
         Ok(binding.workspace.keep_made(buffer, &call, &revision.to_string_lossy(), taken, has_conflict))
     })?;
-    // review_applied(buffer, call) -> whether the call has written what the user had made of its change
-    exports.add("review_applied", |_, binding, (buffer, call): (i32, LuaString)| {
-        Ok(binding.workspace.has_applied_made(buffer, &CallId(call.to_string_lossy())))
-    })?;
     // hunk_rows(old, new, hunks, room, callback): how the hunks between two contents are drawn. `hunks` is a list as in `flemma.ReviewedFile`,
     // or nil for contents that have to be compared. `room` is as in `flemma.HunkRoom`. Calls back with `flemma.DrawnHunks`.
     exports.add("hunk_rows", |_, binding, (old, new, hunks, room, callback): Drawing| {

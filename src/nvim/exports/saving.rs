@@ -15,34 +15,28 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.saved(buffer, path);
         Ok(())
     })?;
-    // on_disk(buffer, path or nil): the file of this name has the buffer's text, or something else has changed it
-    exports.add("on_disk", |_, binding, (buffer, path): (i32, Option<PathBuf>)| {
-        binding.workspace.on_disk(buffer, path);
+    // on_disk(buffer, path): Neovim has read or written the file of this name, which has the buffer's text
+    exports.add("on_disk", |_, binding, (buffer, path): (i32, PathBuf)| {
+        binding.workspace.on_disk(buffer, &path);
         Ok(())
     })?;
-    // unmodified(buffer, path, layout): Neovim calls the buffer unmodified
-    exports.add("unmodified", |_, binding, (buffer, path, layout): (i32, PathBuf, Table)| {
-        if Buffer::from(buffer).is_loaded() {
-            binding.workspace.note_unmodified(buffer, path, layout_of(&layout)?);
+    // save(buffer, path, layout, tick, is_known) -> whether it was begun; `saved` of the shim hears of its end. `is_known`:
+    // Neovim knows the file as it is now.
+    exports.add("save", |_, binding, args: (i32, PathBuf, Table, i64, Option<bool>)| {
+        let (buffer, path, layout, tick, is_known) = args;
+        if is_known == Some(true) {
+            binding.workspace.file_is_known(buffer, &path);
         }
-        Ok(())
-    })?;
-    // is_on_disk(buffer) -> whether the file is as it was last seen
-    exports.add("is_on_disk", |_, binding, buffer: i32| Ok(binding.workspace.is_on_disk(buffer)))?;
-    // save(buffer, path, layout, tick) -> whether it was begun; `saved` of the shim hears of its end, and calls `landed`
-    exports.add("save", |_, binding, (buffer, path, layout, tick): (i32, PathBuf, Table, i64)| {
         Ok(Buffer::from(buffer).is_loaded() && binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
     })?;
-    exports.add("landed", |_, binding, buffer: i32| {
-        binding.workspace.landed(buffer);
-        Ok(())
-    })?;
-    // is_replying(buffer) -> whether a reply is arriving, so that the text ends with an incomplete one
-    exports.add("is_replying", |_, binding, buffer: i32| Ok(binding.workspace.is_replying(buffer)))?;
-    // save_now(buffer, path, layout, forced) -> what went wrong, or nil
-    exports.add("save_now", |_, binding, (buffer, path, layout, is_forced): (i32, PathBuf, Table, bool)| {
+    // save_now(buffer, path, layout, forced, is_known) -> what went wrong, or nil
+    exports.add("save_now", |_, binding, args: (i32, PathBuf, Table, bool, Option<bool>)| {
+        let (buffer, path, layout, is_forced, is_known) = args;
         if !Buffer::from(buffer).is_loaded() {
             return Ok(Some(format!("{} was not written: its buffer is not loaded", path.display())));
+        }
+        if is_known == Some(true) {
+            binding.workspace.file_is_known(buffer, &path);
         }
         let saved = binding.workspace.save_now(buffer, path, layout_of(&layout)?, is_forced);
         Ok(saved.err().map(|error| error.to_string()))

@@ -4,56 +4,27 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use super::{
     Backups, Limits, LogKey, clean,
-    contents::{content_of, state_of},
+    contents::state_of,
     log,
     recorder::{CallRecorder, new_name},
 };
 use crate::{
-    changes::{Cause, FileState, History},
+    changes::{Cause, History, Step, Wanted},
     journal::CallKey,
-    model::{CallId, UserError},
+    model::UserError,
     runtime::line_file::{self, Fence, Flush},
-    text::unified::Unified,
     tools::Recorder,
 };
 
-/// What a conversation has changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overview {
-    /// The files, in the order of their first changes.
-    pub files: Vec<OverviewFile>,
-    /// How many lines of the log are damaged.
-    pub damaged: usize,
-}
-
-/// How the content of a file differs from another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// Not at all.
-    None,
-    /// It has so many lines more, and so many fewer.
-    Lines(usize, usize),
-    /// It does. In which lines is not known: it is binary or very large, or one of them is not kept.
-    Other,
-    /// It cannot be read.
-    Unknown,
-}
-
-/// What a conversation has done to a file.
+/// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OverviewFile {
+pub struct FileBefore {
     /// The file.
     pub path: PathBuf,
-    /// The calls, each with whether its change stands.
-    pub calls: Vec<(CallId, bool)>,
-    /// How its content differs from that before the first change.
-    pub difference: Difference,
-    /// Whether it is not as the last change has left it.
-    pub is_changed_since: bool,
-    /// Whether it is there now.
-    pub exists: bool,
-    /// Whether it was there before the first change.
-    pub existed: bool,
+    /// What it was before; `None` if it was not there.
+    pub before: Option<Vec<u8>>,
+    /// Whether it is not known any more what it was.
+    pub is_lost: bool,
 }
 
 impl Backups {
@@ -95,45 +66,17 @@ impl Backups {
         Ok((history, damaged))
     }
 
-    /// What a conversation has changed, file by file. It blocks on the disk.
+    /// What files were before these changes of them, in the order of the changes. It blocks on the disk.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn overview(&self, key: &LogKey) -> Result<Overview, UserError> {
-        let (history, damaged) = self.history(key)?;
-        let files = history.files().into_iter().map(|file| {
-            let now = content_of(&file.path);
-            let original = match file.original.digest() {
-                Some(digest) => self.contents().read(digest).ok().flatten(),
-                None => Some(Vec::new()),
-            };
-            let (found, content) = match &now {
-                Ok(Some((found, content))) => (Some(found.clone()), Some(content.as_slice())),
-                Ok(None) => (Some(FileState::Absent), Some(&b""[..])),
-                Err(_) => (None, None),
-            };
-            OverviewFile {
-                difference: found.as_ref().map_or(Difference::Unknown, |found| {
-                    // Texts can look the same line by line, and differ.
-                    if found.digest() == file.original.digest() {
-                        return Difference::None;
-                    }
-                    let unified = original.as_deref().zip(content).map(|(old, new)| Unified::of(old, new, 0));
-                    match unified {
-                        Some(Unified { is_compared: true, added, removed, .. }) if (added, removed) != (0, 0) => {
-                            Difference::Lines(added, removed)
-                        }
-                        _ => Difference::Other,
-                    }
-                }),
-                is_changed_since: found.as_ref() != Some(&file.left),
-                exists: found.is_none_or(|found| found.digest().is_some()),
-                existed: file.original.digest().is_some(),
-                path: file.path,
-                calls: file.calls,
-            }
-        });
-        Ok(Overview { files: files.collect(), damaged })
+    pub fn before(&self, log: &LogKey, wanted: &Wanted) -> Result<Vec<FileBefore>, UserError> {
+        let steps = self.history(log)?.0.steps(wanted).unwrap_or_default();
+        let file = |step: Step| {
+            let known = step.target.digest().map(|digest| self.contents().read(digest).ok().flatten());
+            FileBefore { path: step.path, is_lost: known == Some(None), before: known.flatten() }
+        };
+        Ok(steps.into_iter().rev().map(file).collect())
     }
 
     /// A conversation has another file: what its old log says is said in the new one too. It blocks on the disk.

@@ -22,7 +22,7 @@ mod recorder;
 mod restore;
 mod store;
 
-pub use conversation::{Difference, Overview, OverviewFile};
+pub use conversation::FileBefore;
 pub use log::LogKey;
 pub use proposal::{Proposal, ProposedFile, damaged_lines};
 pub use restore::{Permit, Restored};

@@ -34,9 +34,10 @@ struct Bash;
 pub(super) fn definition() -> Definition {
     let mut definition = super::define(
         "bash",
-        "Run a shell command with bash in the working directory and return its output (stdout and stderr together). \
-         It has no terminal and no input. Long output is cut to its end (2000 lines or 50 KB); the whole is saved to \
-         a file that the result names. A command that runs too long is stopped together with everything it started.",
+        "Run a shell command in the working directory with the user's shell (usually bash) and return its output (stdout \
+         and stderr together). It has no terminal and no input. Long output is cut to its end (2000 lines or 50 KB); the \
+         whole is saved to a file that the result names. A command that runs too long is stopped together with \
+         everything it started.",
         json!({
             "command": { "type": "string", "description": "The command line." },
             "timeout": {

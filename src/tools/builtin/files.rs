@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::FileType;
+use rustix::{fs::FileType, io::Errno};
 
 use crate::{
     model::ModelError,
@@ -107,6 +107,9 @@ pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a directory".to_owned(),
+        _ if Errno::from_io_error(error) == Some(Errno::LOOP) => {
+            "a part of this path is a symbolic link that is not followed".to_owned()
+        }
         _ => error.to_string(),
     }
 }

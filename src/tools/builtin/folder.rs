@@ -33,6 +33,10 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 /// The permissions of a new folder, before the umask.
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
+fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| Found(found).kind().is_symlink())
+}
+
 /// What the system says of a file or folder.
 #[derive(Clone, Copy)]
 pub(super) struct Found(Stat);
@@ -100,6 +104,8 @@ impl OpenFolder {
             so_far.push(name);
             at = match (openat(&at, name, FOLDER, Mode::empty()), &mut made) {
                 (Ok(next), _) => next,
+                // Linux says of a link what it says of a file.
+                (Err(Errno::NOTDIR), _) if is_link(&at, name) => return Err(Errno::LOOP.into()),
                 (Err(Errno::NOENT), Some(made)) => {
                     match mkdirat(&at, name, NEW_FOLDER) {
                         Ok(()) => made.push(so_far.clone()),

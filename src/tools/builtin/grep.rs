@@ -23,7 +23,7 @@ use super::{
     deadline::{Deadline, Stopped},
     files,
     globs::Glob,
-    guard::Guard,
+    guard::{Guard, Unopened},
     matches::{self, LineSearch, SearchedFile},
     report::{self, Prefix, things},
     walk::{self, Scope},
@@ -158,7 +158,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let mut report = matches::Summary::new(&search);
     let mut searched = 0;
     let (mut problems, denied) = (files.problems, files.denied);
-    let mut with_matches = Vec::new();
+    let (mut with_matches, mut refused) = (Vec::new(), Vec::new());
     for (index, result) in found {
         let shown = files.prefix.show(&files.paths[index]);
         match result {
@@ -172,11 +172,12 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
             }
             Ok(SearchedFile::Binary) => report.binary += 1,
             Err(error) if is_one_file && stopped.is_none() => {
-                return Err(search.guard.problem(&path, &shown, &error));
+                return Err(search.guard.told(error, &path, &shown));
             }
             // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
-            Err(error) => problems.push(format!("{shown} ({})", files::reason(&error))),
+            Err(Unopened::Failed(error)) => problems.push(format!("{shown} ({})", files::reason(&error))),
+            Err(Unopened::Refused(error)) => refused.push(error.to_string().trim_end_matches('.').to_owned()),
         }
     }
     let nothing = report.is_empty() && stopped.is_none();
@@ -184,6 +185,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     notes.extend(report::unspeakable(with_matches));
     notes.extend(report::unreadable(problems));
     notes.extend(report::denied(denied));
+    notes.extend(report::few(refused, ". "));
     notes.extend(unsaved);
     if nothing {
         let pattern = super::text(input, "pattern")?;
@@ -306,7 +308,7 @@ fn files_below(
 }
 
 /// The results of the threads in the order of the files, only for the files that were searched.
-fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(usize, std::io::Result<SearchedFile>)> {
+fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(usize, Result<SearchedFile, Unopened>)> {
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut searcher = search.searcher();
@@ -314,7 +316,8 @@ fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(u
         while found.load(Ordering::Relaxed) <= search.limit && deadline.stopped().is_none() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = files.paths.get(index) else { break };
-            let result = search.file(&mut searcher, &files.root.join(path), deadline);
+            let named = (&*files.root.join(path), &*files.prefix.show(path));
+            let result = search.file(&mut searcher, named, deadline);
             if let Ok(SearchedFile::Text(matches)) = &result {
                 found.fetch_add(matches.count, Ordering::Relaxed);
             }

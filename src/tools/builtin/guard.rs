@@ -38,7 +38,7 @@ pub(super) struct Guard {
     permitted: Arc<Permitted>,
     denied: Arc<DeniedPaths>,
     bounds: Bounds,
-    /// What a policy has judged; `None` if the user has approved the call.
+    /// What was judged when the call was approved; `None` if nothing has to be.
     judged: Option<Arc<Judged>>,
 }
 
@@ -103,13 +103,13 @@ impl Guard {
     /// Judges the file at `real`, in whose path there are no links, to which `path` has led. The model calls it `name`.
     ///
     /// # Errors
-    /// As [`check`](Self::check), or if it is not what the policy has judged that approved the call.
+    /// As [`check`](Self::check), or if it is not what was judged when the call was approved.
     pub(super) fn admit(&self, access: Access, path: &Path, real: &Path, name: &str) -> Result<(), ModelError> {
         self.check(access, real, name)?;
         match &self.judged {
             Some(judged) if !judged.admits(path, real) => {
                 let real = escape_controls(&real.to_string_lossy()).into_owned();
-                Err(judged.stray(name, &format!("leads to {real} now, which they have not judged")))
+                Err(judged.stray(name, &format!("leads to {real} now")))
             }
             _ => Ok(()),
         }
@@ -131,10 +131,10 @@ impl Guard {
         }
     }
 
-    /// Judges a file that a policy approved, before it is written. The model calls it `name`.
+    /// Judges a file once more before it is written. The model calls it `name`.
     ///
     /// # Errors
-    /// If writing it asks every time, or it has got other names (hard links) since it was judged.
+    /// If writing it asks every time and only a policy has approved it, or it has got other names (hard links) since it was judged.
     pub(super) fn check_written(
         &self,
         real: &Path,
@@ -143,7 +143,7 @@ impl Guard {
         name: &str,
     ) -> Result<(), ModelError> {
         let Some(judged) = &self.judged else { return Ok(()) };
-        if *class == FileClass::StartUp {
+        if *class == FileClass::StartUp && judged.is_by_policy() {
             return Err(judged.stray(name, "is read by a program when it starts, so writing it asks every time"));
         }
         match found.and_then(Found::linked) {

@@ -74,15 +74,17 @@ impl LineSearch {
             .build()
     }
 
-    /// Searches a file.
+    /// Searches a file, which the model calls `name`.
     ///
     /// # Errors
-    /// If it cannot be read, or the deadline has passed.
-    pub(super) fn file(&self, searcher: &mut Searcher, path: &Path, deadline: &Deadline) -> io::Result<SearchedFile> {
-        let file = self.guard.open(path, "it").map_err(|error| match error {
-            Unopened::Refused(_) => io::Error::new(io::ErrorKind::PermissionDenied, "it may not be read"),
-            Unopened::Failed(error) => error,
-        })?;
+    /// If it may not or cannot be read, or the deadline has passed.
+    pub(super) fn file(
+        &self,
+        searcher: &mut Searcher,
+        (path, name): (&Path, &str),
+        deadline: &Deadline,
+    ) -> Result<SearchedFile, Unopened> {
+        let file = self.guard.open(path, name)?;
         let reader = DeadlineReader { reader: file, deadline };
         let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {

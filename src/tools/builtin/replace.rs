@@ -88,6 +88,8 @@ pub struct WriteTarget {
     path: PathBuf,
     /// The existing file.
     pub(super) existing: Option<Found>,
+    /// Whether writing it asks every time.
+    is_start_up: bool,
     recorder: Option<Arc<dyn Recorder>>,
     guard: Guard,
     /// What the calls above would write, while the change is only proposed.
@@ -163,7 +165,9 @@ impl WriteTarget {
         if let Some(kind) = existing.as_ref().and_then(|found| files::kind(found.kind())) {
             return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
         }
-        for class in [protected(path), protected(&real)] {
+        let classes = [protected(path), protected(&real)];
+        let is_start_up = classes.contains(&FileClass::StartUp);
+        for class in classes {
             if let FileClass::Refused(reason) = class {
                 return Err(ModelError::new(format!("{name} cannot be written: {reason}")));
             }
@@ -176,7 +180,8 @@ impl WriteTarget {
         if !is_writable {
             return Err(ModelError::new(format!("{name} is read-only.")));
         }
-        Ok(Self { path: real, existing, recorder, guard, earlier: Earlier::default(), unsaved: None, _alone: alone })
+        let (earlier, unsaved) = (Earlier::default(), None);
+        Ok(Self { path: real, existing, is_start_up, recorder, guard, earlier, unsaved, _alone: alone })
     }
 
     /// The file's path with links resolved.
@@ -215,8 +220,8 @@ impl WriteTarget {
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
         let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
         let is_read_only = self.existing.as_ref().is_some_and(|found| found.mode() & WRITE_BITS == 0);
-        let unsaved = self.unsaved.clone();
-        FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, unsaved }
+        let (is_start_up, unsaved) = (self.is_start_up, self.unsaved.clone());
+        FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, is_start_up, unsaved }
     }
 
     /// Writes the file, and creates missing parent folders.

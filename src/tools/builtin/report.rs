@@ -52,13 +52,18 @@ fn finished(
 }
 
 /// A note about the places that could not be read, with the reasons, if there are any.
-pub(super) fn unreadable(mut problems: Vec<String>) -> Option<String> {
+pub(super) fn unreadable(problems: Vec<String>) -> Option<String> {
+    few(problems, ", ").map(|named| format!("Could not be read: {named}"))
+}
+
+/// The first few of these, and how many more there are; `None` if there are none.
+pub(super) fn few(mut problems: Vec<String>, between: &str) -> Option<String> {
     problems.sort_unstable();
     problems.dedup();
     let more = problems.len().saturating_sub(NAMED_PROBLEMS);
-    let named = problems.get(..NAMED_PROBLEMS).unwrap_or(&problems).join(", ");
+    let named = problems.get(..NAMED_PROBLEMS).unwrap_or(&problems).join(between);
     let and_more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("Could not be read: {named}{and_more}"))
+    (!named.is_empty()).then(|| format!("{named}{and_more}"))
 }
 
 /// A note about the files that were left out because the user denies reading them, if there are any.

@@ -71,7 +71,7 @@ impl StoredWrite {
                 BoundFile { path, old, on_disk: Before::Unknown, new, take: Take::Proposed }
             });
             // No proposal has this revision: the files are compared.
-            let binding = Binding { revision: String::new(), files: files.collect() };
+            let binding = Binding { files: files.collect(), ..Binding::default() };
             context.approved =
                 Some(Arc::new(Approved { binding, contents: Arc::clone(&self.contents), first: BTreeMap::new() }));
         }

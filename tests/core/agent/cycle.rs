@@ -75,7 +75,7 @@ fn with_autopilot_one_key_leads_to_the_first_call_that_waits() {
         ",
     );
     let cursors = harness.log(&["cursor"]);
-    assert_eq!(cursors, ["cursor result 17", "cursor pending 25"]);
+    assert_eq!(cursors, ["cursor result 17", "cursor pending 23"]);
     assert_eq!(harness.line(25), "```flemma:tool status=pending");
     assert_eq!(harness.requests(), 1, "a call that waits blocks the cycle");
 
@@ -160,7 +160,7 @@ fn without_autopilot_each_phase_takes_a_key() {
     harness.go();
     assert_eq!(harness.statuses(), ["a approved", "b pending", "c denied"], "the user is to look first");
     let fence = harness.open_calls()[1].placeholder.as_ref().unwrap().fence;
-    assert_eq!(harness.log(&["run", "cursor"]), [format!("cursor pending {fence}")]);
+    assert_eq!(harness.log(&["run", "cursor"]), [format!("cursor pending {}", fence - 2)]);
 
     harness.go();
     assert_eq!(harness.running(), ["a"]);
@@ -232,7 +232,7 @@ fn alt_enter_resolves_one_call_as_its_status_says() {
         }
         assert_eq!(harness.statuses(), ["b pending"], "{status}: the other one is left alone");
         let fence = harness.open_calls()[0].placeholder.as_ref().unwrap().fence;
-        assert_eq!(harness.log(&["cursor"]).last(), Some(&format!("cursor pending {fence}")), "{status}");
+        assert_eq!(harness.log(&["cursor"]).last(), Some(&format!("cursor pending {}", fence - 2)), "{status}");
     }
 }
 
@@ -247,7 +247,7 @@ fn the_cursor_goes_to_a_pending_call_not_an_answered_one() {
     harness.tool("b", "two");
     assert_eq!(harness.statuses(), ["a approved", "c pending"]);
     let fence = harness.open_calls()[1].placeholder.as_ref().unwrap().fence;
-    assert_eq!(harness.log(&["cursor pending"]), [format!("cursor pending {fence}")]);
+    assert_eq!(harness.log(&["cursor pending"]), [format!("cursor pending {}", fence - 2)]);
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn approved_and_running_in_an_opened_file_read_as_pending() {
         assert_eq!(harness.statuses(), ["a pending"]);
         assert!(harness.text().contains("```flemma:tool status=pending note=\"x y\"\n"), "only the word changes");
         let told = harness.log(&["warn", "run", "moment", "cursor"]);
-        assert_eq!(told, ["moment: pending a", &*format!("warn: bash (a): {why}"), "cursor pending 13",]);
+        assert_eq!(told, ["moment: pending a", &*format!("warn: bash (a): {why}"), "cursor pending 11",]);
         // From here on it is this user's.
         harness.replace("status=pending", "status=approved");
         harness.go();

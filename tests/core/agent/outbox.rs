@@ -29,7 +29,7 @@ impl Harness {
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.outbox.borrow().waiting().iter().map(|message| message.newest().to_owned()).collect()
+        self.outbox.borrow().waiting().iter().map(|message| message.text.clone()).collect()
     }
 
     /// The texts of the user's messages in the last request.
@@ -249,36 +249,6 @@ fn without_autopilot_a_queued_message_waits_for_the_results() {
 }
 
 #[test]
-fn a_message_that_is_being_changed_holds_back_those_behind_it() {
-    let chat = Harness::new("@You:\nHello");
-    chat.go();
-    let first = chat.queue("one", Urgency::NextTurn);
-    chat.queue("two", Urgency::NextTurn);
-    chat.outbox.borrow_mut().hold(first);
-    chat.says("Hi.");
-    assert!(chat.text().ends_with("Hi.\n\n@You:\n"), "{}", chat.text());
-    assert_eq!((chat.requests(), chat.waiting().len()), (1, 2));
-    assert!(chat.outbox.borrow_mut().change(first, "one!", Since::default()));
-    chat.feed([Input::Outbox]);
-    assert_eq!((chat.requests(), chat.said()), (2, vec!["Hello".to_owned(), "one!".to_owned()]));
-    chat.says("Hi.");
-    assert_eq!(chat.said().last().unwrap(), "two");
-}
-
-#[test]
-fn a_message_that_was_not_changed_in_time_is_left_to_the_user() {
-    let chat = Harness::new("@You:\nHello");
-    chat.go();
-    let first = chat.queue("one", Urgency::NextTurn);
-    chat.outbox.borrow_mut().hold(first);
-    chat.says("Hi.");
-    assert!(chat.outbox.borrow_mut().release(first));
-    chat.feed([Input::Released]);
-    chat.shows("@You:\nHello\n\n@Assistant:\nHi.\n\n@You:\none");
-    assert_eq!((chat.requests(), chat.locked.get()), (1, false));
-}
-
-#[test]
 fn markers_in_a_queued_message_are_text() {
     let chat = Harness::new("@You:\nHello");
     chat.go();
@@ -301,11 +271,7 @@ enum Step {
     Queue,
     Steer,
     SteerAll,
-    Change(Index),
     Unqueue(Index),
-    Hold(Index),
-    Keep(Index),
-    Release(Index),
     Reply(Vec<&'static str>),
     Say,
     Begin,
@@ -328,11 +294,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Queue),
         2 => Just(Step::Steer),
         1 => Just(Step::SteerAll),
-        1 => index().prop_map(Step::Change),
         1 => index().prop_map(Step::Unqueue),
-        2 => index().prop_map(Step::Hold),
-        2 => index().prop_map(Step::Keep),
-        2 => index().prop_map(Step::Release),
         4 => proptest::collection::vec(tools, 1..4).prop_map(Step::Reply),
         3 => Just(Step::Say),
         2 => Just(Step::Begin),
@@ -371,15 +333,6 @@ impl Writer {
         format!("message {}.\n\n@You: line {}.", self.written, self.written)
     }
 
-    fn pick(&self, index: Index) -> Option<(MessageId, String)> {
-        let outbox = self.chat.outbox.borrow();
-        let waiting = outbox.waiting();
-        (!waiting.is_empty()).then(|| {
-            let message = index.get(waiting);
-            (message.id, message.newest().to_owned())
-        })
-    }
-
     fn take(&mut self, step: Step) {
         let before = self.chat.requests();
         let open = self.chat.open_calls().len();
@@ -397,52 +350,12 @@ impl Writer {
                 self.chat.outbox.borrow_mut().steer();
                 self.chat.feed([Input::Outbox]);
             }
-            Step::Change(index) => {
-                let Some((id, old)) = self.pick(index) else { return };
-                let text = self.text();
-                assert!(self.chat.outbox.borrow_mut().change(id, &text, Since::default()));
-                self.texts.retain(|text| *text != old);
-                self.texts.push(text);
-                self.taken.push(old);
-                self.chat.feed([Input::Outbox]);
-            }
             Step::Unqueue(index) => {
                 let count = self.chat.waiting().len();
                 if count > 0 {
-                    let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap();
-                    let text = text.newest().to_owned();
+                    let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap().text;
                     self.texts.retain(|other| *other != text);
                     self.taken.push(text);
-                    // Those behind it may have waited for it.
-                    self.chat.feed([Input::Outbox]);
-                }
-            }
-            Step::Hold(index) => {
-                if let Some((id, text)) = self.pick(index) {
-                    let held = self.chat.outbox.borrow_mut().hold(id).unwrap();
-                    assert_eq!(held.newest(), text);
-                }
-            }
-            // What is written in the open window and not queued. Neither text goes out before the user says so.
-            Step::Keep(index) => {
-                let Some((id, old)) = self.pick(index) else { return };
-                let is_open = self.chat.outbox.borrow().waiting().iter().any(|it| it.id == id && it.is_open);
-                if is_open {
-                    let text = self.text();
-                    let is_news = self.chat.outbox.borrow_mut().keep_change(id, &text, Since::default());
-                    assert_eq!(is_news, Some(true));
-                    self.texts.retain(|text| *text != old);
-                    self.texts.push(text);
-                    self.taken.push(old);
-                }
-            }
-            Step::Release(index) => {
-                if let Some((id, _)) = self.pick(index) {
-                    let was_held = self.chat.outbox.borrow_mut().release(id);
-                    if was_held {
-                        self.chat.feed([Input::Released]);
-                        assert_eq!(self.chat.requests(), before, "who changes nothing sends nothing");
-                    }
                 }
             }
             Step::Reply(tools) => {
@@ -543,9 +456,8 @@ impl Writer {
             }
         }
         if !self.chat.session.is_busy() && self.chat.open_calls().is_empty() {
-            let held = self.chat.outbox.borrow().waiting().iter().any(flemma::workspace::QueuedMessage::is_held);
             let tail = self.chat.with_document(|document, text| document.tail(text));
-            let may_wait = held || tail == flemma::chat::Tail::Results;
+            let may_wait = tail == flemma::chat::Tail::Results;
             assert!(may_wait || waiting.is_empty(), "{waiting:?} waits for nothing after\n{text}");
         }
     }

@@ -131,12 +131,6 @@ fn what_is_captured_stands_below_its_paragraph() {
     let folds = document.folds(0..lines.len(), &lines, false);
     let captured: Vec<_> = folds[0].inner.iter().filter(|fold| fold.kind == FoldKind::Captured).collect();
     assert_eq!(captured.len(), 4);
-    let hidden = document.hidden(0..6, &lines);
-    assert_eq!(
-        (hidden[0].block.clone(), hidden[0].lines.as_slice()),
-        (3..6, std::slice::from_ref(&(5..6))),
-        "the end of the fence"
-    );
     let folded = document.folded(&captured[0].lines, &lines);
     assert_eq!(
         folded,

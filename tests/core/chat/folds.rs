@@ -65,19 +65,16 @@ fn messages_contain_thinking_and_cards() {
     let expected = [
         (0..3, FoldKind::Frontmatter, Begins::Detail),
         (4..7, FoldKind::Message(Speaker::You), Begins::Chapter),
-        // A call in it has failed.
-        (7..26, FoldKind::Message(Speaker::Assistant), Begins::Open),
-        (8..11, FoldKind::Thinking, Begins::Detail),
+        (7..26, FoldKind::Message(Speaker::Assistant), Begins::Chapter),
+        // The tag is hidden.
+        (9..11, FoldKind::Thinking, Begins::Detail),
         (14..20, FoldKind::ToolUse, Begins::Detail),
-        (20..25, FoldKind::ToolUse, Begins::Open),
-        (26..38, FoldKind::Results, Begins::Open),
+        (20..25, FoldKind::ToolUse, Begins::Detail),
         (27..33, FoldKind::ToolResult, Begins::Detail),
-        (33..38, FoldKind::ToolResult, Begins::Open),
-        (39..41, FoldKind::Message(Speaker::Assistant), Begins::Open),
+        (33..39, FoldKind::ToolResult, Begins::Open),
     ];
     assert_eq!(folds(TURN, false), expected);
-    let growing = folds(TURN, true);
-    assert_eq!(growing, expected[..9], "the last message is still growing");
+    assert_eq!(folds(TURN, true), expected, "the last message is no fold");
 }
 
 #[test]
@@ -101,11 +98,11 @@ fn a_message_with_one_good_result_is_one_fold() {
         Done.
         ";
     let found = folds(text, false);
-    assert_eq!(found[2], (7..13, FoldKind::Results, Begins::Detail));
-    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[2], (7..14, FoldKind::ToolResult, Begins::Detail));
+    assert_eq!(found.len(), 3, "{found:?}");
     let waiting = folds(&text.replace("```\n        one", "```flemma:tool status=pending\n        "), false);
-    assert_eq!(waiting[1].2, Begins::Open, "the use of a call that waits");
-    assert_eq!(waiting[2], (7..13, FoldKind::Results, Begins::Open));
+    assert_eq!(waiting[1], (1..6, FoldKind::ToolUse, Begins::Detail), "the use of a call that waits");
+    assert_eq!(waiting.len(), 2, "what waits is no fold: {waiting:?}");
     let with_words = folds(
         &text.replace("        @Assistant:\n        Done", "        Thanks.\n        @You:\n        Done"),
         false,
@@ -132,7 +129,7 @@ fn a_block_that_is_not_complete_is_no_fold_while_it_grows() {
         Hm.
         ";
     assert_eq!(folds(text, true), []);
-    assert_eq!(folds(text, false)[1], (1..3, FoldKind::Thinking, Begins::Detail));
+    assert_eq!(folds(text, false), [(1..3, FoldKind::Thinking, Begins::Detail)]);
 }
 
 /// The lines of an object, counted from 0.
@@ -209,8 +206,8 @@ fn what_is_in_a_fold_is_told_by_its_lines() {
         (speaker, words.as_str(), tools),
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
-    assert_eq!(document.folded(&(8..11), &text), Some(Folded::Thinking { lines: 1 }));
-    assert_eq!(document.folded(&(26..38), &text), Some(Folded::Results));
+    assert_eq!(document.folded(&(9..11), &text), Some(Folded::Thinking { lines: 1 }));
+    assert_eq!(document.folded(&(27..33), &text), Some(Folded::Result));
     let cards = document.cards(26..39);
     assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
     assert_eq!(document.folded(&(5..7), &text), None, "a fold that the user made");
@@ -249,7 +246,5 @@ proptest! {
             .filter(|group| group.lines.start < range.end && group.lines.end > range.start)
             .collect();
         prop_assert_eq!(some, expected);
-        let around = document.turns_around(range.clone());
-        prop_assert!(around.start <= range.start && around.end >= range.end);
     }
 }

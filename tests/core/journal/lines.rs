@@ -86,7 +86,7 @@ fn what_is_not_a_record_of_this_version_is_refused() {
 fn an_event_that_an_older_version_lacks_has_a_newer_one() {
     // The versions that had no reviews and no proposals called such a line damaged while it said that it was of their own version.
     let is_newer = |event: Event| record(key(0), 1, event).to_line().starts_with("{\"v\":2,");
-    let binding = Binding { revision: "r".into(), files: Vec::new() };
+    let binding = Binding { revision: "r".into(), ..Binding::default() };
     let proposed = Proposed { files: Vec::new() };
     assert!(is_newer(Event::Made(binding.clone())));
     assert!(is_newer(Event::WentOn) && is_newer(Event::Bound(binding)) && is_newer(Event::Proposed(proposed)));

@@ -5,7 +5,6 @@ use std::{rc::Rc, thread};
 use flemma::{
     chat::{self, Document},
     config::buffer::{BufferOptions, Defaults},
-    lua_pattern,
     notes::Outline,
     text::bounds,
     tools::{
@@ -36,7 +35,7 @@ const DEPTHS: [usize; 3] = [1, 200, 20_000];
 type Parser = fn(&Workshop, &str);
 
 /// Everything that reads foreign text. Tools run on threads of their own.
-const PARSERS: [(&str, Parser); 15] = [
+const PARSERS: [(&str, Parser); 14] = [
     ("glob of find", |shop, text| drop(shop.render("find", json!({ "pattern": text })))),
     ("glob of grep", |shop, text| drop(shop.render("grep", json!({ "pattern": "x", "glob": text })))),
     ("expression of grep", |shop, text| drop(shop.render("grep", json!({ "pattern": text })))),
@@ -73,7 +72,6 @@ const PARSERS: [(&str, Parser); 15] = [
             let _ = xml::write_element(&element);
         }
     }),
-    ("pattern of Lua", |_, text| drop(lua_pattern::find(b"aaaa", text.as_bytes(), 0, true, 100_000))),
     ("schema", |_, text| {
         let deep = serde_json::from_str(text).unwrap_or_default();
         let _ = check_answer(&json!({ "items": { "$ref": "#" }, "additionalProperties": { "$ref": "#" } }), &deep);

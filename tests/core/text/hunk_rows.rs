@@ -34,16 +34,12 @@ proptest! {
 }
 
 #[test]
-fn a_line_that_fills_the_window_is_not_to_be_wrapped() {
+fn what_changes_in_a_long_line_takes_a_row_of_each_side() {
     let long = "0123456789".repeat(30);
     let (old, new) = (format!("{long}old\n"), format!("{long}new\n"));
-    assert!(rows(&old, &new, 20, true)[0].1.is_tall);
-    assert!(!rows(&old, &new, 80, true)[0].1.is_tall);
-    // What changes in it takes a row of each side then.
+    // Where it is not wrapped.
     let (_, drawn) = rows(&old, &new, 20, false).remove(0);
-    assert_eq!((drawn.is_tall, drawn.is_cut), (false, false));
+    assert!(!drawn.is_cut);
     assert_eq!(drawn.old, [["…4567890123456789old"]]);
     assert_eq!(drawn.new, [["…4567890123456789new"]]);
-    // So does what comes behind it.
-    assert!(rows(&old, &format!("{old}behind\n"), 20, true)[0].1.is_tall);
 }

@@ -336,3 +336,11 @@ fn resident() -> usize {
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
+
+/// Where there is no bash, it is another one, and the user may have named one.
+#[test]
+fn the_description_promises_no_shell_that_may_not_be_there() {
+    let definition = flemma::tools::builtin::all().into_iter().find(|tool| tool.name == "bash").unwrap();
+    assert!(definition.description.contains("the user's shell"), "{}", definition.description);
+    assert!(!definition.description.contains("with bash"), "{}", definition.description);
+}

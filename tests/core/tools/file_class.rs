@@ -35,11 +35,16 @@ impl Place {
             "bare.git/HEAD",
             "bare.git/refs/x",
             "bare.git/tree/main.rs",
+            "plugin.nvim/lua/plugin/init.lua",
+            "plugin.nvim/src/lib.rs",
+            "part/core.lua",
+            "part/deep/core.lua",
         ] {
             place.put(file, "text");
         }
         place.put(".config/nvim/lua/plugins/ai.lua", "return { 'Flemma.nvim', opts = {} }");
         place.put("bare.git/tree/.git", "gitdir: ../worktrees/tree");
+        symlink("../../part", place.at("plugin.nvim/lua/part")).unwrap();
         place
     }
 
@@ -55,7 +60,12 @@ impl Place {
 
     fn owner(&self) -> Owner {
         let state = Some(self.at(".local/state/nvim/flemma"));
-        Owner { home: Some(self.at("")), state, open: vec![self.at("project/open.chat")] }
+        Owner {
+            home: Some(self.at("")),
+            state,
+            open: vec![self.at("project/open.chat")],
+            runtime: vec![self.at("plugin.nvim")],
+        }
     }
 
     /// `ordinary`, `asks` or `refused`.
@@ -68,7 +78,7 @@ impl Place {
     }
 }
 
-const FILES: [(&str, &str); 22] = [
+const FILES: [(&str, &str); 38] = [
     (".local/state/nvim/flemma/trust.jsonl", "refused"),
     (".local/state/nvim/flemma/journal/a.jsonl", "refused"),
     (".local/state/nvim/flemma/outbox/a.jsonl", "refused"),
@@ -91,6 +101,22 @@ const FILES: [(&str, &str); 22] = [
     ("project/main.rs", "ordinary"),
     ("project/open.chat", "refused"),
     ("project/.open.chat.flemma-lock", "refused"),
+    ("plugin.nvim/lua/plugin/init.lua", "asks"),
+    ("plugin.nvim/lua/plugin/new.lua", "asks"),
+    ("plugin.nvim/plugin/new.vim", "asks"),
+    ("plugin.nvim/after/ftplugin/new.lua", "asks"),
+    ("plugin.nvim/queries/lua/highlights.scm", "asks"),
+    ("plugin.nvim/build/new.so", "asks"),
+    ("plugin.nvim/init.lua", "asks"),
+    ("plugin.nvim/filetype.lua", "asks"),
+    ("part/core.lua", "asks"),
+    ("part/deep/core.lua", "asks"),
+    ("part/new.lua", "asks"),
+    ("plugin.nvim/src/lib.rs", "ordinary"),
+    ("plugin.nvim/doc/new.txt", "ordinary"),
+    ("plugin.nvim/tests/lua/new.lua", "ordinary"),
+    ("plugin.nvim/README.md", "ordinary"),
+    ("plugin.nvim/build.rs", "ordinary"),
 ];
 
 #[test]

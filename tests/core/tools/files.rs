@@ -345,6 +345,11 @@ fn what_cannot_be_written_is_refused_by_name() {
     );
     assert_eq!(shop.err("write", write("/dev/null", "x")), "/dev/null is a device; only regular files can be written.");
     assert!(shop.err("write", write("dir/file/x", "x")).contains("a part of this path is a file"));
+    symlink("loop", shop.path("dir/loop")).unwrap();
+    for (tool, input) in [("write", write("dir/loop/x", "x")), ("edit", edit("dir/loop/x", "x", "y"))] {
+        let text = shop.err(tool, input);
+        assert_eq!(text, "dir/loop/x: a part of this path is a symbolic link that is not followed.");
+    }
     assert_eq!(shop.err("write", write("", "x")), "`path` is empty: give the path of a file.");
 }
 

@@ -2,10 +2,12 @@
 
 use flemma::{
     model::ToolInput,
-    tools::{Definition, Executor, LuaRef, Registry, Runner},
+    tools::{Definition, Executor, LuaRef, PathParams, Registry, Runner},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use super::workshop::Workshop;
 
 /// A tool whose schema has these properties.
 fn tool_with(properties: Value) -> Definition {
@@ -386,4 +388,21 @@ fn text_that_is_no_json_is_told_the_place_and_what_is_there() {
     let long = format!("{{\"text\": \"{}\" oops }}", "漢".repeat(100_000));
     let message = registry.get("read").unwrap().check_input(&ToolInput::Malformed(long)).unwrap_err().to_string();
     assert!(message.contains("漢\" oops }`") && message.len() < 300, "{message}");
+}
+
+/// Looking where such a path leads would take minutes.
+#[test]
+fn a_path_of_megabytes_is_refused_before_it_is_looked_at() {
+    let shop = Workshop::new();
+    let long = "a/".repeat(1_000_000);
+    let registry = Registry::with_builtins();
+    for definition in registry.all().filter(|definition| definition.read_path_param.is_some()) {
+        let name = &definition.name;
+        for param in definition.read_path_param.iter().chain(&definition.write_path_param).flat_map(PathParams::iter) {
+            let given = ToolInput::Json(json!({ param: long }));
+            let problem = definition.check_input(&given).unwrap_err().to_string();
+            assert_eq!(problem, format!("`{param}` has 2000000 bytes, and a path has at most 4096."), "{name}");
+        }
+    }
+    assert!(shop.render("ls", json!({ "label": null, "path": long, "limit": null })).text.contains("at most 4096"));
 }

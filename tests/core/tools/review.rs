@@ -15,6 +15,7 @@ fn review(old: &[u8], new: &[u8]) -> Review {
         moved_to: None,
         bounds: Bounds::Writable,
         is_read_only: false,
+        is_start_up: false,
         unsaved: None,
     };
     Review::of(&Proposal { files: vec![file], ..Proposal::default() })

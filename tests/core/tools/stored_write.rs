@@ -48,7 +48,7 @@ fn an_approval_counts_for_its_files_and_contents() {
             new: Some(digest(content)),
             take: Take::Proposed,
         };
-        let binding = Binding { revision: "shown".to_owned(), files: vec![bound] };
+        let binding = Binding { revision: "shown".to_owned(), files: vec![bound], ..Binding::default() };
         let contents = Arc::clone(&kept) as Arc<_>;
         workshop.context.approved = Some(Arc::new(Approved { binding, contents, first: BTreeMap::new() }));
         let stored = StoredWrite::new(Proposed { files: vec![file] }, kept);

@@ -540,6 +540,7 @@ fn start_up_files_ask_whatever_the_policy_says() {
         chat.go();
         chat.wait_for_pending(if path.starts_with(".git/") { 2 } else { 1 });
         assert!(!chat.work(path).exists(), "{path}");
+        chat.wait_for_diff(0, "a program reads this file when it starts");
         if path.starts_with(".git/") {
             chat.approve("Tool Result:** `call_1`");
         }
@@ -549,6 +550,34 @@ fn start_up_files_ask_whatever_the_policy_says() {
         chat.wait_for("@Assistant:\nfine");
         assert_eq!(std::fs::read_to_string(chat.work(path)).unwrap(), "new", "{path}");
     }
+}
+
+/// A shell is asked what it is. Nobody says that it is the disk that does not answer.
+#[test]
+fn a_shell_that_takes_its_time_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = folder.path().join("slow");
+    std::fs::write(
+        &shell,
+        "#!/bin/sh\nwhile [ -e \"$0\" ] && [ ! -e \"$0.go\" ]; do sleep 0.02; done; exec bash \"$@\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let options = json!({ "tools": { "auto_approve": ["bash(echo *)"], "bash": { "shell": shell } } });
+    let calls = commands(&["echo one"]);
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls, prose("fine")]);
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_words(&format!("the shell `{}` has not said yet what it is", shell.display()));
+    std::fs::write(folder.path().join("slow.go"), "").unwrap();
+    chat.drain_until("an approval", |chat| {
+        let waits = chat.text().contains("status=pending");
+        if waits {
+            chat.approve("status=pending");
+        }
+        !waits
+    });
+    chat.wait_for("@Assistant:\nfine");
 }
 
 /// What a policy has approved is no decision of the user's, also where they carry on by hand.

@@ -191,7 +191,7 @@ impl Harness {
         let conversation = self.workspace.attach(buffer);
         while self.workspace.parse_on(conversation.buffer()) {}
         while conversation.index_on() {}
-        self.workspace.on_disk(buffer, Some(self.work(name)));
+        self.workspace.on_disk(buffer, &self.work(name));
         buffer
     }
 
@@ -374,7 +374,8 @@ impl Harness {
         for number in self.host.numbers() {
             let Some(conversation) = self.workspace.conversation(number) else { continue };
             let (buffer, is_busy) = (self.host.buffer(number), conversation.is_busy());
-            assert_eq!(buffer.is_locked.get(), is_busy, "{number} is locked exactly while it is busy");
+            let is_wanted = conversation.is_wanted();
+            assert_eq!(buffer.is_locked.get(), is_busy || is_wanted, "{number} is locked exactly while it is busy");
             assert_eq!(buffer.is_busy.get(), is_busy, "{number} is shown as busy exactly while it is");
         }
     }

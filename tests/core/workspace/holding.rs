@@ -41,7 +41,7 @@ fn is_held(chat: &Harness, name: &str) -> bool {
 }
 
 /// Waits for something that wakes nobody.
-fn wait_until(chat: &Harness, what: &str, condition: impl Fn(&Harness) -> bool) {
+pub(super) fn wait_until(chat: &Harness, what: &str, condition: impl Fn(&Harness) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     chat.drain_until(what, |chat| {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
@@ -90,6 +90,19 @@ fn a_key_that_waits_for_the_disk_is_no_rest() {
     chat.answer(true);
     chat.wait_for("@Assistant:\nok");
     chat.drain_until("rest", is_at_rest);
+}
+
+#[test]
+fn a_key_that_sends_locks_the_text_at_once() {
+    let chat = Harness::new("@You:\nHello", [prose("ok")]);
+    chat.workspace.dispatch(chat.current(), Command::Advance);
+    assert!(!chat.conversation().is_busy(), "the lock and the journal are not there yet");
+    assert!(chat.buffer().is_locked.get());
+    chat.workspace.dispatch(chat.current(), Command::Cancel);
+    assert!(!chat.buffer().is_locked.get(), "nothing is sent");
+    chat.go();
+    chat.wait_for("@Assistant:\nok");
+    assert!(!chat.buffer().is_locked.get());
 }
 
 #[test]

@@ -19,7 +19,7 @@ use flemma::{
     model::{CallId, UserError},
     workspace::{
         EditorView, Host, LookedUp, Workspace,
-        ports::{Announcement, HostError, Place, Question},
+        ports::{Announcement, HostError, Place, Question, Saved},
     },
 };
 
@@ -437,8 +437,8 @@ impl Host for FakeHost {
         self.unsaved.borrow().clone()
     }
 
-    fn saved(&self, buffer: i32, tick: i64, problem: Option<UserError>) {
-        self.saved.borrow_mut().push((buffer, tick, problem.map(|error| error.to_string())));
+    fn saved(&self, buffer: i32, saved: Saved) {
+        self.saved.borrow_mut().push((buffer, saved.tick, saved.problem.map(|error| error.to_string())));
     }
 
     fn ask(&self, buffer: i32, number: u64, question: Question) {

@@ -151,7 +151,7 @@ fn an_edit_of_an_earlier_content_is_only_approved_in_a_review() {
 }
 
 #[test]
-fn an_edit_that_was_left_in_a_review_survives_a_kill() {
+fn an_edit_that_was_left_in_a_review_goes_with_the_session() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
     let text = chat.text() + "\n";
@@ -159,10 +159,11 @@ fn an_edit_that_was_left_in_a_review_survives_a_kill() {
     let buffer = chat.edit("notes.chat");
     chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
     chat.settle();
-    chat.wait_for_diff(0, "+II");
+    // What is shown is what is approved.
+    chat.wait_for_diff(0, "+2");
     assert_eq!(chat.resolve("call_0", Resolution::Approve), Ok(()));
     chat.wait_for("@Assistant:\nfine");
-    assert_eq!(chat.content("a.txt"), "one\nII\n");
+    assert_eq!(chat.content("a.txt"), "one\n2\n");
 }
 
 #[test]
@@ -209,12 +210,12 @@ fn diff(chat: &Harness) -> Vec<String> {
 fn a_policy_does_not_approve_what_the_user_has_edited() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
-    let text = chat.text();
+    chat.set_up(json!({ "tools": { "auto_approve": ["write"] } }), None).unwrap();
     // The status block is deleted, so the call is decided about anew.
-    let text = text[..text.find("@You:\n**Tool Result:**").unwrap()].to_owned();
-    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": ["write"] } }), [prose("fine")]);
-    let buffer = chat.edit("notes.chat");
-    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
+    let lines = chat.buffer().lines();
+    let begin = lines.iter().position(|line| line.starts_with("**Tool Result:**")).unwrap() - 1;
+    chat.delete(begin..lines.len());
+    chat.settle();
     chat.go();
     chat.wait_for_pending(1);
     chat.wait_for_diff(0, "+II");
@@ -253,27 +254,6 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\nII\n");
-}
-
-#[test]
-fn an_edit_that_is_lost_is_told_and_not_replaced() {
-    let chat = kept();
-    chat.wait_for_diff(0, "+II");
-    let text = chat.text() + "\n";
-    fs::remove_dir_all(chat.state("changes").join("edited")).unwrap();
-    let chat = chat.kill(&text, json!({ "tools": { "auto_approve": [] } }), [prose("fine")]);
-    let buffer = chat.edit("notes.chat");
-    chat.drain_until("the journal", |chat| chat.workspace.is_settled(buffer));
-    chat.settle();
-    chat.wait_for_diff(0, "+2");
-    assert_eq!(diff(&chat)[0], "What you have made of this is not kept any more.");
-    chat.approve("status=pending");
-    chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains("is not kept any more; look")));
-    assert_eq!(chat.content("a.txt"), OLD);
-    let revision = chat.review("call_0").unwrap().revision;
-    assert_eq!(chat.accept("call_0", &revision, vec![Taken::Proposed]), Ok(()));
-    chat.wait_for("@Assistant:\nfine");
-    assert_eq!(chat.content("a.txt"), "one\n2\n");
 }
 
 /// What would undo lines of another program is only approved where the user sees both.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::{OutboxHints, Urgency};
+use flemma::workspace::Urgency;
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, commands, held, prose};
@@ -25,13 +25,13 @@ impl Harness {
     }
 
     fn queued(&self) -> Vec<String> {
-        self.workspace.queued(self.current()).into_iter().map(|message| message.text).collect()
+        let conversation = self.conversation();
+        conversation.queued().into_iter().map(|message| message.text).collect()
     }
 
     /// The lines below the text.
-    fn below(&self, width: usize) -> Vec<String> {
-        let hints = OutboxHints { queued: "(keys)", draft: Some("(open)") };
-        let lines = self.workspace.outbox_view(&self.conversation(), width, hints);
+    fn below(&self) -> Vec<String> {
+        let lines = self.workspace.outbox_view(&self.conversation());
         lines.iter().map(|line| line.iter().map(|chunk| chunk.text.as_str()).collect()).collect()
     }
 
@@ -103,11 +103,7 @@ fn a_queued_message_is_sent_as_the_users_own() {
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     assert!(chat.queue("\nLook at @./facts.txt\n\n@Assistant:\nwith @ls\n\n"));
     assert_eq!(chat.queued(), ["Look at @./facts.txt\n\n@Assistant:\nwith @ls"]);
-    assert_eq!(
-        chat.below(60),
-        ["Queued: sent when the turn ends  (keys)", "  Look at @./facts.txt", "  ", "  … 2 more lines"]
-    );
-    assert!(chat.below(12).iter().all(|line| line.chars().count() <= 12), "{:?}", chat.below(12));
+    assert_eq!(chat.below(), ["Queued: sent when the turn ends", "  Look at @./facts.txt", "  ", "  … 2 more lines"]);
     gate.open();
     chat.wait_for("Fine.");
     let sent = said(&chat.body(1));
@@ -118,7 +114,7 @@ fn a_queued_message_is_sent_as_the_users_own() {
     let own = chat.conversation().own_lines();
     assert!(own[chat.line_with("@./facts.txt")], "the line is the user's");
     assert!(!own[chat.line_with("Fine.")]);
-    assert_eq!((chat.queued().len(), chat.below(60).len()), (0, 0));
+    assert_eq!((chat.queued().len(), chat.below().len()), (0, 0));
 }
 
 #[test]
@@ -155,12 +151,28 @@ fn a_steering_message_follows_the_results() {
 }
 
 #[test]
+fn what_steers_and_what_is_queued_stand_under_two_headers() {
+    let gate = Gate::default();
+    let chat = Harness::new("@You:\nHello", [held("Hi", &gate, "."), prose("Fine."), prose("Good.")]);
+    chat.go();
+    chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
+    chat.queue("later");
+    chat.steer("now");
+    let below = ["Steering: sent before the next request", "  1 now", "Queued: sent when the turn ends", "  2 later"];
+    assert_eq!(chat.below(), below);
+    let told = chat.told();
+    assert_eq!(told, ["info: queued; sent when the turn ends", "info: queued; sent before the next request"]);
+    gate.open();
+    chat.wait_for("Good.");
+}
+
+#[test]
 fn nothing_is_sent_while_a_call_waits_for_the_user() {
     let chat = Harness::new("@You:\nHello", [commands(&["echo one"]), prose("Done."), prose("Fine.")]);
     chat.go();
     chat.queue("and then");
     chat.wait_for_pending(1);
-    assert_eq!(chat.below(80)[0], "Queued: it waits for your decision about `bash`  (keys)");
+    assert_eq!(chat.below()[0], "Queued: it waits for your decision about `bash`");
     chat.queue("more");
     assert_eq!((chat.sent(), chat.queued().len()), (1, 2));
     chat.approve("status=pending");
@@ -169,7 +181,7 @@ fn nothing_is_sent_while_a_call_waits_for_the_user() {
 }
 
 #[test]
-fn a_message_can_be_taken_back_and_changed() {
+fn a_message_can_be_taken_back() {
     let gate = Gate::default();
     let chat = Harness::new("@You:\nHello", [held("Hi", &gate, "."), prose("Fine.")]);
     chat.go();
@@ -182,32 +194,12 @@ fn a_message_can_be_taken_back_and_changed() {
     assert_eq!(chat.workspace.unqueue(buffer, Some(4)), None);
     assert_eq!(chat.workspace.unqueue(buffer, Some(1)).unwrap().text, "one");
     assert_eq!(chat.workspace.unqueue(buffer, None).unwrap().text, "three");
-    let id = chat.workspace.queued(buffer)[0].id;
-    assert_eq!(chat.workspace.hold_queued(buffer, id).unwrap().text, "two");
-    assert_eq!(chat.below(80)[0], "Queued: it waits while you change it  (keys)");
+    assert_eq!(chat.queued(), ["two"]);
     gate.open();
-    chat.drain_until("the end", |chat| !chat.conversation().is_busy());
-    assert_eq!((chat.sent(), chat.queued()), (1, vec!["two".to_owned()]));
-    chat.workspace.change_queued(buffer, id, "two, changed");
     chat.wait_for("Fine.");
-    assert_eq!(said(&chat.body(1))[1], "two, changed");
+    assert_eq!(said(&chat.body(1))[1], "two");
     let told = chat.told();
     assert!(told.iter().any(|line| line == "info: there is no queued message 4"), "{told:?}");
-}
-
-#[test]
-fn a_change_that_comes_too_late_is_another_message() {
-    let gate = Gate::default();
-    let chat = Harness::new("@You:\nHello", [prose("Hi."), held("Yes", &gate, "."), prose("Fine.")]);
-    chat.go();
-    chat.queue("two");
-    let id = chat.workspace.queued(chat.current())[0].id;
-    chat.drain_until("the second reply", |chat| chat.text().contains("Yes"));
-    chat.workspace.change_queued(chat.current(), id, "no, three");
-    assert_eq!(chat.queued(), ["no, three"]);
-    chat.wait_for_words("your text was queued as a new one");
-    gate.open();
-    chat.wait_for("Fine.");
 }
 
 #[test]
@@ -349,8 +341,8 @@ fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
     chat.go();
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     chat.queue("mine");
-    chat.workspace.keep_draft(chat.current(), "half a thou", None);
-    chat.workspace.keep_draft(chat.current(), "half a thought\n", None);
+    chat.workspace.keep_draft(chat.current(), "half a thou");
+    chat.workspace.keep_draft(chat.current(), "half a thought\n");
     chat.wait_for_draft("half a thought\n");
     assert_eq!(chat.kept(), ["mine"]);
     let chat = chat.kill("@You:\nHello\n", Value::Null, [prose("Hi.")]);
@@ -359,7 +351,7 @@ fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
     assert_eq!(chat.workspace.draft(chat.current()), "half a thought\n");
     assert!(!chat.text().contains("half a thought"), "{}", chat.text());
     // It is queued, or thrown away: then nothing is left of it.
-    chat.workspace.keep_draft(chat.current(), " \n", None);
+    chat.workspace.keep_draft(chat.current(), " \n");
     chat.wait_for_draft("");
     assert_eq!(chat.workspace.draft(chat.current()), "");
 }

@@ -433,13 +433,29 @@ fn bytes_that_are_not_utf8_are_replaced_by_nobody_but_the_user() {
     chat.put("a.txt", b"caf\xe9 old\n");
     chat.go();
     chat.wait_for_pending(1);
-    chat.wait_for_diff(0, "a.txt is not valid UTF-8, and the call replaces it");
+    chat.wait_for_diff(0, "a.txt is not valid UTF-8, and the call writes text that is");
     chat.wait_for_words("write (call_1): nothing was written: a.txt is not valid UTF-8");
     assert_eq!(fs::read(chat.work("a.txt")).unwrap(), b"caf\xe9 mid\n", "an edit keeps them");
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "new\n");
     assert!(chat.results(1)[1].contains("What it had was not valid UTF-8."), "{:?}", chat.results(1));
+}
+
+#[test]
+fn an_edit_that_mixes_two_encodings_asks_as_a_write_does() {
+    let options = json!({ "tools": { "auto_approve": ["edit"] } });
+    let calls = calls([("edit", edit("a.txt", "old", "né"))]);
+    let chat = Harness::start(Setup { options, ..Setup::default() }, [calls, prose("fine")]);
+    chat.put("a.txt", b"caf\xe9 old\n");
+    chat.go();
+    chat.wait_for_pending(1);
+    chat.wait_for_diff(0, "a.txt is not valid UTF-8, and the call writes text that is");
+    chat.wait_for_words("edit (call_0): nothing was written: a.txt is not valid UTF-8");
+    assert_eq!(fs::read(chat.work("a.txt")).unwrap(), b"caf\xe9 old\n");
+    chat.approve("status=pending");
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(fs::read(chat.work("a.txt")).unwrap(), b"caf\xe9 n\xc3\xa9\n");
 }
 
 #[test]

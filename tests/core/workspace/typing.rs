@@ -88,7 +88,7 @@ impl Harness {
         self.workspace.saved(self.current(), path.to_str().unwrap().to_owned());
         if *self.buffer().file.borrow() == path.to_str().unwrap() {
             self.buffer().is_modified.set(false);
-            self.workspace.on_disk(self.current(), Some(path));
+            self.workspace.on_disk(self.current(), &path);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Every state of a call that has no result can be left by a key, by a program, by the command line, and by the clock if it has a
-//! deadline; what does not leave it says why. The conversation is open without a user interface, or not at all.
+//! deadline; what does not leave it says why. The conversation is open without a user interface, or not at all. `flemma run` comes to
+//! an end in all of them.
 
 use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc, time::Duration};
 
 use flemma::{
-    journal::{Actor, Asked, CallKey, Decision, Event, Record, Role},
-    model::ToolInput,
+    journal::{Actor, Asked, Before, CallKey, Decision, Event, Proposed, ProposedContent, Record, Role},
+    model::{Digest, ToolInput},
     runtime::Journal,
-    workspace::Resolution,
+    workspace::{DriveOptions, Resolution},
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -27,6 +28,13 @@ struct State {
     events: Vec<(Role, Event)>,
 }
 
+impl State {
+    /// The tool of the call.
+    fn tool(&self) -> &'static str {
+        if self.executor == "provider" { "web_search" } else { "tool" }
+    }
+}
+
 const QUESTION: &str = "It was interrupted while it was running, and may have had an effect. Run it again?";
 
 fn states() -> Vec<State> {
@@ -34,6 +42,18 @@ fn states() -> Vec<State> {
     let approved = |role| (role, Event::Decided(Decision::Approved));
     let started = || (Role::User, Event::Started);
     let state = |name, executor, block, events| State { name, executor, block, events };
+    let proposed = || {
+        let content = Digest::of(b"new").as_str().to_owned();
+        let file = ProposedContent {
+            name: "a.txt".into(),
+            is_page: false,
+            content,
+            before: Before::Absent,
+            seen: Before::Unknown,
+        };
+        vec![approved(Role::User), started(), (Role::Tool, Event::Proposed(Proposed { files: vec![file] }))]
+    };
+    let waits = "status=pending expires=2999-01-01T00:00:00Z";
     let client = "status=pending kind=client_exec executor=client expires=2999-01-01T00:00:00Z";
     vec![
         state("waits for approval", "server", "status=pending expires=2999-01-01T00:00:00Z", vec![]),
@@ -46,6 +66,17 @@ fn states() -> Vec<State> {
             vec![approved(Role::User), started()],
         ),
         state("rejected in the file", "server", "status=rejected", vec![]),
+        state("runs elsewhere, or did", "server", "status=running", vec![approved(Role::User), started()]),
+        state("runs, as only the file says", "server", "status=running", vec![]),
+        state("waits with what it wants to write", "server", waits, proposed()),
+        state("is to write that, by a key", "server", "status=approved", {
+            proposed().into_iter().chain([approved(Role::User)]).collect()
+        }),
+        state("is writing that, or did", "server", "status=running", {
+            proposed().into_iter().chain([approved(Role::CommandLine), started()]).collect()
+        }),
+        state("waits in a file that is not trusted", "server", waits, vec![]),
+        state("a provider's own tool", "provider", waits, vec![]),
         state(
             "asks",
             "human",
@@ -79,7 +110,7 @@ fn begin(state: &State) -> (Harness, Rc<Cell<usize>>) {
     let count = Rc::clone(&runs);
     if state.executor == "human" {
         chat.define("tool", json!({ "executor": "human" }));
-    } else {
+    } else if state.executor != "provider" {
         let fields = json!({ "executor": state.executor, "approval": "requires_approval" });
         chat.register_with("tool", fields, move |_, answer| {
             count.set(count.get() + 1);
@@ -88,15 +119,18 @@ fn begin(state: &State) -> (Harness, Rc<Cell<usize>>) {
         });
     }
     let block = state.block.replace("QUESTION", &format!("question=\"{QUESTION}\""));
+    let is_strange = state.name.ends_with("not trusted");
+    let front = if is_strange { "```lua\nflemma.opt.tools.auto_approve = [\"tool\"]\n```\n\n" } else { "" };
     chat.put(
         "other.chat",
         format!(
-            "@You:\nHi\n\n@Assistant:\n**Tool Use:** `tool` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** \
-             `a`\n\n```flemma:tool {block}\n```\n"
+            "{front}@You:\nHi\n\n@Assistant:\n**Tool Use:** `{}` (`a`)\n\n```json\n{{}}\n```\n\n@You:\n**Tool Result:** \
+             `a`\n\n```flemma:tool {block}\n```\n",
+            state.tool()
         ),
     );
     let path = chat.work("other.chat");
-    let key = CallKey::of(&"a".into(), "tool", &ToolInput::Json(json!({})));
+    let key = CallKey::of(&"a".into(), state.tool(), &ToolInput::Json(json!({})));
     let record = |(role, event): &(Role, Event)| Record {
         at: Timestamp::UNIX_EPOCH,
         conversation: path.to_string_lossy().into_owned(),
@@ -129,7 +163,8 @@ fn outcome(before: &str, now: &str, runs: usize, told: &[String]) -> String {
 fn in_editor(state: &State, way: &str) -> String {
     let (chat, runs) = begin(state);
     let before = fs::read_to_string(chat.work("other.chat")).unwrap().trim_end().to_owned();
-    if way == "clock" {
+    // A run waits for an editor until the deadline of a call that is for one.
+    if way == "clock" || (way == "flemma run" && state.executor == "client") {
         chat.host.clock.set(Some("2999-01-02T00:00:00Z".parse().unwrap()));
     }
     let buffer = chat.edit("other.chat");
@@ -145,9 +180,14 @@ fn in_editor(state: &State, way: &str) -> String {
         "resolve: approved" => resolve(Resolution::Approve),
         "resolve: rejected" => resolve(Resolution::Reject(None)),
         "resolve: answer" => resolve(Resolution::Answer(json!("answered"))),
+        "flemma run" => {
+            chat.workspace.drive(buffer, DriveOptions::default());
+            chat.drain_until(state.name, |chat| chat.workspace.drive_result(buffer).is_some() || runs.get() > 0);
+            return if runs.get() > 0 { "runs" } else { "comes back" }.to_owned();
+        }
         _ => {}
     }
-    let has_form = || !chat.host.forms.borrow().is_empty();
+    let has_form = || !chat.host.forms.borrow().is_empty() || chat.questions() > 0;
     let deadline = std::time::Instant::now() + Duration::from_millis(if way == "clock" { 300 } else { 5000 });
     while std::time::Instant::now() < deadline
         && told.is_empty()
@@ -194,7 +234,7 @@ fn on_command_line(state: &State, way: &str) -> String {
     };
     let said = command.output().unwrap();
     let now = fs::read_to_string(chat.work("other.chat")).unwrap();
-    let words = String::from_utf8(said.stderr).unwrap();
+    let words = String::from_utf8([said.stderr, said.stdout].concat()).unwrap();
     if way == "sweep" && words.is_empty() && now == before {
         return "stays".to_owned();
     }
@@ -208,7 +248,8 @@ fn every_state_of_a_call_has_ways_out() {
     let commands = ["--approve", "--reject no", "--result 1", "--error no", "sweep"];
     let mut table = String::new();
     for state in states() {
-        let editor = keys.iter().chain(&programs).chain(&["clock"]).map(|way| (*way, in_editor(&state, way)));
+        let editor =
+            keys.iter().chain(&programs).chain(&["clock", "flemma run"]).map(|way| (*way, in_editor(&state, way)));
         let mut row: Vec<(&str, String)> = editor.collect();
         row.extend(commands.iter().map(|way| (*way, on_command_line(&state, way))));
         let is_silent = row.iter().any(|(_, what)| what == "says nothing");
@@ -222,6 +263,10 @@ fn every_state_of_a_call_has_ways_out() {
         table += "\n";
         assert!(!is_silent, "nothing happens, and nothing is said\n{table}");
         assert!(leaves(&keys), "no key leaves it\n{table}");
+        if state.name.ends_with("not trusted") {
+            // A key asks whether it is. Before that, nothing is sent of it, and so nothing goes on.
+            continue;
+        }
         if state.block.contains("status=pending") {
             assert!(leaves(&programs) && leaves(&commands[..4]), "no program or command leaves it\n{table}");
         }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     TURN, WAITING,
-    chat::{Chat, Setup, said},
+    chat::{Chat, Setup, prose, said},
 };
 
 fn start(text: &str, lua: &str) -> Chat {
@@ -112,7 +112,8 @@ fn motions_go_to_what_waits_with_counts() {
         .iter()
         .enumerate()
         .filter(|(_, line)| line.contains("status=pending"))
-        .map(|(line, _)| line + 1)
+        // The header of its block is the card.
+        .map(|(line, _)| line - 1)
         .collect();
     let first = (waits[0] as u64, 0);
     let second = (waits[1] as u64, 0);
@@ -127,7 +128,7 @@ fn motions_go_to_what_waits_with_counts() {
     chat.nvim.input("G]w");
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains("no call is waiting below"));
     chat.nvim.input("ggd]w");
-    chat.nvim.wait_for("a deletion", |nvim| nvim.lines(0)[0].contains("status=pending"));
+    chat.nvim.wait_for("a deletion", |nvim| nvim.lines(0)[0].contains("**Tool Result:**"));
     let mut chat = start(TURN, "");
     chat.nvim.input("gg]w");
     chat.nvim.wait_for("a message", |nvim| said(nvim).contains("no call is waiting in this conversation"));
@@ -159,4 +160,27 @@ fn mappings_of_the_user_are_not_replaced() {
     assert_eq!(chat.nvim.lua("return vim.fn.maparg('[w', 'n')", &[]), "");
     assert_ne!(chat.nvim.lua("return vim.fn.maparg('aM', 'o')", &[]), json!(null));
     assert_eq!(chat.nvim.lua("return vim.fn.mapcheck('<Plug>(flemma-inner-tool)', 'x') ~= ''", &[]), true);
+}
+
+/// A closed fold is one line, so a key there is about what is in it.
+#[test]
+fn a_key_on_a_closed_fold_is_about_the_call_in_it() {
+    for keys in ["<M-CR>", ":Flemma tool:approve<CR>"] {
+        let text = "@You:\nGo\n\n@Assistant:\nI will.\n\n**Tool Use:** `bash` (`toolu_1`)\n\n```json\n\
+            {\"command\":\"echo two\",\"label\":null,\"timeout\":null}\n```\n\n@You:\n**Tool Result:** `toolu_1`\n\n\
+            ```flemma:tool status=pending\n```\n";
+        let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, [prose(&["fine"])]);
+        chat.nvim.wait_for("the journal", |nvim| nvim.lua("return #require('flemma.tools').pending()", &[]) == 1);
+        chat.go_to("@Assistant:");
+        chat.nvim.input("zM");
+        chat.nvim.wait_for("a closed fold", |nvim| nvim.lua("return vim.fn.foldclosed('.')", &[]) == 4);
+        chat.nvim.input(keys);
+        chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@Assistant:\nfine"));
+        assert!(chat.nvim.text().contains("two\n"), "{}", chat.nvim.text());
+    }
+    // Of several, nobody says which one is meant.
+    let mut chat = start(WAITING, "");
+    chat.nvim.wait_for("the journal", |nvim| nvim.lua("return #require('flemma.tools').pending()", &[]) == 2);
+    chat.nvim.input("G?^@Assistant<CR>zM<M-CR>");
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("no tool call under the cursor"));
 }

@@ -41,34 +41,18 @@ fn text_behind_a_marker_stays_where_it_is() {
 }
 
 #[test]
-fn the_line_of_the_cursor_shows_its_text() {
+fn a_marker_shows_its_text_where_the_user_writes() {
     let mut nvim = open("@You:\nhello\n\n@Assistant:\nyes\n", "", 40);
-    assert_eq!(rows(&mut nvim)[0], " You");
-    let background = cell(&mut nvim, 0, 30);
     nvim.input("gg");
-    assert_eq!(rows(&mut nvim)[0], "@You:");
-    assert_eq!(cell(&mut nvim, 0, 30), background, "only the text is different");
-    nvim.input("A<Space>dear<Esc>");
-    assert_eq!(rows(&mut nvim)[0], "@You: dear");
-    nvim.input("u4G");
-    assert_eq!(rows(&mut nvim)[..4], [" You", "hello", "", "@Assistant:"]);
-    // As with concealed text, 'concealcursor' has the last word.
-    nvim.command("setlocal concealcursor=n");
-    assert_eq!(rows(&mut nvim)[3], " Assistant");
-    nvim.input("i");
-    nvim.wait_for("the text", |nvim| rows(nvim)[3] == "@Assistant:");
+    assert_eq!(rows(&mut nvim)[0], " You");
+    nvim.input("A");
+    nvim.wait_for("the text", |nvim| rows(nvim)[0] == "@You:");
+    nvim.input("<Space>dear<Esc>");
+    nvim.wait_for("the look", |nvim| rows(nvim)[0] == " You  dear");
+    nvim.input("u4GV");
+    nvim.wait_for("the text", |nvim| rows(nvim)[..4] == [" You", "hello", "", "@Assistant:"]);
     nvim.input("<Esc>");
     nvim.wait_for("the line", |nvim| rows(nvim)[3] == " Assistant");
-}
-
-#[test]
-fn another_window_shows_the_line_while_one_is_in_it() {
-    let mut nvim = open("@You:\nhello\n", "", 81);
-    nvim.command("vsplit");
-    nvim.input("gg");
-    nvim.wait_for("both", |nvim| rows(nvim)[0].replace(' ', "") == "@You:│You");
-    nvim.input("<C-w>l");
-    nvim.wait_for("the other way round", |nvim| rows(nvim)[0].replace(' ', "").starts_with("You│"));
 }
 
 /// The row of the screen with the line of the last reply that is complete.

@@ -6,7 +6,6 @@ mod messages;
 mod redraws;
 mod schemes;
 mod screens;
-mod scrolling;
 mod states;
 mod streaming;
 

@@ -92,35 +92,20 @@ fn drawn(nvim: &mut Nvim, how: &str) -> Vec<Vec<Run>> {
     rows
 }
 
-/// An editor with this conversation, whose languages are known.
-fn open_coloured(text: &str) -> Nvim {
+/// An editor with this conversation, without the colours of Markdown, which Neovim draws when it has parsed it.
+fn open_uncoloured(text: &str) -> Nvim {
     let mut nvim = open(text, "", 80);
     nvim.attach_styled_ui(80, 60);
-    nvim.wait_for("the languages", |nvim| {
-        let known = "local of = require('flemma.markdown.grammars').of
-            return of('markdown') ~= nil and of('markdown_inline') ~= nil and of('lua') ~= nil";
-        nvim.command("redraw!");
-        nvim.lua(known, &[]) == true
-    });
+    nvim.wait_for("the highlighter", |nvim| nvim.lua("return vim.b.ts_highlight", &[]) == true);
+    nvim.lua("vim.treesitter.stop()", &[]);
     nvim
-}
-
-#[test]
-fn a_macro_draws_all_paragraphs_that_it_changes() {
-    let mut nvim = open_coloured("@You:\nsome **words\nthat are\nstrong** here\n\nmore\n\nand more\n\nand others\n");
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
-    let before = drawn(&mut nvim, "redraw!");
-    nvim.lua(MACRO, &[json!(["10GAx<Esc>", "4Gccweak here<Esc>"])]);
-    let changed = drawn(&mut nvim, "redraw");
-    assert_ne!(changed[2], before[2], "the line above the change was strong");
-    assert_eq!(changed, drawn(&mut nvim, "redraw!"));
 }
 
 #[test]
 fn a_change_draws_all_that_looks_different() {
     // Without a call that waits: its preview comes when the file was looked at.
     let text = TEXT.replace("flemma:tool status=pending", "");
-    let mut nvim = open_coloured(&text);
+    let mut nvim = open_uncoloured(&text);
     for seed in 1..=6 {
         nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", &[text.as_str().into()]);
         let mut chance = Chance(0x9E37_79B9_7F4A_7C15 ^ seed);

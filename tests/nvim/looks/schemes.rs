@@ -110,7 +110,7 @@ fn roles_and_states_differ_in_every_colour_scheme() {
     let mut nvim = Nvim::start(&Options {
         files: &[("notes.chat", CONVERSATION), ("plugin/colors/pastel.lua", include_str!("colors/pastel.lua"))],
         init: &init,
-        screen: Some((80, 70)),
+        screen: Some((80, 140)),
         ..Options::default()
     });
     nvim.command("edit notes.chat");

@@ -71,7 +71,7 @@ fn open(options: &str, columns: u32) -> Nvim {
         screen: None,
         ..Options::default()
     });
-    nvim.attach_styled_ui(columns, 70);
+    nvim.attach_styled_ui(columns, 140);
     nvim.command("edit notes.chat");
     nvim.wait_for_screen(" Assistant");
     nvim
@@ -80,8 +80,7 @@ fn open(options: &str, columns: u32) -> Nvim {
 /// Waits until everything is drawn in its colours.
 fn wait_for_colours(nvim: &mut Nvim) {
     assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
-    let known = "local of = require('flemma.markdown.grammars').of
-        return of('markdown') ~= nil and of('markdown_inline') ~= nil and of('lua') ~= nil";
+    let known = "return vim.b.ts_highlight";
     nvim.wait_for("the languages", |nvim| nvim.lua(known, &[]) == true);
 }
 
@@ -91,7 +90,7 @@ fn every_element_looks_as_it_should() {
         let mut nvim = open(OPEN, columns);
         wait_for_colours(&mut nvim);
         nvim.input("6G");
-        nvim.wait_for("the preview", |nvim| nvim.row_with("edit: ").is_some());
+        nvim.wait_for("the preview", |nvim| nvim.row_with(" ? edit").is_some());
         let name = format!("open-{columns}");
         for background in ["light", "dark"] {
             nvim.command(&format!("set background={background}"));

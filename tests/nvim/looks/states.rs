@@ -2,21 +2,22 @@
 
 use serde_json::json;
 
-use super::{
-    super::{
-        anthropic::Stream,
-        chat::{Chat, Setup, reply},
-        support::Nvim,
-    },
-    OPEN,
+use super::super::{
+    anthropic::Stream,
+    chat::{Chat, Setup, reply},
+    support::Nvim,
 };
 
 /// The tool and the state of each call on the screen, with the group that gives the state its colour.
 fn states(nvim: &mut Nvim) -> Vec<(String, String, String)> {
     nvim.lua("return 1", &[]);
     let rows = nvim.runs();
-    let cards =
-        rows.iter().filter(|row| row.iter().map(|(text, _)| text.as_str()).collect::<String>().starts_with(" > "));
+    let signs = ['▸', '<', '?', '!', '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+    // The line of a call has only the name of its tool.
+    let is_card = |words: &str| {
+        words.strip_prefix(' ').is_some_and(|row| row.starts_with(signs)) && words.split_whitespace().count() > 2
+    };
+    let cards = rows.iter().filter(|row| is_card(&row.iter().map(|(text, _)| text.as_str()).collect::<String>()));
     let cards = cards.map(|row| {
         let words: String = row.iter().map(|(text, _)| text.as_str()).collect();
         let tool = words.split_whitespace().nth(1).unwrap_or_default().to_owned();
@@ -82,17 +83,17 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
         .tool_use("toolu_5", "write", &[&json!({"label": null, "path": "b.py", "content": "x\n"}).to_string()])
         .tool_use("toolu_6", "unknown", &["{}"])
         .end("tool_use");
-    let options = format!("tools = {{ auto_approve = {{ 'bash' }}, max_concurrent = 1 }}, {OPEN}");
+    let options = "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }";
     let lua = "vim.o.termguicolors = true
         require('flemma.tools.approval').register('no ls', {
           priority = 200,
           resolve = function(name) return name == 'ls' and 'deny' or nil end,
         })";
-    let mut chat = Chat::start(&Setup { options: &options, lua, ..Setup::default() }, [reply(&calls)]);
+    let mut chat = Chat::start(&Setup { options, lua, ..Setup::default() }, [reply(&calls)]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the command", |nvim| nvim.text().contains("status=running"));
     chat.nvim.input("gg");
-    let (ls, ask) = (("ls", "denied", "FlemmaRejected"), ("ask_user", "waits", "FlemmaWaiting"));
+    let (ls, ask) = (("ls", "denied", "FlemmaRejected"), ("ask_user", "answer", "FlemmaWaiting"));
     assert_states(
         &mut chat,
         &[

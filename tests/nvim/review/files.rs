@@ -42,7 +42,7 @@ fn accepted(chat: &mut Chat) -> Value {
 }
 
 #[test]
-fn every_file_is_decided_before_the_call_is_approved() {
+fn every_file_is_looked_at_before_the_call_is_approved() {
     let mut chat = start();
     wait_for_place(&mut chat, "1/6 /w/a.md (now)");
     chat.nvim.input("]f");
@@ -50,8 +50,7 @@ fn every_file_is_decided_before_the_call_is_approved() {
     chat.nvim.input("[f[f");
     wait_for_message(&mut chat.nvim, "this is the first file of the change");
     wait_for_place(&mut chat, "1/6 /w/a.md (now)");
-    // Taken as it is.
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("]f");
     wait_for_place(&mut chat, "2/6 /w/b.md");
     assert_eq!(chat.nvim.lua("return { vim.bo.fileformat, vim.bo.endofline }", &[]), json!(["dos", false]));
     // Edited, and looked at again before it is taken.
@@ -61,31 +60,32 @@ fn every_file_is_decided_before_the_call_is_approved() {
     wait_for_place(&mut chat, "2/6 /w/b.md");
     assert_eq!(chat.nvim.lines(0), ["B", "b", "mine"]);
     assert_eq!(chat.nvim.lua("return accepted == vim.NIL", &[]), true);
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("]f");
     wait_for_place(&mut chat, "3/6 /w/made.md");
-    chat.nvim.input("gL");
+    chat.nvim.input("gL]f");
     wait_for_place(&mut chat, "4/6 /w/gone.md (now)");
     chat.nvim.wait_for_screen("deleted");
-    chat.nvim.input("ZZ");
+    chat.nvim.input("gL");
+    chat.nvim.wait_for_screen("deleted, left out");
+    chat.nvim.input("gL");
+    chat.nvim.wait_for("the file as before", |nvim| nvim.row_with("left out").is_none());
+    chat.nvim.input("]f");
     wait_for_place(&mut chat, "5/6 /w/old.md");
     chat.nvim.wait_for_screen("moved to new.md");
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("]f");
     wait_for_place(&mut chat, "6/6 /w/x.png");
-    for words in
-        ["/w/x.png (now)", "binary: the content is not shown", "2048 bytes", "4096 bytes", "gA accepts the change"]
-    {
+    for words in ["/w/x.png (now)", "binary: the content is not shown", "2048 bytes", "4096 bytes"] {
         chat.nvim.wait_for_screen(words);
     }
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("gA");
     assert_eq!(accepted(&mut chat), json!([true, "B\r\nb\r\nmine", false, true, true, true]));
     chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
-    assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_bufs()", &[]), 1, "all buffers are gone");
 }
 
 #[test]
 fn all_files_can_be_taken_at_once() {
     let mut chat = start();
-    chat.nvim.input("gLggOmine<Esc>gA");
+    chat.nvim.input("gL]fggOmine<Esc>gA");
     assert_eq!(accepted(&mut chat), json!([false, "mine\r\nB\r\nb", true, true, true, true]));
 }
 

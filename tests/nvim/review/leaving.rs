@@ -39,11 +39,10 @@ fn carried_on(chat: &mut Chat, how: &str) -> String {
 fn what_is_accepted_at_the_exit_is_kept() {
     let proposed = lines().replace("line 5", "LINE 5");
     let edited = format!("mine\n{proposed}");
-    for keys in ["Omine<Esc>:wqa<CR>", "Omine<Esc>:w | qa<CR>", "Omine<Esc>gA:qa<CR>", ":w<CR>:qa<CR>", "gA:qa<CR>"] {
+    for (keys, expected) in [("Omine<Esc>gA:qa<CR>", &edited), ("gA:qa<CR>", &proposed)] {
         let mut chat = one_edit("");
         open(&mut chat);
         chat.nvim.input(&format!("gg{keys}"));
-        let expected = if keys.starts_with('O') { &edited } else { &proposed };
         assert_eq!(carried_on(&mut chat, keys), *expected, "{keys}");
     }
 }
@@ -77,7 +76,7 @@ fn what_is_approved_while_a_tool_runs_is_kept_at_the_exit() {
         chat.nvim.lua("vim.fn.search('toolu_1')", &[]);
         if let Some(rest) = keys.strip_prefix("gK") {
             open(&mut chat);
-            chat.nvim.input(if rest.is_empty() { "ggOmine<Esc>:wqa<CR>" } else { rest });
+            chat.nvim.input(if rest.is_empty() { "ggOmine<Esc>gA:qa!<CR>" } else { rest });
         } else {
             chat.nvim.input(keys);
         }
@@ -90,7 +89,7 @@ fn what_is_approved_while_a_tool_runs_is_kept_at_the_exit() {
 fn what_is_approved_in_the_file_is_kept_at_the_exit() {
     let mut chat = one_edit(INLINE);
     chat.nvim.input("gK");
-    let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
+    let at = "return vim.fn.expand('%:t') == 'a.txt' and vim.b.flemma_review ~= nil";
     chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
     chat.nvim.input("gA:qa<CR>");
     assert_eq!(carried_on(&mut chat, "gA"), lines().replace("line 5", "LINE 5"));
@@ -112,7 +111,7 @@ fn what_is_left_undecided_at_the_exit_still_waits() {
 fn reopened(replies: usize) -> (Chat, Chat) {
     let mut chat = one_edit("");
     open(&mut chat);
-    chat.nvim.input("ggOmine<Esc>:wqa<CR>");
+    chat.nvim.input("ggOmine<Esc>gA:qa!<CR>");
     chat.nvim.wait_for_exit();
     let file = chat.nvim.work().join("notes.chat");
     let mut next = Chat::another(&chat, &file, (ASK, ""), (0..replies).map(|_| prose(&["fine"])));
@@ -141,8 +140,9 @@ fn what_was_accepted_before_the_exit_is_not_lost() {
     next.nvim.wait_for("the call to wait again", |nvim| nvim.text().contains("status=pending"));
     next.wait_until_idle();
     open(&mut next);
-    let expected = format!("mine\n{}theirs\n", lines().replace("line 5", "LINE 5"));
+    let expected = format!("mine\n{}", lines().replace("line 5", "LINE 5"));
     assert_eq!(next.nvim.text(), expected);
-    next.nvim.input(":w<CR>");
+    next.nvim.wait_for_screen("the file has changed");
+    next.nvim.input("gAgA");
     next.nvim.wait_for("the change", |_| fs::read_to_string(&file).unwrap() == expected);
 }

@@ -8,7 +8,6 @@ mod kept;
 mod late;
 mod leaving;
 mod marks;
-mod merge;
 mod previews;
 mod refused;
 mod rename;
@@ -67,7 +66,9 @@ fn traces(nvim: &mut Nvim) -> Value {
          local bufs = vim.tbl_filter(function(buf)
            -- A message is no part of it.
            local win = vim.fn.win_findbuf(buf)[1]
-           return not win or vim.api.nvim_win_get_config(win).focusable
+           local is_shown = not win or vim.api.nvim_win_get_config(win).focusable
+           -- The text of an undecided call stays, hidden.
+           return is_shown and (win ~= nil or not vim.fn.bufname(buf):find('^flemma://review'))
          end, vim.api.nvim_list_bufs())
          for _, buf in ipairs(bufs) do
            names[#names + 1] = { vim.fn.bufname(buf), vim.bo[buf].buftype, vim.bo[buf].modified, vim.bo[buf].modifiable }

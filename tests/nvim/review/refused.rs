@@ -51,7 +51,7 @@ fn the_reason_of_a_refusal_stays_on_the_screen() {
     chat.go_to("**Tool Result:** `toolu_2`");
     chat.nvim.input("gK");
     chat.nvim.wait_for("the view", |nvim| nvim.lua("return vim.wo.diff", &[]) == true);
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("gA");
     wait_for_message(&mut chat.nvim, "nothing was written");
     let is_idle = "return require('flemma.native').call('is_at_rest', vim.fn.bufnr('notes.chat'))";
     chat.nvim.wait_for("rest", |nvim| nvim.lua(is_idle, &[]) == true);

@@ -50,16 +50,16 @@ fn a_rename_shows_the_move_and_every_link() {
     // First the links in other pages, and last the page itself: its new name, and the link to itself.
     chat.nvim.wait_for_screen("1/3 vault/Deep/Page.md (now)");
     assert_eq!(chat.nvim.lines(0), ["[old](New.md) and [[Index]]"]);
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("]f");
     chat.nvim.wait_for_screen("2/3 vault/Index.md (now)");
     assert_eq!(chat.nvim.lines(0), ["first", "See [[Deep/New]].", "last"]);
     // Edited on the way.
-    chat.nvim.input("Gomine<Esc>:w<CR>");
+    chat.nvim.input("Gomine<Esc>]f");
     chat.nvim.wait_for_screen("3/3 vault/Old.md (now)");
     chat.nvim.wait_for_screen("moved to Deep/New");
     assert_eq!(chat.nvim.lines(0), ["# Old", "", "Me: [[Deep/New]]"]);
     assert_eq!(vault(&chat), before(), "nothing is written before all is decided");
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("gA");
     wait_for_the_end(&mut chat);
     let expected = [
         "(gone)",
@@ -81,7 +81,7 @@ fn a_rejected_rename_leaves_everything_as_it_was() {
     let mut chat = waiting();
     open(&mut chat);
     chat.nvim.wait_for_screen("1/3 vault/Deep/Page.md (now)");
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("]f");
     chat.nvim.wait_for_screen("2/3");
     chat.nvim.input("gXnot this name<CR>");
     wait_for_the_end(&mut chat);
@@ -109,7 +109,7 @@ fn a_page_that_is_left_out_stays_so_when_another_changes() {
     let mut chat = waiting();
     open(&mut chat);
     chat.nvim.wait_for_screen("1/3 vault/Deep/Page.md (now)");
-    chat.nvim.input("gL");
+    chat.nvim.input("gL]f");
     chat.nvim.wait_for_screen("2/3 vault/Index.md (now)");
     fs::write(chat.nvim.work().join("vault/Index.md"), format!("{}theirs\n", PAGES[1].1)).unwrap();
     wait_for_message(&mut chat.nvim, "the file has changed, so the proposal was made again");

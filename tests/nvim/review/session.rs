@@ -12,6 +12,7 @@ fn a_session_brings_back_no_review() {
     chat.nvim.input(":q<CR>");
     chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
     chat.nvim.command("messages clear");
+    chat.nvim.command("bwipeout! flemma://review/toolu_1/a.txt");
     chat.nvim.input(":source s.vim<CR>");
     chat.nvim.wait_for_screen("This review is closed.");
     // No prompt waits for a key.

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::{super::chat::Chat, content, lines, waiting, write};
+use super::{super::chat::Chat, content, lines, wait_for_message, waiting, write};
 
 const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 /// Presses the key, and waits for text in the window of the file: the preview in the conversation shows the change as well.
 fn open(chat: &mut Chat, texts: &[&str]) {
     chat.nvim.input("gK");
-    let at = "return vim.fn.expand('%:t') == 'a.txt' and not vim.bo.modifiable";
+    let at = "return vim.fn.expand('%:t') == 'a.txt' and vim.b.flemma_review ~= nil";
     chat.nvim.wait_for("the view", |nvim| nvim.lua(at, &[]) == true);
     for text in texts {
         chat.nvim.wait_for(text, |nvim| rows(nvim).iter().any(|row| row.contains(text)));
@@ -23,38 +23,19 @@ fn rows(nvim: &mut super::Nvim) -> Vec<String> {
     nvim.screen()[first..first + count].to_vec()
 }
 
+/// Nothing is seen below such a line.
 #[test]
-fn a_change_in_a_line_that_fills_the_window_is_seen() {
-    // Eight kilobytes, without blanks and with them; and half a megabyte.
-    let both = (["old one", "old end"], ["NEW one", "NEW end"]);
-    let last = (["same", "old end"], ["same", "NEW end"]);
-    for (piece, size, (old, new)) in
-        [("0123456789", 400, both), ("012 456 89", 400, both), ("0123456789", 25_000, last)]
-    {
-        let start = piece.repeat(size);
-        let text = |[one, two]: [&str; 2]| format!("{start}{one}{start}{two}\n");
-        let shown: Vec<&str> = [old, new].concat().into_iter().filter(|word| *word != "same").collect();
-        let (old, new) = (text(old), text(new));
-        let mut chat = waiting(&[("a.txt", &old)], "write", &write("a.txt", &new), INLINE);
-        open(&mut chat, &shown);
-        chat.nvim.input("gA");
-        chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
-        assert_eq!(content(&chat, "a.txt"), new);
-    }
-}
-
-#[test]
-fn what_comes_after_a_line_that_fills_the_window_is_seen() {
-    let old = format!("{}\n", "0123456789".repeat(800));
-    let mut chat = waiting(&[("a.txt", &old)], "write", &write("a.txt", &format!("{old}behind\n")), INLINE);
-    // The user's own window, which looks as before when the review is over.
-    chat.nvim.command("split a.txt | wincmd p");
-    open(&mut chat, &["behind"]);
-    assert_eq!(chat.nvim.lua("return vim.wo.wrap", &[]), false);
-    chat.nvim.input("q");
-    let wraps =
-        "local win = vim.fn.bufwinid('a.txt') return vim.wo[win].wrap and vim.bo[vim.fn.bufnr('a.txt')].modifiable";
-    chat.nvim.wait_for("the window as it was", |nvim| nvim.lua(wraps, &[]) == true);
+fn a_line_that_fills_the_window_is_shown_side_by_side() {
+    let start = "0123456789".repeat(400);
+    let (old, new) = (format!("{start}old one\n"), format!("{start}NEW one\nbehind\n"));
+    let mut chat = waiting(&[("a.txt", &old)], "write", &write("a.txt", &new), INLINE);
+    chat.nvim.input("gK");
+    wait_for_message(&mut chat.nvim, "shown side by side: a line of a.txt fills the window");
+    chat.nvim.wait_for_screen("old one");
+    chat.nvim.wait_for_screen("NEW one");
+    chat.nvim.input("gA");
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), new);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_review_ends_with_its_change() {
     let tabs = "return #vim.api.nvim_list_tabpages()";
     chat.nvim.input("gK");
     chat.nvim.wait_for("the review", |nvim| nvim.lua("return vim.bo.buftype", &[]) == "acwrite");
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input("gA");
     chat.nvim.wait_for("the second change", |nvim| nvim.file("steps") == "first second ");
     chat.nvim.wait_for("the end of the review", |nvim| nvim.lua(tabs, &[]) == 1);
     wait_for_question(&mut chat);

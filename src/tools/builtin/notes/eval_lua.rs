@@ -37,9 +37,6 @@ const MAX_SOURCE: usize = 100_000;
 /// How much of what a program prints is kept, in bytes, as `evaluation.lua` has it.
 const MAX_PRINTED: usize = 100_000;
 
-/// What the evaluation itself asks for: the values of more names.
-const NAMES: &str = "names";
-
 /// How many programs run at once. Each may use a lot of memory.
 static SLOTS: Semaphore = Semaphore::const_new(4);
 
@@ -139,17 +136,15 @@ fn run(
         return Err(failed(format!("the program is too long: it may have {MAX_SOURCE} bytes")));
     }
     let deadline = Deadline::new(context).at_most(limit);
-    let ask = |what: &str, page: Option<&str>| {
-        if what == NAMES {
-            return Ok(names.cloned().unwrap_or_default().into());
-        }
+    let ask = |what: &str, page: &str| {
         let mut space = Space::open(context)?;
         space.deadline = deadline.clone();
-        answer(&space, what, page.unwrap_or_default())
+        answer(&space, what, page)
     };
     lua.evaluate(&LuaProgram {
         source: code,
         strict: names.is_some(),
+        names: names.unwrap_or(&Map::new()),
         ask: &ask,
         is_over: &|| deadline.stopped().is_some(),
     })

@@ -9,7 +9,7 @@ use flemma::{
     model::CallId,
     runtime::{
         LockFile,
-        backups::{Difference, Limits, LogKey},
+        backups::{Limits, LogKey},
     },
 };
 
@@ -155,48 +155,20 @@ fn a_conversation_with_a_new_name_keeps_its_changes() {
     bench.backups.carry_over(&bench.log, &named).unwrap();
     bench.backups.carry_over(&bench.log, &named).unwrap();
     bench.log = named;
-    assert_eq!(bench.backups.overview(&bench.log).unwrap().files.len(), 1);
     bench.back(&Wanted::Last);
     assert_eq!(bench.shop.content("a"), "0");
 }
 
 #[test]
-fn the_overview_has_every_file_once() {
+fn what_files_were_before_calls_is_known() {
     let mut bench = Bench::new();
-    bench.shop.put("a", "1\n2\n3\n");
+    bench.shop.put("a", "1\n2\n");
     bench.call("c1", "edit", edit("a", "2", "two"));
     bench.call("c2", "write", write("b", "1\n"));
-    bench.call("c3", "edit", edit("a", "3", "three\nfour"));
-    bench.back(&Wanted::Call(CallId::from("c2")));
-    bench.shop.put("b", "mine");
-    let overview = bench.backups.overview(&bench.log).unwrap();
-    let [a, b] = &overview.files[..] else { panic!("{overview:?}") };
-    let calls = |calls: &[(CallId, bool)]| calls.iter().map(|(id, is)| format!("{id} {is}")).collect::<Vec<_>>();
-    assert_eq!(
-        (calls(&a.calls), a.difference, a.is_changed_since),
-        (vec!["c1 true".into(), "c3 true".into()], Difference::Lines(3, 2), false)
-    );
-    assert_eq!(
-        (calls(&b.calls), b.exists, b.existed, b.is_changed_since),
-        (vec!["c2 false".into()], true, false, true)
-    );
-}
-
-#[test]
-fn the_overview_knows_a_binary_file_that_was_changed() {
-    let difference = |old: &[u8], new: &str| {
-        let mut bench = Bench::new();
-        bench.shop.put("a", old);
-        bench.call("c1", "write", write("a", new));
-        let files = bench.backups.overview(&bench.log).unwrap().files;
-        bench.back(&Wanted::Last);
-        let back = bench.backups.overview(&bench.log).unwrap().files;
-        assert_eq!(back[0].difference, Difference::None);
-        files[0].difference
-    };
-    assert_eq!(difference(b"a\0b\n", "x\n"), Difference::Other);
-    assert_eq!(difference(&vec![b'x'; 9 << 20], "x\n"), Difference::Other);
-    // They look the same line by line.
-    assert_eq!(difference(b"a\xff\n", "a<FF>\n"), Difference::Other);
-    assert_eq!(difference(b"a\n", "b\nc\n"), Difference::Lines(2, 1));
+    bench.call("c3", "edit", edit("a", "two", "three"));
+    let before = |id: &str| bench.backups.before(&bench.log, &Wanted::Call(CallId::from(id))).unwrap();
+    let known = |id: &str| (before(id)[0].path.clone(), before(id)[0].before.clone(), before(id)[0].is_lost);
+    assert_eq!(known("c1"), (bench.shop.path("a"), Some(b"1\n2\n".to_vec()), false));
+    assert_eq!(known("c2"), (bench.shop.path("b"), None, false));
+    assert_eq!(known("c3").1.unwrap(), b"1\ntwo\n");
 }
