@@ -23,7 +23,8 @@ if vim.go.tabline == "" then
   vim.go.tabline = "%!v:lua.require'flemma.statusline'.tabs()"
 end
 
-vim.b.undo_ftplugin = "setlocal statusline< commentstring< linebreak< breakindent< smoothscroll<"
+-- `:setlocal statusline<` would copy the global value, and not follow it later.
+vim.b.undo_ftplugin = "set statusline< | setlocal commentstring< linebreak< breakindent< smoothscroll<"
 -- Unless the user has set one for all buffers.
 if vim.bo.omnifunc == "" then
   vim.bo.omnifunc = "v:lua.require'flemma.completion'.omnifunc"

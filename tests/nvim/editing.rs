@@ -412,10 +412,10 @@ fn status_fits_into_thirty_columns() {
     let columns = 30;
     chat.nvim.lua("vim.o.columns = ...", &[json!(columns)]);
     chat.nvim.command("Flemma status");
-    chat.nvim.wait_for_screen("tools.max_concurrent");
+    chat.nvim.wait_for_screen("model: claude-test");
     let text = chat.nvim.lines(0);
     for line in &text {
-        assert!(line.chars().count() <= columns - 4, "{line}");
+        assert!(line.chars().count() <= columns, "{line}");
     }
     let words = text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["provider: anthropic (setup)", "model: claude-test (setup)", "idle"] {

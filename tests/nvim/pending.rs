@@ -45,7 +45,7 @@ fn what_waits_is_listed_and_a_jump_lands_on_the_call() {
     assert_eq!(title(&mut chat), "Flemma: calls that wait");
     // What waits comes before the path.
     let rows = chat.nvim.text();
-    assert!(rows.contains("bash ls: waits for your approval  | deep/other.chat:14\n"), "{rows}");
+    assert!(rows.contains("bash ls: waits for your approval  | deep/other.chat:12\n"), "{rows}");
     // Enter on each entry.
     for number in [1, 2] {
         chat.nvim.command(&format!("{number}cc"));
