@@ -222,7 +222,7 @@ fn between_a_key_and_the_command_line_there_is_one_winner() {
         let (theirs, key) = (decisions[n % 2], ["approve", "reject"][n / 2 % 2]);
         let rival = flemma(&chat, &file, &format!("call_{n}"), theirs).spawn().unwrap();
         // The command line needs a while to get here: who comes first differs from call to call.
-        thread::sleep(std::time::Duration::from_micros(400 * (n as u64 % 25)));
+        thread::sleep(std::time::Duration::from_micros(200 * (n as u64 % 25).pow(2)));
         // In one step: the cursor is led on from a card whose call the other side has just resolved.
         chat.nvim.command(&format!("call search('Result:.. `call_{n}`', 'w') | silent! Flemma tool:{key}"));
         let (code, words) = said_by(&rival.wait_with_output().unwrap());
