@@ -200,7 +200,7 @@ impl Call {
         }
         // An interrupted call has its own words before this.
         if !self.found.question.is_empty() {
-            line += &format!(": {}", names::plain(&self.found.question));
+            line += &format!(": {}", names::message(&self.found.question));
         }
         line
     }

@@ -111,6 +111,22 @@ fn a_question_is_that_of_the_input() {
 }
 
 #[test]
+fn what_cannot_be_seen_is_escaped() {
+    let shell = Shell::new();
+    shell.put("notes.chat", WAITING.replace("touch ran", "rm a\u{200b}b\u{a0}c\u{202e}d\u{7f}e\u{e0041}"));
+    for command in ["pending", "show"] {
+        let said = shell.flemma(&[command, "notes.chat"]);
+        let shown = r"rm a\u{200b}b\u{a0}c\u{202e}d";
+        assert!(said.out.matches(shown).count() == if command == "show" { 2 } else { 1 }, "{}", said.out);
+        assert!(said.out.contains(r"e\u{e0041}") && !said.out.contains('\u{7f}'), "{}", said.out);
+        let said = shell.flemma(&[command, "notes.chat", "--json"]);
+        assert!(said.out.contains(r"a\u200bb\u00a0c\u202ed\u007fe\udb40\udc41"), "{}", said.out);
+        let input = &said.json()["pending"][1]["input"]["command"];
+        assert_eq!(input, "rm a\u{200b}b\u{a0}c\u{202e}d\u{7f}e\u{e0041}");
+    }
+}
+
+#[test]
 fn words_of_a_file_do_not_control_the_terminal() {
     let shell = Shell::new();
     let hostile = WAITING.replace("question=\"Why?\"", "question=\"Why\u{1b}[2J\u{7}?\"");
@@ -272,10 +288,15 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
         &["resolve", "notes.chat", "call_ask", "--approve", "--reject", "no"],
         &["resolve", "notes.chat", "call_ask", "--result", "yes"],
         &["resolve", "notes.chat", "call_ask", "--result"],
+        &["run", "notes.chat", "--model", ""],
+        &["run", "notes.chat", "--provider", ""],
     ] {
         let said = shell.flemma(arguments);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments:?}: {}", said.err);
         assert!(!said.err.is_empty(), "{arguments:?}");
+        if let ["run", _, option, _] = arguments {
+            assert!(said.err.contains(option), "{said:?}");
+        }
     }
     let said = shell.flemma(&["--json", "resolve", "notes.chat"]);
     assert_eq!((said.code, said.err.as_str()), (2, ""));
