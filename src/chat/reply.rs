@@ -62,7 +62,13 @@ impl ReplyWriter {
             _ => "\n\n",
         };
         let writer = MessageWriter::after(format!("{gap}{}", Speaker::Assistant));
-        Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None, ids: HashSet::new() }
+        Self {
+            writer,
+            end: Position { line, column: text.length(line) },
+            tag: None,
+            signature: None,
+            ids: HashSet::new(),
+        }
     }
 
     /// Adds an event. Events without text are ignored.

@@ -281,7 +281,8 @@ impl Workspace {
         }
         let accepts = matches!(resolution, Resolution::Approve | Resolution::Answer(_));
         // They may have looked at what the file had before.
-        if accepts && role == Role::CommandLine && conversation.records().with_ledger(|ledger| ledger.is_changed(&key)) {
+        if accepts && role == Role::CommandLine && conversation.records().with_ledger(|ledger| ledger.is_changed(&key))
+        {
             return stale(Stale::Changed);
         }
         let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.host().now() >= *expires);

@@ -71,7 +71,10 @@ fn an_id_that_no_result_could_name_is_an_error() {
         assert_eq!((found[0].line, found[0].severity), (1, Error));
         assert!(found[0].message.contains("Write another id in the header of the call"), "{found:?}");
     }
-    says("@You:\n**Tool Result:** `a\u{1}b`\n\n```\n```\n", &[(1, Error, "control character"), (1, Error, "Delete this")]);
+    says(
+        "@You:\n**Tool Result:** `a\u{1}b`\n\n```\n```\n",
+        &[(1, Error, "control character"), (1, Error, "Delete this")],
+    );
 }
 
 #[test]
