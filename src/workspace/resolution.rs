@@ -279,6 +279,12 @@ impl Workspace {
             // It was never asked about, or the user has written a decision that no key has carried out yet.
             return stale(if call.placeholder.is_none() { Stale::Undecided } else { Stale::Refused });
         }
+        let accepts = matches!(resolution, Resolution::Approve | Resolution::Answer(_));
+        // They may have looked at what the file had before.
+        if accepts && role == Role::CommandLine && conversation.records().with_ledger(|ledger| ledger.is_changed(&key))
+        {
+            return stale(Stale::Changed);
+        }
         let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.host().now() >= *expires);
         match (&resolution, over) {
             (Resolution::Expire, None) => return stale(Stale::NotDue),

@@ -108,6 +108,26 @@ fn an_approval_of_an_unknown_tool_needs_a_record() {
 }
 
 #[test]
+fn a_decision_is_not_about_an_input_that_came_later() {
+    let shell = Shell::with_notes();
+    record(&shell, bash(), Role::Policy, [Event::Opened]);
+    let other = WAITING.replace("touch ran", "touch evil");
+    shell.put("notes.chat", &other);
+    let said = resolve(&shell, "call_bash", &["--approve"]);
+    assert!(said.code == 1 && said.err.contains("its input has changed since it was asked about"), "{said:?}");
+    assert_eq!(shell.text("notes.chat"), other);
+    // An editor has it as it is now.
+    let changed = ("call_bash", "bash", json!({ "label": null, "command": "touch evil", "timeout": null }));
+    record(&shell, changed, Role::Policy, [Event::Asked(Asked { kind: "approval".into(), schema: None })]);
+    assert_eq!(resolve(&shell, "call_bash", &["--approve"]).code, 0);
+    // Nothing runs that is rejected.
+    let _ = fs::remove_dir_all(shell.state());
+    record(&shell, bash(), Role::Policy, [Event::Opened]);
+    shell.put("notes.chat", &other);
+    assert_eq!(resolve(&shell, "call_bash", &["--reject", "no"]).code, 0);
+}
+
+#[test]
 fn what_the_journal_has_decided_does_not_wait() {
     let shell = Shell::with_notes();
     assert_eq!(resolve(&shell, "call_bash", &["--approve"]).code, 0);
