@@ -14,7 +14,7 @@ use crate::{
 const REPLACED: &str = "The call was deleted before it had a result.";
 
 impl Workspace {
-    /// A call has arrived, and is not in the document yet. So a file never has it before the journal knows that it is new.
+    /// A call has arrived, and is not in the document yet: the journal is told before a file can have it.
     pub(super) fn note_new(&self, conversation: &Conversation, call: &CallId, tool: &str, input: &ToolInput) {
         // As the document will have them.
         let key = CallKey::of(&CallId(plain(&call.0)), &plain(tool), input);
