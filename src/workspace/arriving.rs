@@ -1,7 +1,8 @@
 //! A call that arrives in a reply is new, whatever the journal holds of calls with its key.
 //!
 //! Vendors reuse ids. The user may have deleted the call before, or its whole conversation: what was decided about that one, and what
-//! came of it, is not about this one. A call that is only read from a file is the one that the journal knows.
+//! came of it, is not about this one. Only a run without an end is not forgotten. A call that is only read from a file is the one that
+//! the journal knows.
 
 use super::{Conversation, Workspace};
 use crate::{
@@ -27,7 +28,12 @@ impl Workspace {
             return;
         }
         let result = RecordedResult { output: REPLACED.to_owned(), is_error: true, ..RecordedResult::default() };
-        let end = matches!(life, Life::Open { .. }).then_some(Event::Resolved(result));
+        let end = match life {
+            // It may have run, and the editor ended before the file had it: this may be the same call again. So the user is asked.
+            Life::Open { started: Some(_), .. } => Some(Event::WentOn),
+            Life::Open { started: None, .. } => Some(Event::Resolved(result)),
+            Life::Unknown | Life::Ended => None,
+        };
         let events = end.into_iter().chain([Event::Opened]);
         let records = events.map(|event| self.record(conversation, key.clone(), event, Role::Document));
         self.note(conversation, records.collect());

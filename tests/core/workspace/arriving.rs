@@ -89,7 +89,9 @@ fn nothing_of_a_deleted_conversation_counts() {
         chat.go();
         chat.wait_for_pending(1);
         assert_eq!((chat.waiting(), runs(&chat)), (vec!["call_0 approval".to_owned()], 0), "{events:?}");
-        assert!(!chat.text().contains("Run it again?"), "{events:?}: {}", chat.text());
+        // It may have run, and the reply may be the same one again that the file did not get in time.
+        let may_have_run = events.contains(&Event::Started) && !events.contains(&ended("old"));
+        assert_eq!(chat.text().contains("Run it again?"), may_have_run, "{events:?}: {}", chat.text());
         chat.approve("status=pending");
         chat.wait_for("@Assistant:\nfine");
         assert_eq!((chat.results(1), runs(&chat)), (vec!["ran".to_owned()], 1), "{events:?}");
