@@ -141,6 +141,11 @@ pub struct Resolve {
     /// Let the call run
     #[arg(long, group = "resolution")]
     pub approve: bool,
+    /// Let a call run again that was started before and interrupted
+    ///
+    /// It is not known whether such a call had an effect, so `--approve` refuses it.
+    #[arg(long, group = "resolution")]
+    pub again: bool,
     /// Do not let the call run, and tell the model why
     #[arg(long, value_name = "MESSAGE", group = "resolution", allow_hyphen_values = true)]
     pub reject: Option<String>,

@@ -139,6 +139,8 @@ fn an_interrupted_call_runs_again_only_after_an_approval() {
     let listed = pending(&chat, &file);
     assert!(listed.contains(": toolu_1 bash approval, interrupted: it was started 2"), "{listed}");
     let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--approve"]));
+    assert!(code == 1 && words.contains("--again approves another run"), "{words}");
+    let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--again"]));
     assert!(code == 0 && words.ends_with("is approved; it runs when the conversation is opened next\n"), "{words}");
     assert_eq!(pending(&chat, &file), "");
     let folder = format!("vim.cmd.cd({:?})", file.parent().unwrap());

@@ -161,8 +161,12 @@ fn an_interrupted_call_is_a_decision_for_a_person() {
         let line =
             "call_bash bash approval, interrupted: it was started 2026-01-02T03:04:05Z, and may have had an effect";
         assert!(shell.flemma(&["pending"]).out.contains(line), "{status}");
-        // The decision counts, and is not asked for again.
+        // Whoever has looked before it was started does not know of it.
         let said = resolve(&shell, "call_bash", &["--approve"]);
+        let problem = "it was started before and interrupted; it is not known whether it had an effect: --again approves another run";
+        assert_eq!((said.code, said.err.contains(problem)), (1, true), "{status}: {said:?}");
+        // The decision counts, and is not asked for again.
+        let said = resolve(&shell, "call_bash", &["--again"]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{status}");
         assert_eq!(states(&shell)[1].1, "approved", "{status}");
         assert!(!listed(&shell).contains(&"call_bash".to_owned()), "{status}");
