@@ -14,7 +14,16 @@ if vim.api.nvim_get_option_info2("smoothscroll", { scope = "global" }).last_set_
   vim.opt_local.smoothscroll = true
 end
 
-vim.b.undo_ftplugin = "setlocal commentstring< linebreak< breakindent< smoothscroll<"
+-- The title in place of a long path, and what goes on, for users who have no status line and no tab line of their own.
+if vim.go.statusline == vim.api.nvim_get_option_info2("statusline", {}).default then
+  vim.opt_local.statusline = "%{%v:lua.require'flemma.statusline'.title()%} %h%m%r%<%="
+    .. "%{%v:lua.require'flemma.statusline'.component()%}  %-14.(%l,%c%V%) %P"
+end
+if vim.go.tabline == "" then
+  vim.go.tabline = "%!v:lua.require'flemma.statusline'.tabs()"
+end
+
+vim.b.undo_ftplugin = "setlocal statusline< commentstring< linebreak< breakindent< smoothscroll<"
 -- Unless the user has set one for all buffers.
 if vim.bo.omnifunc == "" then
   vim.bo.omnifunc = "v:lua.require'flemma.completion'.omnifunc"

@@ -19,11 +19,24 @@ function M.is_attached(buf)
   return attached[buf] ~= nil
 end
 
+--- The conversation that a command is about, while one runs that was given outside of a conversation.
+---@type flemma.Meant?
+M.meant = nil
+
+--- The conversation in the current buffer, or the one that the input window belongs to.
+---@return integer? buf
+function M.here()
+  local buf = vim.b.flemma_conversation or api.nvim_get_current_buf()
+  return attached[buf] and buf or nil
+end
+
 --- The buffer that a command applies to, if it is a conversation.
 ---@param buf? integer 0 or nil for the current one
 ---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
-  buf = (buf == nil or buf == 0) and api.nvim_get_current_buf() or buf
+  if buf == nil or buf == 0 then
+    buf = M.meant and M.meant.buf or api.nvim_get_current_buf()
+  end
   -- The input window belongs to a conversation.
   buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
   if attached[buf] then
@@ -38,10 +51,13 @@ function M.resolve(buf)
   notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
 end
 
---- The window in which a command about the conversation looks at the cursor: the current one, or for the input window the one
---- with its conversation.
+--- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window it is
+--- the one with its conversation.
 ---@return integer
 function M.window()
+  if M.meant then
+    return M.meant.win
+  end
   local buf = vim.b.flemma_conversation
   return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
 end

@@ -8,13 +8,8 @@ local places = require("flemma.tools.places")
 
 local api = vim.api
 
---- How many lines, and how many items, are passed on. More than that is not sent.
-local MAX = 2000
-
---- How much text is passed on, in bytes. More than that is not sent.
-local MAX_BYTES = 64 * 1024
-
-local severities = { "error", "warning", "info", "hint" }
+--- How many lines or items, and how many bytes of text, are passed on. More than that is not sent.
+local MAX, MAX_BYTES = 2000, 64 * 1024
 
 --- The name by which a buffer is judged.
 ---@param buf integer
@@ -23,12 +18,13 @@ local function name_of(buf)
   return buf > 0 and api.nvim_buf_is_valid(buf) and places.judged_name(buf) or ""
 end
 
---- The first lines of a part of a buffer.
+--- A part of a buffer, of which the first lines are passed on.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer exclusive
----@return string[]
-local function lines_of(buf, first, last)
+---@param symbol? string
+---@return flemma.EditorView
+local function part(buf, first, last, symbol)
   local lines, bytes = {}, 0
   for _, line in ipairs(api.nvim_buf_get_lines(buf, first, math.min(last, first + MAX), false)) do
     bytes = bytes + #line + 1
@@ -37,53 +33,38 @@ local function lines_of(buf, first, last)
     end
     lines[#lines + 1] = line:sub(1, MAX_BYTES)
   end
-  return lines
+  local is_modified = vim.bo[buf].modified
+  return { name = name_of(buf), is_modified = is_modified, first = first + 1, lines = lines, total = last - first, symbol = symbol }
 end
 
----@param problem string
+---@param items table[]
+---@param view? flemma.EditorView
 ---@return flemma.EditorView
-local function failure(problem)
-  return { problem = problem }
+local function list(items, view)
+  return vim.tbl_extend("error", view or {}, { items = vim.list_slice(items, 1, MAX), more = math.max(0, #items - MAX) })
 end
 
 --- The buffer that a reference is about.
 ---@param path? string
 ---@param kind string the word of the reference
 ---@return integer? buf
----@return integer|string win_or_problem
+---@return integer|flemma.EditorView win_or_problem
 local function subject_of(path, kind)
+  local buf, win
   if path then
-    local buf, win = origin.of_file(path)
-    if not buf then
-      return nil, ("%s is not open in the editor"):format(vim.fn.fnamemodify(path, ":~"))
-    end
+    buf, win = origin.of_file(path)
+  else
+    buf, win = origin.buffer()
+  end
+  if buf then
     return buf, win or 0
   end
-  local buf, win = origin.buffer()
-  if not buf then
-    return nil, ("there is no file that you came from; open one, or name one: `@%s:./path`"):format(kind)
-  end
-  return buf, win or 0
+  local problem = path and ("%s is not open in the editor"):format(vim.fn.fnamemodify(path, ":~"))
+    or ("there is no file that you came from; open one, or name one: `@%s:./path`"):format(kind)
+  return nil, { problem = problem }
 end
 
----@param item vim.Diagnostic
----@return string
-local function about(item)
-  local source = item.source and tostring(item.source) or ""
-  local code = item.code and tostring(item.code) or ""
-  local from = vim.trim(source .. " " .. code)
-  return tostring(item.message) .. (from ~= "" and (" (%s)"):format(from) or "")
-end
-
----@param items table[]
----@return table[] shown
----@return integer more
-local function first_of(items)
-  local shown = vim.list_slice(items, 1, MAX)
-  return shown, #items - #shown
-end
-
---- The files of buffers that are in a folder; nothing if it is no folder, or does not answer.
+--- The buffers of files in a folder; nothing if it is no folder, or does not answer.
 ---@param folder string
 ---@return integer[]? bufs
 ---@return string? real the folder with links resolved
@@ -93,52 +74,45 @@ local function bufs_in(folder)
     return nil
   end
   local bufs = api.nvim_list_bufs()
-  local real = require("flemma.real").names(bufs)
-  local start = found:gsub("/*$", "/")
+  local real, start = require("flemma.real").names(bufs), found:gsub("/*$", "/")
   return vim.tbl_filter(function(buf)
     local own = real[api.nvim_buf_get_name(buf)]
-    return own ~= nil and vim.startswith(own, start)
+    return own ~= nil and vim.startswith(own, start) and not places.is_chat(buf)
   end, bufs),
     found
 end
 
+---@param item vim.Diagnostic
+---@return string
+local function about(item)
+  local from = vim.trim(("%s %s"):format(item.source or "", item.code or ""))
+  return tostring(item.message) .. (from ~= "" and (" (%s)"):format(from) or "")
+end
+
+local severities = { "error", "warning", "info", "hint" }
+local types = { E = "error", W = "warning", I = "info", N = "note" }
+
+---@type table<string, fun(path: string?, done: fun(view: flemma.EditorView))>
 local looks = {}
 
 function looks.buffer(path, done)
-  local buf, win = subject_of(path, "buffer")
-  if not buf then
-    return done(failure(win))
-  end
-  local total = api.nvim_buf_line_count(buf)
-  done({
-    name = name_of(buf),
-    is_modified = vim.bo[buf].modified,
-    first = 1,
-    lines = lines_of(buf, 0, total),
-    total = total,
-  })
+  local buf, problem = subject_of(path, "buffer")
+  done(buf and part(buf, 0, api.nvim_buf_line_count(buf)) or problem)
 end
 
 function looks.symbol(path, done)
   local buf, win = subject_of(path, "symbol")
   if not buf then
-    return done(failure(win))
+    return done(win)
   end
   local row, column = origin.cursor(buf, win)
   require("flemma.symbol").around(buf, row, column, function(symbol)
-    if not symbol or not api.nvim_buf_is_loaded(buf) then
-      local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
-      local words = "neither treesitter nor a language server knows a symbol around line %d of %s"
-      return done(failure(words:format(row + 1, name ~= "" and name or "the buffer")))
+    if symbol and api.nvim_buf_is_loaded(buf) then
+      return done(part(buf, symbol.first, symbol.last + 1, symbol.name))
     end
-    done({
-      name = name_of(buf),
-      is_modified = vim.bo[buf].modified,
-      first = symbol.first + 1,
-      lines = lines_of(buf, symbol.first, symbol.last + 1),
-      total = symbol.last + 1 - symbol.first,
-      symbol = symbol.name,
-    })
+    local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":t")
+    local words = "neither treesitter nor a language server knows a symbol around line %d of %s"
+    done({ problem = words:format(row + 1, name ~= "" and name or "the buffer") })
   end)
 end
 
@@ -147,14 +121,10 @@ function looks.diagnostics(path, done)
   if path then
     bufs, folder = bufs_in(path)
   end
-  if bufs then
-    bufs = vim.tbl_filter(function(buf)
-      return not places.is_chat(buf)
-    end, bufs)
-  else
+  if not bufs then
     local buf, problem = subject_of(path, "diagnostics")
     if not buf then
-      return done(failure(problem))
+      return done(problem)
     end
     bufs = { buf }
   end
@@ -162,10 +132,7 @@ function looks.diagnostics(path, done)
   for _, buf in ipairs(bufs) do
     local found = vim.diagnostic.get(buf)
     table.sort(found, function(a, b)
-      if a.lnum ~= b.lnum then
-        return a.lnum < b.lnum
-      end
-      return a.col < b.col
+      return a.lnum < b.lnum or (a.lnum == b.lnum and a.col < b.col)
     end)
     for _, item in ipairs(found) do
       local line = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_lines(buf, item.lnum, item.lnum + 1, false)[1]
@@ -178,32 +145,21 @@ function looks.diagnostics(path, done)
       }
     end
   end
-  local shown, more = first_of(items)
-  done({
-    name = folder or name_of(bufs[1]),
-    is_modified = #bufs == 1 and vim.bo[bufs[1]].modified,
-    items = shown,
-    more = more,
-  })
+  done(list(items, { name = folder or name_of(bufs[1]), is_modified = #bufs == 1 and vim.bo[bufs[1]].modified }))
 end
 
-local types = { E = "error", W = "warning", I = "info", N = "note" }
-
 function looks.quickfix(path, done)
-  local list = vim.fn.getqflist({ items = 1 })
-  local bufs = {}
-  for _, entry in ipairs(path and list.items or {}) do
-    if entry.bufnr > 0 then
-      bufs[entry.bufnr] = true
-    end
-  end
-  local reals = path and require("flemma.real").names(vim.tbl_keys(bufs), { path }) or {}
+  local entries = vim.fn.getqflist()
+  local bufs = vim.tbl_map(function(entry)
+    return entry.bufnr
+  end, path and entries or {})
+  local reals = path and require("flemma.real").names(bufs, { path }) or {}
   local real = path and (reals[path] or path)
   local items = {}
-  for _, entry in ipairs(list.items) do
+  for _, entry in ipairs(entries) do
     local name = entry.bufnr > 0 and api.nvim_buf_get_name(entry.bufnr) or ""
-    local own = name ~= "" and (reals[name] or name)
-    if not real or own == real or (own and vim.startswith(own, (real:gsub("/*$", "/")))) then
+    local own = reals[name] or name
+    if not real or own == real or vim.startswith(own, (real:gsub("/*$", "/"))) then
       items[#items + 1] = {
         name = name_of(entry.bufnr),
         line = entry.lnum,
@@ -213,8 +169,7 @@ function looks.quickfix(path, done)
       }
     end
   end
-  local shown, more = first_of(items)
-  done({ items = shown, more = more })
+  done(list(items))
 end
 
 --- The working tree is looked at by the library: it needs to know which one.
@@ -243,7 +198,7 @@ function M.look(chat, number, wanted)
       done(at, view)
     end)
     if not ok then
-      done(at, failure(tostring(problem):match("[^\n]*")))
+      done(at, { problem = tostring(problem):match("[^\n]*") })
     end
   end
 end

@@ -179,7 +179,7 @@ end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", "after", tostring(api.nvim_win_get_cursor(0)[1] - 1))
+  propose("rollback", "after", tostring(api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1))
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.

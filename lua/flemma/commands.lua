@@ -1,12 +1,45 @@
 --- `:Flemma`.
 local M = {}
 
-local function core(name, ...)
-  return require("flemma.core")[name](...)
+---@class flemma.Command
+---@field run fun(args: table, rest?: string) the argument of `nvim_create_user_command`, and the words after the name, if any
+---@field takes? "words"|"text" any words may follow; a `|` ends words, and is a part of a text
+---@field words? string[] only these may follow
+---@field word? string only one word may follow, which is this
+---@field range? boolean whether the command accepts a range
+---@field bang? boolean whether the command accepts a `!`, behind `:Flemma` or behind its name
+---@field complete? fun(words: string[], lead: string): string[] completes the words after the name, instead of `words`
+---@field means? "conversation"|"call" what the command can be about when it is given in another window (|flemma.conversations.meant|)
+---@field enters? boolean whether the user goes on in the conversation's window
+
+--- A function of a module, which is loaded when it is called, with the words after the name.
+---@param module string
+---@param name string
+---@return fun(args: table, rest?: string)
+local function to(module, name)
+  return function(_, rest)
+    require("flemma." .. module)[name](rest)
+  end
 end
 
---- The lines that a command names; nothing for the line of the cursor.
----@return integer? first from 0
+--- The completion of a module.
+---@param module string
+local function completes(module)
+  return function(...)
+    return require("flemma." .. module).complete(...)
+  end
+end
+
+---@param option "tools.autopilot.enabled"|"logging.enabled"
+---@param value boolean
+local function sets(option, value)
+  return function()
+    require("flemma.switch").set(option, value)
+  end
+end
+
+--- The lines that a command names, from 0; nothing for the line of the cursor.
+---@return integer? first
 ---@return integer? last
 local function range(args)
   if args.range > 0 then
@@ -14,236 +47,73 @@ local function range(args)
   end
 end
 
---- The lines that a command applies to: the selection, or the cursor's line.
----@return integer first from 0
----@return integer last
-local function lines(args)
-  local first, last = range(args)
-  if first and last then
-    return first, last
-  end
-  local line = vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
-  return line, line
-end
-
----@class flemma.Command
----@field run fun(args: table, rest: string) the argument of `nvim_create_user_command`, and the words after the name
----@field takes? "words"|"text" any words may follow; a `|` ends words, and is a part of a text
----@field words? string[] only these may follow
----@field range? boolean whether the command accepts a range
----@field bang? boolean whether the command accepts a `!`, behind `:Flemma` or behind its name
----@field complete? fun(words: string[], lead: string): string[] completes the words after the name, instead of `words`
-
 ---@type table<string, flemma.Command>
 local commands = {
-  send = {
-    run = function()
-      core("send_or_execute")
-    end,
-  },
-  cancel = {
-    run = function()
-      core("cancel")
-    end,
-  },
-  status = {
-    run = function()
-      require("flemma.status").open()
-    end,
-  },
-  build = {
-    run = function()
-      require("flemma.build").run()
-    end,
-  },
-  health = {
-    run = function()
-      vim.cmd.checkhealth("flemma")
-    end,
-  },
-  tour = {
-    run = function()
-      require("flemma.tour").open()
-    end,
-  },
+  send = { run = to("core", "send_or_execute") },
+  cancel = { run = to("core", "cancel") },
+  status = { run = to("status", "open"), words = { "all" }, means = "conversation" },
+  build = { run = to("build", "run") },
+  health = { run = function() vim.cmd.checkhealth("flemma") end },
+  tour = { run = to("tour", "open") },
   ask = {
     takes = "text",
     range = true,
     bang = true,
     run = function(args, rest)
-      local first, last = lines(args)
-      core("ask", { first = first + 1, last = last + 1, words = rest, sends = args.bang })
+      local last = vim.fn.line(".")
+      local first = args.range > 0 and args.line1 or last
+      require("flemma.core").ask({ first = first, last = args.range > 0 and args.line2 or last, words = rest, sends = args.bang })
     end,
   },
-  new = {
-    takes = "text",
-    run = function(_, rest)
-      core("new", rest)
-    end,
-  },
-  open = {
-    takes = "text",
-    run = function(_, rest)
-      core("open", rest ~= "" and rest or nil)
-    end,
-    complete = function(words, lead)
-      return require("flemma.conversations.picker").complete(words, lead)
-    end,
-  },
-  toggle = {
-    words = { "vertical", "horizontal", "tab", "float" },
-    run = function(_, rest)
-      core("toggle", rest ~= "" and rest or nil)
-    end,
-  },
-  switch = {
-    takes = "words",
-    run = function(_, rest)
-      require("flemma.switch").run(vim.split(rest, "%s+", { trimempty = true }))
-    end,
-    complete = function(words, lead)
-      return require("flemma.switch").complete(words, lead)
-    end,
-  },
-  ["autopilot:enable"] = {
-    run = function()
-      require("flemma.switch").set("tools.autopilot.enabled", true)
-    end,
-  },
-  ["autopilot:disable"] = {
-    run = function()
-      require("flemma.switch").set("tools.autopilot.enabled", false)
-    end,
-  },
-  ["autopilot:status"] = {
-    run = function()
-      require("flemma.switch").say_autopilot()
-    end,
-  },
-  ["logging:enable"] = {
-    run = function()
-      require("flemma.switch").set("logging.enabled", true)
-    end,
-  },
-  ["logging:disable"] = {
-    run = function()
-      require("flemma.switch").set("logging.enabled", false)
-    end,
-  },
-  ["logging:open"] = {
-    run = function()
-      require("flemma.switch").open_log()
-    end,
-  },
-  ["tool:execute"] = {
-    run = function()
-      core("execute_at_cursor")
-    end,
-  },
+  new = { run = to("core", "new"), takes = "text" },
+  open = { run = to("core", "open"), takes = "text", complete = completes("conversations.picker") },
+  toggle = { run = to("core", "toggle"), words = { "vertical", "horizontal", "tab", "float" } },
+  switch = { run = to("switch", "run"), takes = "words", complete = completes("switch") },
+  ["autopilot:enable"] = { run = sets("tools.autopilot.enabled", true) },
+  ["autopilot:disable"] = { run = sets("tools.autopilot.enabled", false) },
+  ["autopilot:status"] = { run = to("switch", "say_autopilot") },
+  ["logging:enable"] = { run = sets("logging.enabled", true) },
+  ["logging:disable"] = { run = sets("logging.enabled", false) },
+  ["logging:open"] = { run = to("switch", "open_log") },
+  ["tool:execute"] = { run = to("core", "execute_at_cursor"), means = "call", enters = true },
   ["tool:approve"] = {
     words = { "always" },
     range = true,
+    means = "call",
     run = function(args, rest)
       local first, last = range(args)
-      core("approve", first, last, rest == "always")
+      require("flemma.core").approve(first, last, rest == "always")
     end,
   },
   ["tool:reject"] = {
     takes = "text",
     range = true,
+    means = "call",
     run = function(args, rest)
       local first, last = range(args)
-      core("reject", first, last, rest ~= "" and rest or nil)
+      require("flemma.core").reject(first, last, rest)
     end,
   },
-  ["tool:review"] = {
-    run = function()
-      core("review")
-    end,
-  },
-  ["tool:cancel"] = {
-    run = function()
-      core("cancel_tool")
-    end,
-  },
-  ["tool:cancel-all"] = {
-    run = function()
-      core("cancel_all_tools")
-    end,
-  },
-  ["tool:list"] = {
-    run = function()
-      require("flemma.status").open_tools()
-    end,
-  },
-  queue = {
-    takes = "text",
-    run = function(_, rest)
-      core("queue", rest)
-    end,
-  },
-  unqueue = {
-    takes = "words",
-    run = function(_, rest)
-      core("unqueue", rest)
-    end,
-  },
-  steer = {
-    takes = "text",
-    run = function(_, rest)
-      core("steer", rest)
-    end,
-  },
+  ["tool:review"] = { run = to("core", "review"), means = "call", enters = true },
+  ["tool:cancel"] = { run = to("core", "cancel_tool"), means = "conversation" },
+  ["tool:cancel-all"] = { run = to("core", "cancel_all_tools"), means = "conversation" },
+  ["tool:list"] = { run = to("status", "open_tools"), means = "conversation" },
+  queue = { run = to("core", "queue"), takes = "text" },
+  unqueue = { run = to("core", "unqueue"), takes = "words" },
+  steer = { run = to("core", "steer"), takes = "text" },
   pending = {
+    run = to("pending", "list"),
     takes = "words",
-    run = function(_, rest)
-      require("flemma.pending").list(rest ~= "" and vim.fn.expand(rest) or nil)
-    end,
     complete = function(words, lead)
       return #words == 0 and vim.fn.getcompletion(lead, "dir") or {}
     end,
   },
-  undo = {
-    takes = "words",
-    run = function(_, rest)
-      if rest:find("%s") then
-        require("flemma.notify").say(
-          vim.log.levels.ERROR,
-          ("`:Flemma undo` takes the id of one call, but was given `%s`"):format(rest)
-        )
-      else
-        require("flemma.changes").undo(rest ~= "" and rest or nil)
-      end
-    end,
-    complete = function(words, lead)
-      return require("flemma.changes").complete(words, lead)
-    end,
-  },
-  redo = {
-    run = function()
-      require("flemma.changes").redo()
-    end,
-  },
-  rollback = {
-    run = function()
-      require("flemma.changes").rollback()
-    end,
-  },
-  changes = {
-    run = function()
-      require("flemma.changes").walk()
-    end,
-  },
-  usage = {
-    run = function()
-      require("flemma.usage").open()
-    end,
-  },
-  ["usage:estimate"] = {
-    run = function()
-      require("flemma.usage").estimate()
-    end,
-  },
+  undo = { run = to("changes", "undo"), word = "the id of one call", complete = completes("changes"), means = "conversation" },
+  redo = { run = to("changes", "redo"), means = "conversation" },
+  rollback = { run = to("changes", "rollback"), means = "conversation" },
+  changes = { run = to("changes", "walk"), means = "conversation" },
+  usage = { run = to("status", "open_usage") },
+  ["usage:estimate"] = { run = to("status", "estimate") },
 }
 
 local function names()
@@ -284,35 +154,82 @@ local function go_on(following)
   end
 end
 
----@param args table the argument of `nvim_create_user_command`
-function M.run(args)
-  local name, rest, following = split(args.args)
-  local command = commands[name]
-  if not command and name:find("!$") and (commands[name:sub(1, -2)] or {}).bang then
-    name, args.bang = name:sub(1, -2), true
-    command = commands[name]
+--- Runs a command that is given outside of a conversation on the one that is meant, and says which one that was.
+---@param name string
+---@param command flemma.Command
+---@param run fun()
+---@return boolean done
+local function run_elsewhere(name, command, run)
+  local buffer = require("flemma.buffer")
+  local meant, problem = require("flemma.conversations").meant(command.means == "call")
+  if not meant then
+    refuse(("`:Flemma %s`: %s"):format(name, problem))
+    return false
+  elseif command.enters then
+    vim.api.nvim_set_current_win(meant.win)
+    run()
+    return true
   end
+  buffer.meant = meant
+  local ok, thrown = pcall(run)
+  buffer.meant = nil
+  if not ok then
+    error(thrown, 0)
+  end
+  require("flemma.notify").say(vim.log.levels.INFO, ("%s: in %s"):format(name, meant.title))
+  return true
+end
+
+---@param name string
+---@param command? flemma.Command
+---@param args table
+---@param rest string
+---@return string? problem
+local function problem_of(name, command, args, rest)
   if not command then
     local near = require("flemma.native").call("nearest", name, names())
     local hint = near and ("; did you mean `%s`?"):format(near)
       or (". The commands are: %s."):format(table.concat(names(), ", "))
-    refuse(("there is no `:Flemma %s`%s"):format(name, hint))
+    return ("there is no `:Flemma %s`%s"):format(name, hint)
   elseif args.range > 0 and not command.range then
-    refuse(("`:Flemma %s` takes no range"):format(name))
+    return ("`:Flemma %s` takes no range"):format(name)
   elseif args.range > 0 and vim.b.flemma_conversation then
     -- Its lines are not those of the conversation.
-    refuse("a range is for the conversation, not for this window")
+    return "a range is for the conversation, not for this window"
   elseif args.bang and not command.bang then
-    refuse(("`:Flemma %s` takes no `!`"):format(name))
+    return ("`:Flemma %s` takes no `!`"):format(name)
   elseif rest ~= "" and command.words and not vim.list_contains(command.words, rest) then
-    refuse(("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest))
-  elseif rest ~= "" and not command.words and not command.takes then
-    refuse(("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest))
+    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, table.concat(command.words, " or "), rest)
+  elseif command.word and rest:find("%s") then
+    return ("`:Flemma %s` takes %s, but was given `%s`"):format(name, command.word, rest)
+  elseif rest ~= "" and not command.words and not command.word and not command.takes then
+    return ("`:Flemma %s` takes no argument, but was given `%s`"):format(name, rest)
+  end
+end
+
+---@param args table the argument of `nvim_create_user_command`
+function M.run(args)
+  local name, rest, following = split(args.args)
+  local banged = name:match("^(.*)!$")
+  if banged and (commands[banged] or {}).bang then
+    name, args.bang = banged, true
+  end
+  local command = commands[name]
+  local problem = problem_of(name, command, args, rest)
+  if problem then
+    return refuse(problem)
+  end
+  local function run()
+    command.run(args, rest ~= "" and rest or nil)
+  end
+  local is_done = true
+  if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer").here() then
+    is_done = run_elsewhere(name, command, run)
   else
-    command.run(args, rest)
-    if following then
-      go_on(following)
-    end
+    run()
+  end
+  if is_done and following then
+    go_on(following)
   end
 end
 
@@ -327,7 +244,8 @@ function M.complete(lead, line)
     return command.complete(before, lead)
   end
   if not name and require("flemma.native").is_loaded() then
-    require("flemma.conversations.picker").prepare()
+    -- The titles are known when they are asked for.
+    require("flemma.conversations.picker").complete({}, "")
   end
   local words = name and ((command or {}).words or {}) or names()
   return vim.tbl_filter(function(word)

@@ -62,6 +62,15 @@ local function conversation_of(buf)
   return vim.bo[buf].modifiable and require("flemma.buffer").is_attached(buf) and buf or nil
 end
 
+--- The characters after which something else can be put.
+M.triggers = { "@", "/", ".", ":", '"', "'", "$", "{", "~" }
+
+--- Whether the current buffer is one in which something is offered.
+---@return boolean
+function M.is_offered()
+  return vim.bo.filetype == "chat" or vim.bo.filetype == "flemma_queue"
+end
+
 --- Finds what can be put at a place.
 ---@param buf integer 0 for the current buffer
 ---@param line integer from 0
@@ -133,40 +142,17 @@ local function fitting(items, base)
   return found[1] and found or vim.fn.matchfuzzy(items, base, { key = "word" })
 end
 
---- The most cells of what stands behind an item in the popup menu, and on a wide screen.
-local MOST_DETAIL, WIDE_DETAIL = 20, 48
-
---- The fewest cells beside the menu in which the documentation can be read. Where there are fewer, Neovim puts it over the line that
---- is being typed.
-local LEAST_INFO = 24
-
---- What stands behind an item, cut to size.
----@param text string
----@return string
-local function detail_of(text)
-  local most = vim.o.columns > 110 and WIDE_DETAIL or MOST_DETAIL
-  return api.nvim_strwidth(text) <= most and text or vim.fn.strcharpart(text, 0, most - 1) .. "…"
-end
-
 --- The items as Neovim's popup menu takes them (`:help complete-items`).
 ---@param items flemma.CompletionItem[]
----@param first integer the column in which the menu begins, in bytes
-local function popup_items(items, first)
-  local widths = { 0, 0, 0 }
-  for _, item in ipairs(items) do
-    for at, text in ipairs({ item.label, item.kind, detail_of(item.detail) }) do
-      widths[at] = math.max(widths[at], api.nvim_strwidth(text))
-    end
-  end
-  local column = vim.fn.screenpos(0, vim.fn.line("."), first + 1).col
-  local room = vim.o.columns - column - widths[1] - widths[2] - widths[3] - 4
+local function popup_items(items)
   return vim.tbl_map(function(item)
+    local is_short = api.nvim_strwidth(item.detail) <= 20
     return {
       word = item.word,
       abbr = item.label,
       kind = item.kind,
-      menu = detail_of(item.detail),
-      info = room >= LEAST_INFO and item.documentation or "",
+      menu = is_short and item.detail or vim.fn.strcharpart(item.detail, 0, 19) .. "…",
+      info = item.documentation,
       icase = 1,
       dup = 1,
     }
@@ -188,13 +174,12 @@ local function show_late(from, found)
   end
   if vim.deep_equal(place(), from) and conversation_of(from.buf) then
     local items = fitting(found.items, from.before:sub(found.first + 1))
-    vim.fn.complete(found.first + 1, popup_items(items, found.first))
+    vim.fn.complete(found.first + 1, popup_items(items))
   end
 end
 
 ---@type flemma.CompletionItem[]
 local offered = {}
-local offered_at = 0
 
 --- The 'omnifunc' of conversations.
 ---@param findstart 0|1
@@ -204,7 +189,7 @@ function M.omnifunc(findstart, base)
   if findstart ~= 1 then
     local items = fitting(offered, base)
     offered = {}
-    return popup_items(items, offered_at)
+    return popup_items(items)
   end
   local from, is_late, is_answered = place(), false, false
   ---@type flemma.Completion?
@@ -222,7 +207,7 @@ function M.omnifunc(findstart, base)
   elseif not answer then
     return -3
   end
-  offered, offered_at = answer.items, answer.first
+  offered = answer.items
   return answer.first
 end
 

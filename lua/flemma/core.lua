@@ -5,13 +5,6 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
----@param buf integer
----@param command string
----@param arguments? table
-local function dispatch(buf, command, arguments)
-  native("dispatch", buf, command, arguments)
-end
-
 local function resolve(buf)
   return require("flemma.buffer").resolve(buf)
 end
@@ -58,7 +51,7 @@ function M.send_or_execute(buf)
     if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
       following.leave_insert(buf)
     end
-    dispatch(buf, "advance")
+    native("dispatch", buf, "advance")
     if not require("flemma.lock").is_locked(buf) then
       following.type_on_later(buf)
     end
@@ -69,18 +62,12 @@ end
 ---@param buf? integer
 function M.send_to_provider(buf)
   buf = resolve(buf)
-  if not buf then
-    return
-  end
-  local open = #native("open_calls", buf)
+  local open = buf and #native("open_calls", buf) or 0
   if open > 0 then
-    require("flemma.notify").say(
-      vim.log.levels.WARN,
-      ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
-    )
-  else
-    require("flemma.following").watch(buf)
-    dispatch(buf, "advance")
+    local words = ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
+    require("flemma.notify").say(vim.log.levels.WARN, words)
+  elseif buf then
+    M.send_or_execute(buf)
   end
 end
 
@@ -94,15 +81,15 @@ function M.execute_at_cursor(buf)
   local line = meant_line(buf)
   if has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    dispatch(buf, "execute", { line = line })
+    native("dispatch", buf, "execute", { line = line })
   end
 end
 
+---@param decision "approve"|"always_approve"|"reject"
 ---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param decision "approve"|"always_approve"|"reject"
 ---@param message? string
-local function decide(first, last, decision, message)
+local function decide(decision, first, last, message)
   local buf = resolve()
   if not buf then
     return
@@ -110,7 +97,7 @@ local function decide(first, last, decision, message)
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    dispatch(buf, decision, { first = line, last = last or line, message = message })
+    native("dispatch", buf, decision, { first = line, last = last or line, message = message })
   end
 end
 
@@ -120,7 +107,12 @@ end
 ---@param last? integer
 ---@param always? boolean also adds a rule to the frontmatter that approves similar calls
 function M.approve(first, last, always)
-  decide(first, last, always and "always_approve" or "approve")
+  decide(always and "always_approve" or "approve", first, last)
+end
+
+--- Approves the call under the cursor, and similar ones from now on.
+function M.approve_always()
+  decide("always_approve")
 end
 
 --- Rejects the tool calls of the current buffer whose blocks overlap the lines.
@@ -128,12 +120,27 @@ end
 ---@param last? integer
 ---@param message? string the reason for the model
 function M.reject(first, last, message)
-  decide(first, last, "reject", message)
+  decide("reject", first, last, message)
 end
 
---- Opens the change of the tool call under the cursor, or of the only one that waits.
-function M.review()
-  require("flemma.review").open()
+--- Asks for a reason, and rejects the call under the cursor. The question may be answered later, when lines have moved.
+function M.reject_with_reason()
+  local buf = resolve()
+  local line = buf and meant_line(buf)
+  local call = line and has_seen(buf, line) and native("call_at", buf, line)
+  if not call then
+    return
+  end
+  require("flemma.ask").input({ prompt = "Reason, for the model (empty for none): " }, function(reason)
+    if reason then
+      local result = { approved = false, message = reason:find("%S") and reason or nil }
+      native("resolve_call", buf, call, result, "user", function(ok, why)
+        if not ok then
+          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call, why))
+        end
+      end)
+    end
+  end)
 end
 
 --- Stops the reply and every running tool. Text that has arrived is kept.
@@ -147,7 +154,7 @@ function M.cancel(buf)
   buf = resolve(buf)
   if buf then
     require("flemma.following").stop_typing(buf)
-    dispatch(buf, "cancel")
+    native("dispatch", buf, "cancel")
   end
 end
 
@@ -156,7 +163,7 @@ end
 function M.cancel_tool(buf)
   buf = resolve(buf)
   if buf then
-    dispatch(buf, "cancel_tool", { line = cursor_line() })
+    native("dispatch", buf, "cancel_tool", { line = cursor_line() })
   end
 end
 
@@ -165,37 +172,27 @@ end
 function M.cancel_all_tools(buf)
   buf = resolve(buf)
   if buf then
-    dispatch(buf, "cancel_tools")
+    native("dispatch", buf, "cancel_tools")
   end
 end
 
---- Asks about lines of the current buffer, in the conversation of the project.
----@param question? flemma.Question the selection, or the cursor's line, by default
-function M.ask(question)
-  local from_code = require("flemma.from_code")
-  if question then
-    from_code.ask(question)
-  else
-    from_code.selected()
+--- The actions that other modules have: the module, its function, and what that is given first.
+local others = {
+  review = { "review", "open" },
+  ask = { "from_code", "ask" },
+  new = { "conversations", "new" },
+  open = { "conversations.picker", "open" },
+  toggle = { "conversations", "toggle" },
+  next_message = { "motion", "go", "next_message" },
+  prev_message = { "motion", "go", "prev_message" },
+  next_waiting = { "motion", "go", "next_waiting" },
+  prev_waiting = { "motion", "go", "prev_waiting" },
+}
+
+for name, place in pairs(others) do
+  M[name] = function(argument)
+    require("flemma." .. place[1])[place[2]](place[3] or argument)
   end
-end
-
---- Begins a conversation of the project.
----@param title? string
-function M.new(title)
-  require("flemma.conversations").new(title)
-end
-
---- Lets the user pick a conversation of the project, or shows the one that words name.
----@param words? string
-function M.open(words)
-  require("flemma.conversations").open(words)
-end
-
---- Shows the conversation of the project, or hides its window.
----@param layout? flemma.Layout
-function M.toggle(layout)
-  require("flemma.conversations").toggle(layout)
 end
 
 --- Queues words for the end of the turn. Without words, it opens the input window.
@@ -225,26 +222,6 @@ function M.steer(words)
     require("flemma.following").watch(buf)
     require("flemma.queue").steer(buf, words)
   end
-end
-
---- Moves to the next message. In Visual mode it extends the selection.
-function M.next_message()
-  require("flemma.motion").go("next_message")
-end
-
---- Moves to the previous message, or to the beginning of the current one.
-function M.prev_message()
-  require("flemma.motion").go("prev_message")
-end
-
---- Moves to the next call that waits. If there is none, a message says so.
-function M.next_waiting()
-  require("flemma.motion").go("next_waiting")
-end
-
---- Moves to the previous call that waits. If there is none, a message says so.
-function M.prev_waiting()
-  require("flemma.motion").go("prev_waiting")
 end
 
 return M

@@ -3,8 +3,13 @@ local M = {}
 
 local api = vim.api
 
-local function say(level, message)
-  require("flemma.notify").say(level, message)
+---@param message string
+local function refuse(message)
+  require("flemma.notify").say(vim.log.levels.ERROR, message)
+end
+
+local function native(...)
+  return require("flemma.native").call(...)
 end
 
 ---@class flemma.Question
@@ -19,41 +24,15 @@ end
 ---@param chat integer
 ---@return string
 local function path_for(name, real, chat)
-  local base = require("flemma.conversations").base(chat)
-  base = vim.endswith(base, "/") and base or base .. "/"
+  local base = require("flemma.conversations").base(chat):gsub("/*$", "/")
   return not vim.startswith(name, base) and vim.startswith(real, base) and real or name
-end
-
---- The file on the disk to which the text of a buffer belongs.
----@param buf integer
----@return string? real its path with links resolved; nil if there is none
----@return string? problem
-local function file_of(buf)
-  local name = api.nvim_buf_get_name(buf)
-  if vim.bo[buf].buftype ~= "" or not vim.startswith(name, "/") then
-    return nil
-  end
-  local real, is_file, problem = require("flemma.native").call("found_file", name)
-  return is_file and real or nil, problem
-end
-
---- The conversation is at work: the question becomes a queued message, or the draft of one.
----@param chat integer
----@param text string
----@param sends boolean?
-local function later(chat, text, sends)
-  if sends then
-    require("flemma.native").call("queue", chat, text, false)
-    return
-  end
-  require("flemma.queue.window").open(chat, text)
-  vim.cmd.startinsert({ bang = true })
 end
 
 --- For how many milliseconds at most Neovim waits until it is known who holds a conversation that was just opened.
 local PATIENCE = 400
 
---- Puts the question into the conversation, and sends it or lets the user go on typing.
+--- Puts the question into the conversation, and sends it or lets the user go on typing. If the conversation is at work, the
+--- question becomes a queued message, or the draft of one.
 ---@param buf integer
 ---@param question flemma.Question
 ---@param file? string the file with links resolved; nil if the text of the buffer goes into the message, and not a reference to it
@@ -66,12 +45,12 @@ local function put(buf, question, file)
   end
   -- What is typed next belongs to the question, so that this is not done later.
   vim.wait(PATIENCE, function()
-    return require("flemma.native").call("is_holder_known", chat) == true
+    return native("is_holder_known", chat) == true
   end, 2)
   local shown = vim.startswith(name, "/") and vim.fn.fnamemodify(name, ":~:.") or ""
   local span = question.first == question.last and ("line %d"):format(question.first)
     or ("lines %d to %d"):format(question.first, question.last)
-  local line, column = require("flemma.native").call("ask_about", chat, {
+  local line, column = native("ask_about", chat, {
     path = file and path_for(name, file, chat) or nil,
     first = question.first,
     last = question.last,
@@ -80,23 +59,23 @@ local function put(buf, question, file)
     lines = lines,
     words = question.words or "",
   })
-  if type(line) == "string" then
-    return later(chat, line, question.sends)
-  elseif type(line) ~= "number" then
-    if column and require("flemma.lock").is_observer(chat) then
-      column = require("flemma.notify").with_advice(column, "`:Flemma new` begins another conversation.")
+  if type(line) == "string" and question.sends then
+    native("queue", chat, line, false)
+  elseif type(line) == "string" then
+    require("flemma.queue.window").open(chat, line)
+    vim.cmd.startinsert({ bang = true })
+  elseif type(line) == "number" then
+    ---@cast win integer
+    api.nvim_win_set_cursor(win, { line + 1, column })
+    if question.sends then
+      require("flemma.core").send_or_execute(chat)
+    elseif api.nvim_get_current_win() == win then
+      vim.cmd("startinsert!")
     end
-    if column then
-      say(vim.log.levels.ERROR, column)
-    end
-    return
-  end
-  ---@cast win integer
-  api.nvim_win_set_cursor(win, { line + 1, column })
-  if question.sends then
-    require("flemma.core").send_or_execute(chat)
-  elseif api.nvim_get_current_win() == win then
-    vim.cmd("startinsert!")
+  elseif column then
+    local is_observer = require("flemma.lock").is_observer(chat)
+    local with_advice = require("flemma.notify").with_advice
+    refuse(is_observer and with_advice(column, "`:Flemma new` begins another conversation.") or column)
   end
 end
 
@@ -106,25 +85,11 @@ local choices = {
   { answer = "file", text = "Refer to the file as it is on the disk" },
 }
 
---- Asks about lines of the current buffer.
+--- Asks what a question about a file means whose buffer has changes.
+---@param buf integer
 ---@param question flemma.Question
-function M.ask(question)
-  local buf = api.nvim_get_current_buf()
-  if vim.bo[buf].filetype == "chat" then
-    return say(vim.log.levels.ERROR, "`:Flemma ask` is for code; here, write under `@You:`")
-  end
-  if question.sends and vim.trim(question.words or "") == "" then
-    return say(vim.log.levels.ERROR, "nothing is sent without words: `:Flemma! ask {words}`")
-  end
-  local count = api.nvim_buf_line_count(buf)
-  question.first = math.max(1, math.min(question.first, count))
-  question.last = math.max(question.first, math.min(question.last, count))
-  local file, problem = file_of(buf)
-  if problem then
-    return say(vim.log.levels.ERROR, problem)
-  elseif not file or not vim.bo[buf].modified then
-    return put(buf, question, file)
-  end
+---@param file string
+local function choose(buf, question, file)
   local name = vim.fs.basename(api.nvim_buf_get_name(buf))
   require("flemma.ask").select(choices, {
     prompt = ("%s has changes that are not saved, so the file on the disk may have other lines:"):format(name),
@@ -141,34 +106,53 @@ function M.ask(question)
         vim.cmd("silent write")
       end)
       if not ok or vim.bo[buf].modified then
-        return say(vim.log.levels.ERROR, ("%s was not written: %s"):format(name, tostring(problem):match("[^\n]*")))
+        return refuse(("%s was not written: %s"):format(name, tostring(problem):match("[^\n]*")))
       end
     end
     put(buf, question, choice.answer ~= "text" and file or nil)
   end)
 end
 
---- Asks about the selection, or about the cursor's line: `<Plug>(flemma-ask)`.
-function M.selected()
-  local mode = api.nvim_get_mode().mode
+--- The lines of the selection, or of the cursor.
+---@return flemma.Question
+local function selected()
   local first, last = vim.fn.line("."), vim.fn.line(".")
-  if mode:find("^[vV\22]") then
+  if api.nvim_get_mode().mode:find("^[vV\22]") then
     first = vim.fn.line("v")
     vim.cmd.normal({ "\27", bang = true })
   end
-  M.ask({ first = math.min(first, last), last = math.max(first, last) })
+  return { first = math.min(first, last), last = math.max(first, last) }
+end
+
+--- Asks about lines of the current buffer.
+---@param question? flemma.Question about the selection or the cursor's line, by default
+function M.ask(question)
+  question = question or selected()
+  local buf = api.nvim_get_current_buf()
+  if vim.bo[buf].filetype == "chat" then
+    return refuse("`:Flemma ask` is for code; here, write under `@You:`")
+  elseif question.sends and vim.trim(question.words or "") == "" then
+    return refuse("nothing is sent without words: `:Flemma! ask {words}`")
+  end
+  local count, name = api.nvim_buf_line_count(buf), api.nvim_buf_get_name(buf)
+  question.first = math.max(1, math.min(question.first, count))
+  question.last = math.max(question.first, math.min(question.last, count))
+  local real, is_file, problem
+  if vim.bo[buf].buftype == "" and vim.startswith(name, "/") then
+    real, is_file, problem = native("found_file", name)
+  end
+  if problem then
+    refuse(problem)
+  elseif is_file and vim.bo[buf].modified then
+    choose(buf, question, real)
+  else
+    put(buf, question, is_file and real or nil)
+  end
 end
 
 --- Asks about what the motion covers: the 'operatorfunc' of `<Plug>(flemma-ask-operator)`.
-function M._operate()
+function M.operate()
   M.ask({ first = vim.fn.line("'["), last = vim.fn.line("']") })
-end
-
---- The keys of the operator.
----@return string
-function M.operator()
-  vim.o.operatorfunc = "v:lua.require'flemma.from_code'._operate"
-  return "g@"
 end
 
 return M

@@ -46,7 +46,6 @@ local groups = {
   spinner = { "FlemmaSpinner", "FlemmaRunning" },
   queued = { "FlemmaQueued", "Normal" },
   queue_note = { "FlemmaQueueNote", "FlemmaRunning" },
-  usage = { "FlemmaUsage", "NormalFloat" },
 }
 
 ---@param overrides? table<string, string|table>

@@ -119,18 +119,9 @@ function M.show(buf, busy, is_other)
   require("flemma.ui").show(buf, busy, is_other)
   require("flemma.queue.view").draw(buf)
   require("flemma.progress").show(buf, busy)
-  require("flemma.activity").show(buf, busy)
   if M.on_show then
     M.on_show()
   end
-end
-
-M.usage = function(...)
-  require("flemma.usage").show(...)
-end
-
-M.estimate = function(...)
-  require("flemma.usage").show_estimate(...)
 end
 
 --- The status blocks changed.
@@ -440,7 +431,6 @@ for _, name in ipairs({
   "show",
   "turn_over",
   "unsettled",
-  "usage",
   "write",
 }) do
   local perform = M[name]

@@ -13,6 +13,9 @@ local actions = {
   cancel = { "cancel", "stop the reply and the tools" },
   tool_execute = { "execute_at_cursor", "run or resolve the tool call at the cursor" },
   tool_review = { "review", "review the change of the tool call at the cursor" },
+  tool_approve = { "approve", "approve the tool call at the cursor" },
+  tool_approve_always = { "approve_always", "approve the tool call at the cursor, and similar ones from now on" },
+  tool_reject = { "reject_with_reason", "reject the tool call at the cursor with a reason" },
   ask = { "ask", "ask about the selection, or the line", kind = "selection" },
   new = { "new", "new conversation of the project" },
   open = { "open", "pick a conversation of the project" },
@@ -30,14 +33,29 @@ local actions = {
   around_tool = { "around_tool", "tool card", kind = "object", yields = true },
 }
 
----@type table<integer, { [1]: string, [2]: string }[]> the mappings in a buffer
+--- The modes of the <Plug> mappings by the kind of an action; the modes of the keys of an option.
+local plug_modes = { motion = { "n", "i", "x", "o" }, object = { "x", "o" }, selection = { "n", "x" } }
+local key_modes = { normal = { "n" }, insert = { "i" }, objects = { "x", "o" } }
+
+---@type table<integer, { mode: string, key: string, name: string }[]> the mappings in a buffer
 local set = {}
+
+--- The keys that are mapped in Normal mode in a buffer, by action: `{ tool_approve = "gA", … }`.
+---@param buf integer
+---@return table<string, string>
+function M.keys(buf)
+  local keys = {}
+  for _, map in ipairs(set[buf] or {}) do
+    keys[map.name] = map.mode == "n" and map.key or keys[map.name]
+  end
+  return keys
+end
 
 --- Removes the mappings.
 ---@param buf integer
 function M.remove(buf)
   for _, map in ipairs(set[buf] or {}) do
-    pcall(vim.keymap.del, map[1], map[2], { buffer = buf })
+    pcall(vim.keymap.del, map.mode, map.key, { buffer = buf })
   end
   set[buf] = nil
 end
@@ -46,24 +64,19 @@ end
 ---@param mode string
 ---@param key string
 ---@param action flemma.Action
----@param opts table for |vim.keymap.set()|
-local function map(mode, key, action, opts)
-  local name = action[1]
-  if mode == "o" then
-    opts.expr = true
-    local module = action.kind == "object" and "flemma.objects" or "flemma.motion"
-    vim.keymap.set(mode, key, function()
-      return require(module).keys(name)
-    end, opts)
-  elseif action.kind == "object" then
-    vim.keymap.set(mode, key, function()
+---@param buf? integer
+local function map(mode, key, action, buf)
+  local name, kind = action[1], action.kind
+  local function act()
+    if mode == "o" then
+      return require(kind == "object" and "flemma.objects" or "flemma.motion").keys(name)
+    elseif kind == "object" then
       require("flemma.objects").select(name)
-    end, opts)
-  else
-    vim.keymap.set(mode, key, function()
+    else
       require("flemma.core")[name]()
-    end, opts)
+    end
   end
+  vim.keymap.set(mode, key, act, { buffer = buf, expr = mode == "o", desc = "Flemma: " .. action[2] })
 end
 
 --- Whether the user has mapped a key.
@@ -80,18 +93,14 @@ end
 ---@param options table `keymaps` of the options
 function M.apply(buf, options)
   set[buf] = {}
-  if not options.enabled then
-    return
-  end
-  local modes = { normal = { "n" }, insert = { "i" }, objects = { "x", "o" } }
   vim.api.nvim_buf_call(buf, function()
-    for kind, plain in pairs(modes) do
+    for kind, plain in pairs(options.enabled and key_modes or {}) do
       for name, key in pairs(options[kind] or {}) do
         local action = actions[name]
         for _, mode in ipairs(action and key and (action.kind == "motion" and { "n", "x", "o" } or plain) or {}) do
           if not is_taken(mode, key, action) then
-            map(mode, key, action, { buffer = buf, desc = "Flemma: " .. action[2] })
-            table.insert(set[buf], { mode, key })
+            map(mode, key, action, buf)
+            table.insert(set[buf], { mode = mode, key = key, name = name })
           end
         end
       end
@@ -102,20 +111,13 @@ end
 --- Makes the <Plug> mappings.
 function M.plugs()
   for name, action in pairs(actions) do
-    local modes = { "n", "i" }
-    if action.kind == "motion" then
-      modes = { "n", "i", "x", "o" }
-    elseif action.kind == "object" then
-      modes = { "x", "o" }
-    elseif action.kind == "selection" then
-      modes = { "n", "x" }
-    end
-    for _, mode in ipairs(modes) do
-      map(mode, "<Plug>(flemma-" .. name:gsub("_", "-") .. ")", action, { desc = "Flemma: " .. action[2] })
+    for _, mode in ipairs(plug_modes[action.kind] or { "n", "i" }) do
+      map(mode, "<Plug>(flemma-" .. name:gsub("_", "-") .. ")", action)
     end
   end
   vim.keymap.set("n", "<Plug>(flemma-ask-operator)", function()
-    return require("flemma.from_code").operator()
+    vim.o.operatorfunc = "v:lua.require'flemma.from_code'.operate"
+    return "g@"
   end, { expr = true, desc = "Flemma: ask about what the motion covers" })
 end
 

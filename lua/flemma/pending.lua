@@ -6,8 +6,6 @@ local api = vim.api
 --- The most rows that the window of the list takes.
 local HEIGHT = 10
 
-local TITLE = "Flemma: calls that wait"
-
 --- The number of the latest list that was asked for. Only that one is shown.
 local latest = 0
 
@@ -33,64 +31,35 @@ local function complain(found, folder)
   end
 end
 
---- Fills the quickfix list: a list of its own, so that |:colder| leads back to what was there. A list of ours that is shown is
---- filled anew.
----@param found flemma.WaitingList
-local function fill(found)
-  local items = {}
-  for _, call in ipairs(found.calls) do
-    items[#items + 1] = {
-      bufnr = call.buf,
-      filename = call.file,
-      lnum = call.line + 1,
-      col = 1,
-      text = call.text,
-      user_data = { call = call.call },
-    }
+--- The lines of the list (`:help quickfix-window-function`): what waits, and then where.
+---@param info { id: integer, start_idx: integer, end_idx: integer }
+---@return string[]
+local function lines_of(info)
+  local lines = {}
+  local items = vim.fn.getqflist({ id = info.id, items = 1 }).items
+  for _, item in ipairs(vim.list_slice(items, info.start_idx, info.end_idx)) do
+    local name = api.nvim_buf_get_name(item.bufnr)
+    lines[#lines + 1] = ("%s  | %s:%d"):format(item.text, vim.fn.fnamemodify(name, ":~:."), item.lnum)
   end
-  local what = { title = TITLE, items = items, context = { flemma = "pending" } }
-  local shown = vim.fn.getqflist({ nr = 0, context = 1 })
-  if type(shown.context) == "table" and shown.context.flemma == "pending" then
-    vim.fn.setqflist({}, "r", vim.tbl_extend("error", what, { nr = 0 }))
-  else
-    -- After the last list: a new one after the current list would delete those that follow it.
-    vim.fn.setqflist({}, " ", vim.tbl_extend("error", what, { nr = "$" }))
-  end
+  return lines
 end
 
---- Makes a float end above a window, until that is closed. A float at a place of the screen would cover it.
----@param float integer
----@param list integer the window
-local function make_room(float, list)
-  local before = api.nvim_win_get_config(float)
-  if before.relative ~= "editor" or not before.focusable or before.hide then
-    return
-  end
-  local frame = (before.border and before.border ~= "none") and 2 or 0
-  local top, row = api.nvim_win_get_position(list)[1], math.max(api.nvim_win_get_position(float)[1], 0)
-  if row + before.height + frame <= top then
-    return
-  end
-  local height = math.max(1, math.min(before.height, top - frame))
-  local after = { relative = "editor", col = before.col, row = math.max(0, math.min(row, top - frame - height)), height = height }
-  if top - row - frame >= math.min(HEIGHT, before.height) then
-    after.row, after.height = row, math.min(before.height, top - row - frame)
-  end
-  api.nvim_win_set_config(float, after)
-  api.nvim_create_autocmd("WinClosed", {
-    group = api.nvim_create_augroup("flemma.pending." .. float, { clear = true }),
-    desc = "Flemma: give a float its place again when the list of calls is closed",
-    callback = function(args)
-      local closed = tonumber(args.match)
-      if closed == list and api.nvim_win_is_valid(float) then
-        local now = api.nvim_win_get_config(float)
-        -- Whatever has moved it since knows better.
-        if now.relative == "editor" and now.height == after.height then
-          api.nvim_win_set_config(float, { relative = "editor", col = before.col, row = before.row, height = before.height })
-        end
-      end
-      return closed == list or closed == float
-    end,
+--- Fills the quickfix list: a list of its own, so that |:colder| leads back to what was there. A list of ours that is shown is
+--- filled again.
+---@param found flemma.WaitingList
+local function fill(found)
+  local items = vim.tbl_map(function(call)
+    return { bufnr = call.buf, filename = call.file, lnum = call.line + 1, col = 1, text = call.text }
+  end, found.calls)
+  local shown = vim.fn.getqflist({ nr = 0, context = 1 })
+  local is_ours = type(shown.context) == "table" and shown.context.flemma == "pending"
+  vim.fn.setqflist({}, is_ours and "r" or " ", {
+    title = "Flemma: calls that wait",
+    items = items,
+    context = { flemma = "pending" },
+    quickfixtextfunc = lines_of,
+    -- After the last list: a new one after the current list would delete those that follow it.
+    nr = is_ours and 0 or "$",
   })
 end
 
@@ -103,13 +72,10 @@ local function show(found, folder, win)
     return say("INFO", "no call waits")
   end
   fill(found)
-  local is_there = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == "n"
-  if is_there and vim.fn.getcmdwintype() == "" then
+  local is_there = api.nvim_get_current_win() == win and api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == ""
+  -- A float would cover the list.
+  if is_there and api.nvim_win_get_config(win).relative == "" then
     vim.cmd.copen({ count = math.min(#found.calls, HEIGHT), mods = { split = "botright" } })
-    local list = api.nvim_get_current_win()
-    for _, float in ipairs(api.nvim_tabpage_list_wins(0)) do
-      make_room(float, list)
-    end
   else
     local count = #found.calls == 1 and "1 call waits" or ("%d calls wait"):format(#found.calls)
     say("INFO", count .. "; `:copen` shows the list")
@@ -120,15 +86,15 @@ end
 ---@param folder? string only files below it are read; by default those below the working directory, and those whose calls
 ---this user's journal knows
 function M.list(folder)
+  local path = vim.fn.fnamemodify(folder and vim.fn.expand(folder) or vim.fn.getcwd(), ":p")
   if folder then
-    local found, is_file, problem = require("flemma.native").call("found_file", vim.fs.abspath(folder))
+    local found, is_file, problem = require("flemma.native").call("found_file", vim.fs.normalize(path))
     if not found or is_file then
-      return say("ERROR", problem or ("there is no folder %s"):format(folder))
+      return say("ERROR", problem or ("there is no folder %s"):format(vim.fn.expand(folder)))
     end
   end
   latest = latest + 1
   local number, win = latest, api.nvim_get_current_win()
-  local path = folder and vim.fn.fnamemodify(folder, ":p") or vim.fn.getcwd()
   require("flemma.native").call("list_waiting", path, folder == nil, function(found)
     if found and number == latest then
       show(found, vim.fn.fnamemodify(path, ":~"), win)

@@ -63,7 +63,7 @@ local function finish(buf, entry)
   if not require("flemma.buffer").is_attached(buf) then
     return send(entry, title_of(buf), "cancel", "closed")
   end
-  local state, words = require("flemma.native").call("rest", buf)
+  local state, words = require("flemma.native").call("activity", buf)
   send(entry, title_of(buf), statuses[state] or "success", words or "waits for the editor")
 end
 
@@ -71,10 +71,10 @@ end
 local function tick()
   for buf, entry in pairs(active) do
     local is_attached = require("flemma.buffer").is_attached(buf)
-    local text = is_attached and require("flemma.native").call("doing", buf)
+    local state, text = require("flemma.native").call("activity", buf)
     if not is_attached then
       finish(buf, entry)
-    elseif text and text ~= entry.text then
+    elseif state == "working" and text and text ~= entry.text then
       send(entry, title_of(buf), "running", text)
     end
   end

@@ -1,78 +1,70 @@
---- `:Flemma status`: the options of this conversation and its current state.
+--- Pages of words in a window below the others: `:Flemma status`, `:Flemma tool:list`, `:Flemma usage`.
 local M = {}
 
---- The number of cells for a float's border and the margin around it.
-local FRAME = 4
+local api = vim.api
 
---- The maximum width of a line in the float, in cells, before it is wrapped.
----@return integer
-function M.room()
-  return math.max(1, vim.o.columns - FRAME)
+local function native(...)
+  return require("flemma.native").call(...)
 end
 
+--- Shows lines, which `q` closes.
+---@param lines string[]
+local function show(lines)
+  -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
+  lines = vim.tbl_map(function(line)
+    return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
+  end, lines)
+  local buf = require("flemma.scratch").create()
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  pcall(api.nvim_buf_set_name, buf, ("flemma://page/%d"):format(buf))
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].modified = false
+  vim.bo[buf].bufhidden = "wipe"
+  local height = math.max(1, math.min(#lines, vim.o.lines - 8))
+  local ok = pcall(api.nvim_open_win, buf, true, { win = -1, split = "below", height = height, style = "minimal" })
+  if not ok then
+    -- There is no room for a window.
+    return require("flemma.notify").say(vim.log.levels.INFO, table.concat(lines, "; "))
+  end
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, nowait = true, desc = "Flemma: close the page" })
+end
+
+--- All that is known of a conversation and its options.
 ---@param buf integer
----@param width? integer the maximum width of a line in cells; unlimited by default
 ---@return string[]
-function M.lines(buf, width)
-  return require("flemma.native").call("status", buf, width) or {}
+function M.lines(buf)
+  return native("status", buf, "all") or {}
 end
 
---- Shows the status in a float that is closed by q, Escape or Enter.
-function M.open()
+--- `:Flemma status`: what happens now and what waits, and the options that differ from the defaults, or all of them.
+---@param page? "all"|"tools" instead
+function M.open(page)
   local buf = require("flemma.buffer").resolve()
   if buf then
-    M.show(M.lines(buf, M.room()))
+    show(native("status", buf, page or "short", vim.o.columns) or {})
   end
 end
 
 --- `:Flemma tool:list`: the running and pending calls, and all tools.
 function M.open_tools()
-  local buf = require("flemma.buffer").resolve()
-  if buf then
-    M.show(require("flemma.native").call("tool_list", buf) or {})
-  end
+  M.open("tools")
 end
 
----@param lines string[]
-function M.show(lines)
-  if #lines == 0 then
-    return
+--- `:Flemma usage`: what has been used, by model and in total.
+function M.open_usage()
+  show(native("status", api.nvim_get_current_buf(), "usage", vim.o.columns) or {})
+end
+
+--- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
+--- that the user can type in between.
+function M.estimate()
+  local buf = require("flemma.buffer").resolve()
+  local function go_on()
+    if buf and require("flemma.buffer").is_attached(buf) and native("usage_estimate", buf) then
+      vim.schedule(go_on)
+    end
   end
-  -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
-  lines = vim.tbl_map(function(line)
-    return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
-  end, lines)
-  local width = 20
-  for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line))
-  end
-  local float = require("flemma.scratch").create()
-  vim.api.nvim_buf_set_lines(float, 0, -1, false, lines)
-  vim.bo[float].modifiable = false
-  vim.bo[float].bufhidden = "wipe"
-  width = math.max(1, math.min(width + 1, vim.o.columns - FRAME))
-  local rows = 0
-  for _, line in ipairs(lines) do
-    rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
-  end
-  local height = math.max(1, math.min(rows, vim.o.lines - 4))
-  local win = vim.api.nvim_open_win(float, true, {
-    relative = "editor",
-    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
-    col = math.max(0, math.floor((vim.o.columns - width) / 2)),
-    width = width,
-    height = height,
-    style = "minimal",
-    border = require("flemma.looks").border(),
-    title = " Flemma ",
-  })
-  vim.wo[win].wrap = true
-  vim.wo[win].linebreak = true
-  for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
-    vim.keymap.set("n", key, function()
-      pcall(vim.api.nvim_win_close, win, true)
-    end, { buffer = float, nowait = true })
-  end
+  go_on()
 end
 
 return M

@@ -1,45 +1,53 @@
---- Components for a status line: what one conversation is doing, and what all of them are doing.
+--- Components for a status line: what one conversation is doing, and what all of them are doing; and the status line of
+--- conversations and the tab line, where the user has none of their own.
 ---
---- The functions that are called while a status line is drawn only ask the library, which counts nothing anew. Redrawing is a
---- matter of its own: a change redraws the status lines at most every 200 ms, and every second while something is running.
+--- The functions that are called while a line is drawn only ask the library, which counts nothing anew. Redrawing is a matter of
+--- its own: a change redraws the status lines at most every 200 ms, and every second while something is running.
 local M = {}
+
+local api = vim.api
 
 --- The shortest time between two redraws for changes, and the time between two while something is running, in milliseconds.
 local PAUSE, SECOND = 200, 1000
 
-local function escape(text)
+---@param text? string
+---@param most? integer the most characters of it
+---@return string
+local function escape(text, most)
+  text = text or ""
+  if most and vim.fn.strchars(text) > most then
+    text = vim.fn.strcharpart(text, 0, most - 1) .. "…"
+  end
   return (text:gsub("%%", "%%%%"))
 end
 
----@param buf integer
----@return string text empty if the buffer is not a conversation
-local function component(buf)
-  if not require("flemma.buffer").is_attached(buf) then
-    return ""
-  end
-  return escape(require("flemma.native").call("status_line", buf) or "")
-end
-
---- The buffer of the window whose status line is drawn.
----@return integer
+--- The conversation in the window whose status line is drawn.
+---@return integer? buf
 local function drawn_buffer()
   local win = vim.g.statusline_winid
-  local valid = win and vim.api.nvim_win_is_valid(win)
-  return vim.api.nvim_win_get_buf(valid and win or 0)
+  local buf = api.nvim_win_get_buf(win and api.nvim_win_is_valid(win) and win or 0)
+  return require("flemma.buffer").is_attached(buf) and buf or nil
 end
 
 --- The component for the window whose status line is drawn; empty if the buffer is not a conversation.
 ---@return string
 function M.component()
-  require("flemma.activity").note_status_line()
-  return component(drawn_buffer())
+  local buf = drawn_buffer()
+  return buf and escape(require("flemma.native").call("status_line", buf)) or ""
+end
+
+--- The title of the conversation whose status line is drawn; empty if the buffer is not one.
+---@return string
+function M.title()
+  local buf = drawn_buffer()
+  return buf and escape(require("flemma.conversations").title(buf), 40) or ""
 end
 
 --- How many messages are queued in the conversation whose status line is drawn: `2 queued`. Empty if there are none.
 ---@return string
 function M.queued()
   local buf = drawn_buffer()
-  local count = require("flemma.buffer").is_attached(buf) and require("flemma.native").call("queued", buf) or 0
+  local count = buf and require("flemma.native").call("queued", buf) or 0
   return count > 0 and ("%d queued"):format(count) or ""
 end
 
@@ -47,25 +55,30 @@ end
 ---@return string
 function M.overview()
   local native = require("flemma.native")
-  return native.is_loaded() and escape(native.call("overview") or "") or ""
+  return native.is_loaded() and escape(native.call("status_line")) or ""
 end
 
---- What was on the screen when it was last redrawn for a change.
-local drawn = ""
+--- Neovim's own tab line, with the titles of conversations in place of the paths of their files.
+---@return string
+function M.tabs()
+  local parts = {}
+  for number, tab in ipairs(api.nvim_list_tabpages()) do
+    local buf, count = api.nvim_win_get_buf(api.nvim_tabpage_get_win(tab)), #api.nvim_tabpage_list_wins(tab)
+    local name = vim.fn.pathshorten(vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:."))
+    if require("flemma.buffer").is_attached(buf) then
+      name = require("flemma.conversations").title(buf)
+    end
+    local group = tab == api.nvim_get_current_tabpage() and "%#TabLineSel#" or "%#TabLine#"
+    local mark = (count > 1 and count or "") .. (vim.bo[buf].modified and "+" or "")
+    name = escape(name ~= "" and name or "[No Name]", 24)
+    parts[#parts + 1] = ("%s%%%dT %s%s "):format(group, number, mark ~= "" and mark .. " " or "", name)
+  end
+  return table.concat(parts) .. "%#TabLineFill#%T"
+end
+
 ---@type uv.uv_timer_t?
 local timer
 local is_due = false
-
---- What the status lines on the screen have to say.
----@return string
-local function now()
-  local texts = {}
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    texts[#texts + 1] = component(vim.api.nvim_win_get_buf(win))
-  end
-  texts[#texts + 1] = M.overview()
-  return table.concat(texts, "\n")
-end
 
 local redraw
 
@@ -78,13 +91,9 @@ end
 
 function redraw()
   is_due = false
-  local text = now()
-  if text ~= drawn then
-    drawn = text
-    vim.cmd.redrawstatus({ bang = true })
-    if vim.o.tabline ~= "" then
-      vim.cmd.redrawtabline()
-    end
+  vim.cmd.redrawstatus({ bang = true })
+  if vim.o.tabline ~= "" then
+    vim.cmd.redrawtabline()
   end
   if M.overview():find("working", 1, true) then
     later(SECOND)

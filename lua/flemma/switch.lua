@@ -1,10 +1,18 @@
 --- Options that are set at run time: `:Flemma switch`, `:Flemma autopilot:…`, `:Flemma logging:…`.
 local M = {}
 
+local api = vim.api
+
 local ask = require("flemma.ask")
 
 local function native(...)
   return require("flemma.native").call(...)
+end
+
+---@param level "INFO"|"ERROR"
+---@param message string
+local function say(level, message)
+  require("flemma.notify").say(vim.log.levels[level], message)
 end
 
 --- The delay, in milliseconds, before a message says that we are waiting for a server.
@@ -18,7 +26,7 @@ local ANOTHER = "another…"
 local function options()
   local taken = require("flemma.options").get()
   if not taken then
-    require("flemma.notify").say(vim.log.levels.ERROR, (select(2, require("flemma.native").load())))
+    say("ERROR", (select(2, require("flemma.native").load())))
   end
   return taken
 end
@@ -31,7 +39,7 @@ local function take(now, message)
     require("flemma.options").set(now)
   end
   if message then
-    require("flemma.notify").say(now and vim.log.levels.INFO or vim.log.levels.ERROR, message)
+    say(now and "INFO" or "ERROR", message)
   end
 end
 
@@ -49,6 +57,9 @@ end
 ---@param models string[]
 ---@param parameters string[]
 local function choose(provider, models, parameters)
+  local function use(model)
+    switch(vim.list_extend({ provider, model }, parameters))
+  end
   -- A server may list anything. Names that would break the list are left out.
   local items = vim.tbl_filter(function(model)
     return not model:find("%c")
@@ -59,79 +70,72 @@ local function choose(provider, models, parameters)
       ask.input({ prompt = ("Model of %s: "):format(provider) }, function(name)
         name = vim.trim(name or "")
         if name ~= "" then
-          switch(vim.list_extend({ provider, name }, parameters))
+          use(name)
         end
       end)
     elseif model then
-      switch(vim.list_extend({ provider, model }, parameters))
+      use(model)
     end
   end)
 end
 
---- Counts the user's requests: an answer to an older request is ignored.
-local generation = 0
---- The provider whose server is asked for its models.
----@type string?
-local asking
+--- The request to a provider's server for its models. The answer to an older one is ignored.
+---@type { provider: string }?
+local asked
 --- Models that arrived while the user was doing something else, by provider.
 ---@type table<string, string[]>
 local kept = {}
 
---- Where the user is, and the state of the text. A picker must not interrupt something that they have started since.
-local function place()
-  local buf = vim.api.nvim_get_current_buf()
-  return { vim.api.nvim_get_mode().mode, buf, vim.api.nvim_get_current_win(), vim.api.nvim_buf_get_changedtick(buf) }
-end
-
----@param provider string?
-local function set_asking(provider)
-  asking = provider
+---@param request { provider: string }?
+local function set_asked(request)
+  asked = request
   local interrupt = require("flemma.interrupt")
-  interrupt.watch(interrupt.ANYWHERE, provider ~= nil)
+  interrupt.watch(interrupt.ANYWHERE, request ~= nil)
 end
 
 --- Cancels a request to a server.
 ---@return string? provider whose server was asked
 function M.take_back()
-  generation = generation + 1
-  local provider = asking
-  set_asking(nil)
+  local provider = asked and asked.provider
+  set_asked(nil)
   return provider
+end
+
+--- Where the user is, and the state of the text. A picker must not interrupt something that they have started since.
+local function place()
+  local buf = api.nvim_get_current_buf()
+  return { api.nvim_get_mode().mode, buf, api.nvim_get_current_win(), api.nvim_buf_get_changedtick(buf) }
 end
 
 --- Lets the user pick one of a provider's models. The user's own server is asked for its models first.
 ---@param provider string
 ---@param parameters? string[] words that follow the model
 function M.pick_model(provider, parameters)
-  if kept[provider] then
-    local models = kept[provider]
-    kept[provider] = nil
-    return choose(provider, models, parameters or {})
+  parameters = parameters or {}
+  local models = kept[provider]
+  kept[provider] = nil
+  if models then
+    return choose(provider, models, parameters)
   end
-  M.take_back()
-  local own, from = generation, place()
-  set_asking(provider)
-  native("models", provider, function(models, problem)
-    if own ~= generation then
+  local request, from = { provider = provider }, place()
+  set_asked(request)
+  native("models", provider, function(found, problem)
+    if asked ~= request then
       return
     end
-    set_asking(nil)
-    local notify = require("flemma.notify")
-    if not models then
-      notify.say(vim.log.levels.ERROR, ("cannot list the models of %s: %s"):format(provider, problem))
+    set_asked(nil)
+    if not found then
+      say("ERROR", ("cannot list the models of %s: %s"):format(provider, problem))
     elseif vim.deep_equal(from, place()) then
-      choose(provider, models, parameters or {})
+      choose(provider, found, parameters)
     else
-      kept[provider] = models
-      notify.say(
-        vim.log.levels.INFO,
-        ("the models of %s have arrived; `:Flemma switch %s` shows them"):format(provider, provider)
-      )
+      kept[provider] = found
+      say("INFO", ("the models of %s have arrived; `:Flemma switch %s` shows them"):format(provider, provider))
     end
   end)
   vim.defer_fn(function()
-    if own == generation and asking then
-      require("flemma.notify").say(vim.log.levels.INFO, ("asking the server for its models (%s)…"):format(provider))
+    if asked == request then
+      say("INFO", ("asking the server for its models (%s)…"):format(provider))
     end
   end, PATIENCE)
 end
@@ -145,27 +149,25 @@ local function pick()
       return item.label
     end,
   }, function(item)
-    if not item then
-      return
-    elseif vim.startswith(item.words, "$") then
+    if item and vim.startswith(item.words, "$") then
       switch({ item.words })
-    else
+    elseif item then
       M.pick_model(item.words)
     end
   end)
 end
 
 --- `:Flemma switch`: for all conversations, from the next request on.
----@param words string[] provider, model and parameters, or a preset; none for pickers
+---@param words? string provider, model and parameters, or a preset; none for pickers
 function M.run(words)
   if not options() then
     return
   end
   M.take_back()
-  if #words == 0 then
-    pick()
+  if words then
+    switch(vim.split(words, "%s+", { trimempty = true }))
   else
-    switch(words)
+    pick()
   end
 end
 
@@ -190,7 +192,7 @@ function M.say_autopilot()
   local buf = require("flemma.buffer").resolve()
   local words = buf and native("autopilot", buf)
   if words then
-    require("flemma.notify").say(vim.log.levels.INFO, words)
+    say("INFO", words)
   end
 end
 
@@ -198,13 +200,11 @@ end
 function M.open_log()
   local taken = options()
   local path = taken and native("log_path")
-  if not taken or not path then
-    return
-  elseif vim.uv.fs_stat(path) then
+  if path and vim.uv.fs_stat(path) then
     vim.cmd.split(vim.fn.fnameescape(path))
-  else
+  elseif taken and path then
     local hint = taken.logging.enabled and "nothing has been logged yet" or "`:Flemma logging:enable` starts one"
-    require("flemma.notify").say(vim.log.levels.INFO, ("there is no log at %s; %s"):format(path, hint))
+    say("INFO", ("there is no log at %s; %s"):format(path, hint))
   end
 end
 

@@ -147,7 +147,6 @@
 ---@class flemma.Looks
 ---@field enabled? boolean whether lines are drawn over markers and headers, and inputs and fences are hidden
 ---@field icons? "auto"|"nerd"|"ascii" the signs before calls
----@field activity? boolean whether a note in the corner of a window says what is going on, where nothing else in it does
 
 --- What files were before tools changed them.
 ---@class flemma.Backups
@@ -207,6 +206,9 @@
 ---@field cancel? string|false
 ---@field tool_execute? string|false
 ---@field tool_review? string|false
+---@field tool_approve? string|false
+---@field tool_approve_always? string|false
+---@field tool_reject? string|false
 ---@field next_message? string|false
 ---@field prev_message? string|false
 ---@field next_waiting? string|false
@@ -265,14 +267,11 @@
 ---| "stray"
 ---| "aborted"
 ---| "spinner"
----| "usage"
 
 ---@class flemma.Notify
 ---@field level? flemma.Level messages below this level are not shown
 ---@field stops? boolean whether a message says that a conversation which is out of sight has stopped, and why
 ---@field progress? boolean whether progress messages say what goes on, in Neovim 0.12
----@field usage? boolean whether each turn is followed by a summary of what its last request used
----@field usage_timeout? number how many seconds the summary is shown
 
 --- US dollars per million tokens.
 ---@class flemma.Price
@@ -323,7 +322,6 @@
 ---@field layout? flemma.Layout the window in which a conversation is shown
 ---@field width? number the width of the window: up to 1 a part of the screen, else columns
 ---@field height? number the height of the window: up to 1 a part of the screen, else lines
----@field picker? "select"|"telescope"|"snacks"|"fzf-lua" what `:Flemma open` shows
 
 ---@alias flemma.Layout "vertical"|"horizontal"|"tab"|"float"
 

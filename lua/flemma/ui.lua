@@ -10,38 +10,8 @@ local live = api.nvim_create_namespace("flemma.live")
 M.live = live
 M.diagnostics = api.nvim_create_namespace("flemma")
 
---- Whether signs move no text in the windows of a buffer.
----@param buf integer
----@return boolean
-local function has_sign_column(buf)
-  return vim.iter(vim.fn.win_findbuf(buf)):all(function(win)
-    local wo = vim.wo[win]
-    return wo.signcolumn:find("^yes") ~= nil
-      or (wo.signcolumn == "number" and (wo.number or wo.relativenumber))
-  end)
-end
-
---- What the user has chosen for all diagnostics.
----@param option "signs"|"virtual_text"
----@param buf integer
-local function chosen(option, buf)
-  local value = vim.diagnostic.config()[option]
-  if type(value) == "function" then
-    return value(M.diagnostics, buf)
-  end
-  return value
-end
-
--- A sign would open the column of signs, and all text would move: there the words stand behind the line instead.
-vim.diagnostic.config({
-  signs = function(_, buf)
-    return has_sign_column(buf) and chosen("signs", buf)
-  end,
-  virtual_text = function(_, buf)
-    local own = chosen("virtual_text", buf)
-    return own or not (has_sign_column(buf) or vim.diagnostic.config().virtual_lines)
-  end,
-}, M.diagnostics)
+-- A sign would open the column of signs, and all text would move.
+vim.diagnostic.config({ signs = false, virtual_text = true }, M.diagnostics)
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
@@ -69,13 +39,7 @@ function M.highlight(buf)
     require("vim.treesitter.language").register("markdown", "chat")
     require("flemma.markdown").start(buf, require("flemma.looks").conceals_markdown)
   else
-    -- The syntax file would conceal the signs of Markdown as well.
-    local conceals = vim.g.markdown_syntax_conceal
-    if vim.go.conceallevel == 0 then
-      vim.g.markdown_syntax_conceal = 0
-    end
     vim.bo[buf].syntax = "markdown"
-    vim.g.markdown_syntax_conceal = conceals
   end
 end
 
@@ -89,24 +53,36 @@ function M.text_width(buf)
   return math.max(width, 1)
 end
 
+---@type table<string, true>
 local scheduled = {}
+
+--- Does something once for several changes.
+---@param what string
+---@param buf integer
+---@param run fun()
+local function soon(what, buf, run)
+  local key = what .. buf
+  if not scheduled[key] then
+    scheduled[key] = true
+    vim.schedule(function()
+      scheduled[key] = nil
+      run()
+    end)
+  end
+end
 
 --- Combines several changes into one refresh.
 ---@param buf integer
 function M.schedule_refresh(buf)
-  if not scheduled[buf] then
-    scheduled[buf] = true
-    vim.schedule(function()
-      scheduled[buf] = nil
-      native("noticed", buf)
-      require("flemma.previews").draw(buf)
-      require("flemma.following").reveal(buf)
-      require("flemma.queue.view").draw(buf)
-      require("flemma.review").check(buf)
-      -- The line of a call says how it ended.
-      require("flemma.drawing").refresh(buf)
-    end)
-  end
+  soon("refresh", buf, function()
+    native("noticed", buf)
+    require("flemma.previews").draw(buf)
+    require("flemma.following").reveal(buf)
+    require("flemma.queue.view").draw(buf)
+    require("flemma.review").check(buf)
+    -- The line of a call says how it ended.
+    require("flemma.drawing").refresh(buf)
+  end)
 end
 
 --- The mark with the current activity, below the last line of each buffer.
@@ -178,7 +154,6 @@ end
 ---@param buf integer
 function M.keep_at_end(buf)
   require("flemma.queue.view").keep_at_end(buf)
-  require("flemma.activity").note_written(buf)
   if busy[buf] and timer and vim.uv.now() - (drawn[buf] or 0) >= FRAME - SLACK then
     timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
     tick()
@@ -240,10 +215,6 @@ function M.release(buf)
   require("flemma.markdown").release(buf)
 end
 
---- The buffers whose diagnostics are looked at again soon.
----@type table<integer, true>
-local diagnosing = {}
-
 ---@param buf integer
 function M.attach(buf)
   -- Once it is loaded, Neovim asks it what to draw.
@@ -254,16 +225,10 @@ function M.attach(buf)
     buffer = buf,
     desc = "Flemma: remove diagnostics when their cause is gone",
     callback = function()
-      if not require("flemma.native").outstanding then
+      -- A command changes many lines, and leaves Insert mode in each.
+      soon("diagnose", buf, function()
         native("diagnose_again", buf)
-      elseif not diagnosing[buf] then
-        -- A command changes many lines, and leaves Insert mode in each. The changes are reported all at once.
-        diagnosing[buf] = true
-        vim.schedule(function()
-          diagnosing[buf] = nil
-          native("diagnose_again", buf)
-        end)
-      end
+      end)
     end,
   })
 end
@@ -272,19 +237,13 @@ local group = api.nvim_create_augroup("flemma.ui", { clear = true })
 
 api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
   group = group,
+  desc = "Flemma: fit what is drawn to the windows",
   callback = function(args)
-    if args.event == "BufWinEnter" then
-      if require("flemma.buffer").is_attached(args.buf) then
-        M.schedule_refresh(args.buf)
-      end
-      return
-    end
-    for _, win in ipairs(vim.v.event.windows or {}) do
-      if api.nvim_win_is_valid(win) then
-        local buf = api.nvim_win_get_buf(win)
-        if require("flemma.buffer").is_attached(buf) then
-          M.schedule_refresh(buf)
-        end
+    local wins = args.event == "BufWinEnter" and vim.fn.win_findbuf(args.buf) or vim.v.event.windows or {}
+    for _, win in ipairs(wins) do
+      local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+      if buf and require("flemma.buffer").is_attached(buf) then
+        M.schedule_refresh(buf)
       end
     end
   end,

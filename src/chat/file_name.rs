@@ -25,3 +25,20 @@ pub fn file_name(title: &str, date: &str, time: &str, number: usize) -> String {
         number => format!("{date}-{words}-{number}.chat"),
     }
 }
+
+/// The title that the user gave a conversation, from the name of its file without `.chat`; `None` if it has no date, or the time in place
+/// of a title.
+#[must_use]
+pub fn given_title(name: &str) -> Option<String> {
+    let is_like = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text
+                .bytes()
+                .zip(form.bytes())
+                .all(|(byte, form)| if form == b'0' { byte.is_ascii_digit() } else { byte == form })
+    };
+    let (_, words) = name.split_at_checked("0000-00-00-".len()).filter(|(date, _)| is_like(date, "0000-00-00-"))?;
+    let (time, number) = words.split_once('-').unwrap_or((words, "1"));
+    let is_time = is_like(time, "0000") && number.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_time && !words.is_empty()).then(|| words.replace('-', " "))
+}

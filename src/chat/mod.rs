@@ -82,7 +82,7 @@ pub use edit::{Position, TextEdit};
 pub use editor_reference::EditorReference;
 pub use editor_subject::EditorSubject;
 pub use escape::{escape, unescape};
-pub use file_name::file_name;
+pub use file_name::{file_name, given_title};
 pub use folded::Folded;
 pub use folds::{Begins, Fold, FoldGroup, FoldKind};
 pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};

@@ -29,26 +29,6 @@ impl Layout {
         [("vertical", Self::Vertical), ("horizontal", Self::Horizontal), ("tab", Self::Tab), ("float", Self::Float)];
 }
 
-/// What lets the user pick a conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Picker {
-    /// `vim.ui.select()`.
-    #[default]
-    Select,
-    /// telescope.nvim.
-    Telescope,
-    /// The picker of snacks.nvim.
-    Snacks,
-    /// fzf-lua.
-    FzfLua,
-}
-
-impl Picker {
-    const WORDS: [(&'static str, Self); 4] =
-        [("select", Self::Select), ("telescope", Self::Telescope), ("snacks", Self::Snacks), ("fzf-lua", Self::FzfLua)];
-}
-
 /// A folder below another one.
 const BELOW: Kind<String> = Kind {
     expected: r#"the path of a folder below the project's root, such as ".chats""#,
@@ -80,8 +60,6 @@ pub struct ConversationOptions {
     pub width: Option<f64>,
     /// Its height; up to 1, a part of the screen's.
     pub height: Option<f64>,
-    /// What `:Flemma open` shows.
-    pub picker: Picker,
 }
 
 impl Default for ConversationOptions {
@@ -92,7 +70,6 @@ impl Default for ConversationOptions {
             layout: Layout::default(),
             width: None,
             height: None,
-            picker: Picker::default(),
         }
     }
 }
@@ -104,6 +81,5 @@ impl ConversationOptions {
         table.choose("layout", &mut self.layout, &Layout::WORDS);
         table.set_some("width", &mut self.width, &SIZE);
         table.set_some("height", &mut self.height, &SIZE);
-        table.choose("picker", &mut self.picker, &Picker::WORDS);
     }
 }

@@ -1,14 +1,13 @@
 //! What the editor's side reads: `keymaps`, `highlights`, `notify`, `logging`, `editing`.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::seconds::seconds;
 use crate::options::{
     Kind, Table,
-    kinds::{SECONDS, SWITCH, TEXT, text, whole},
+    kinds::{SWITCH, TEXT, text, whole},
 };
 
 /// The keys of an action.
@@ -79,6 +78,9 @@ impl Keymaps {
             table.set("cancel", &mut self.normal.cancel, &Keys::KIND);
             table.set("tool_execute", &mut self.normal.tool_execute, &Keys::KIND);
             table.set("tool_review", &mut self.normal.tool_review, &Keys::KIND);
+            table.set("tool_approve", &mut self.normal.tool_approve, &Keys::KIND);
+            table.set("tool_approve_always", &mut self.normal.tool_approve_always, &Keys::KIND);
+            table.set("tool_reject", &mut self.normal.tool_reject, &Keys::KIND);
             table.set("next_message", &mut self.normal.next_message, &Keys::KIND);
             table.set("prev_message", &mut self.normal.prev_message, &Keys::KIND);
             table.set("next_waiting", &mut self.normal.next_waiting, &Keys::KIND);
@@ -105,6 +107,12 @@ pub struct NormalKeys {
     pub tool_execute: Keys,
     /// Opens the change of the tool call under the cursor.
     pub tool_review: Keys,
+    /// Approves the tool call under the cursor.
+    pub tool_approve: Keys,
+    /// The same, and similar calls from now on.
+    pub tool_approve_always: Keys,
+    /// Asks for a reason and rejects the tool call under the cursor.
+    pub tool_reject: Keys,
     /// Moves to the next message.
     pub next_message: Keys,
     /// Moves to the previous message.
@@ -122,6 +130,9 @@ impl Default for NormalKeys {
             cancel: Keys::to("<C-c>"),
             tool_execute: Keys::to("<M-CR>"),
             tool_review: Keys::to("gK"),
+            tool_approve: Keys::to("gA"),
+            tool_approve_always: Keys::to("gY"),
+            tool_reject: Keys::to("gX"),
             next_message: Keys::to("]m"),
             prev_message: Keys::to("[m"),
             next_waiting: Keys::to("]w"),
@@ -220,22 +231,11 @@ pub struct Notify {
     pub stops: bool,
     /// Whether Neovim 0.12 and other plugins are told what goes on.
     pub progress: bool,
-    /// Whether each reply is followed by a look at what it used.
-    pub usage: bool,
-    /// For how long that is shown. Seconds in the options.
-    #[serde(serialize_with = "seconds")]
-    pub usage_timeout: Duration,
 }
 
 impl Default for Notify {
     fn default() -> Self {
-        Self {
-            level: LevelFilter::default(),
-            stops: true,
-            progress: true,
-            usage: true,
-            usage_timeout: Duration::from_secs(10),
-        }
+        Self { level: LevelFilter::default(), stops: true, progress: true }
     }
 }
 
@@ -244,8 +244,6 @@ impl Notify {
         table.choose("level", &mut self.level, &LevelFilter::WORDS);
         table.set("stops", &mut self.stops, &SWITCH);
         table.set("progress", &mut self.progress, &SWITCH);
-        table.set("usage", &mut self.usage, &SWITCH);
-        table.set("usage_timeout", &mut self.usage_timeout, &SECONDS);
     }
 }
 

@@ -28,13 +28,11 @@ pub struct Looks {
     pub enabled: bool,
     /// The signs.
     pub icons: Icons,
-    /// Whether a note in the corner of a window says what is going on, where nothing else in it does.
-    pub activity: bool,
 }
 
 impl Default for Looks {
     fn default() -> Self {
-        Self { enabled: true, icons: Icons::default(), activity: true }
+        Self { enabled: true, icons: Icons::default() }
     }
 }
 
@@ -42,6 +40,5 @@ impl Looks {
     pub(super) fn read(&mut self, table: &mut Table<'_>) {
         table.set("enabled", &mut self.enabled, &SWITCH);
         table.choose("icons", &mut self.icons, &Icons::WORDS);
-        table.set("activity", &mut self.activity, &SWITCH);
     }
 }

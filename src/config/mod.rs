@@ -32,7 +32,7 @@ mod tools;
 pub use agents::AgentOptions;
 pub use backups::BackupOptions;
 pub use buffer::{FileOptions, Node};
-pub use conversations::{ConversationOptions, Layout, Picker};
+pub use conversations::{ConversationOptions, Layout};
 pub use deadlines::{Deadlines, Wait};
 pub use documentation::OptionDocumentation;
 pub use editor::{

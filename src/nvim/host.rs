@@ -36,7 +36,6 @@ pub(super) const NAMES: &[&str] = &[
     "cursor",
     "diagnose",
     "driven",
-    "estimate",
     "execute",
     "follow",
     "guard",
@@ -68,7 +67,6 @@ pub(super) const NAMES: &[&str] = &[
     "unfold",
     "unsaved",
     "unsettled",
-    "usage",
     "wake",
     "wake_after",
     "when_drawn",
@@ -468,16 +466,6 @@ impl Host for NvimHost {
             Level::Error => "error",
         };
         self.shim.tell("notify", (level, message));
-    }
-
-    /// `:help nvim_open_win()`.
-    fn show_usage(&self, buffer: i32, lines: &[String], timeout: Duration) {
-        self.shim.tell("usage", (buffer, lines, timeout.as_secs_f64()));
-    }
-
-    /// `:help nvim_open_win()`.
-    fn show_estimate(&self, lines: &[String], warning: Option<&str>) {
-        self.shim.tell("estimate", (lines, warning));
     }
 
     /// `:help nvim_exec_autocmds()`.

@@ -80,7 +80,7 @@ impl Estimate {
     /// The estimate as text, in lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model), String::new()];
+        let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model)];
         let cost = |price: Price, input, output| {
             let usage = crate::model::Usage { input, output, ..Default::default() };
             dollars(price.cost(&usage, Default::default()))

@@ -3,7 +3,7 @@
 //! Where there is little room, numbers are rounded (`12.3k`, `$0.0045`); tables have exact ones (`12,345`). A sum with
 //! a missing price is never shown as if it were complete.
 
-use super::{Ledger, Record, Totals};
+use super::{Ledger, Totals};
 
 /// Shown in place of an unknown cost.
 const NO_PRICE: &str = "price unknown";
@@ -63,22 +63,6 @@ pub fn cost(totals: &Totals) -> String {
         unpriced if unpriced == totals.requests => NO_PRICE.to_owned(),
         _ => format!("over {}", dollars(totals.cost)),
     }
-}
-
-/// Two lines to show after a reply: the tokens of the request; its cost and the total cost so far. `None` if the price is
-/// unknown: the line of the reply has the tokens.
-#[must_use]
-pub fn after_reply(record: &Record, all: &Totals) -> Option<Vec<String>> {
-    let own = dollars(record.cost?);
-    let usage = &record.usage;
-    let cache: Vec<String> = [(usage.cache_read, "from cache"), (usage.cache_write, "to cache")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", tokens(count)))
-        .collect();
-    let cache = if cache.is_empty() { String::new() } else { format!(" ({})", cache.join(", ")) };
-    let first = format!("{} in{cache}, {} out", tokens(usage.prompt()), tokens(usage.output));
-    Some(vec![first, format!("{own}, session {}", cost(all))])
 }
 
 /// The columns of [`table`].

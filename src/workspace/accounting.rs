@@ -13,7 +13,7 @@ use crate::{
     agent::Level,
     chat::Speaker,
     model::Usage,
-    usage::{Estimate, Record, Totals, figures},
+    usage::{Estimate, Record, Totals},
 };
 
 impl Workspace {
@@ -27,13 +27,6 @@ impl Workspace {
             if let Some(note) = note.filter(|_| complete) {
                 self.keep_note(conversation, line, note);
             }
-        }
-        let notify = self.config().notify;
-        // Between the rounds of a turn, it would only be in the way.
-        let is_over = conversation.page().open_ids().is_empty();
-        let lines = figures::after_reply(&record, &self.totals(None)).filter(|_| notify.usage && is_over);
-        if let Some(lines) = lines {
-            self.host().show_usage(buffer, &lines, notify.usage_timeout);
         }
         accounts.end(record);
     }
@@ -96,7 +89,10 @@ impl Workspace {
         let id = conversation.id();
         let show = move |workspace: &Self, estimate: Estimate| {
             if workspace.conversations().by_id(id).is_some() {
-                workspace.host().show_estimate(&estimate.lines(), estimate.warning().as_deref());
+                workspace.host().notify(Level::Info, &estimate.lines().join("; "));
+                if let Some(warning) = estimate.warning() {
+                    workspace.host().notify(Level::Warn, &warning);
+                }
             }
         };
         if let Err(error) = self.background().run(estimate, show) {

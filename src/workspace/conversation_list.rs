@@ -12,7 +12,11 @@ use std::{
 use serde::Serialize;
 
 use super::{Conversation, Workspace};
-use crate::{chat::Glance, model::UserError, runtime::ListedConversation};
+use crate::{
+    chat::{Glance, given_title},
+    model::UserError,
+    runtime::ListedConversation,
+};
 
 /// When files were written.
 type Dates = HashMap<PathBuf, SystemTime>;
@@ -26,6 +30,8 @@ pub struct ConversationRow {
     pub name: String,
     /// The first line of the user's first message; the name of the file if there is none.
     pub title: String,
+    /// The title that the user gave it.
+    pub given: Option<String>,
     /// When the file was written, in seconds since 1970; `None` if there is no file yet.
     pub modified: Option<u64>,
     /// The model that it uses.
@@ -112,6 +118,15 @@ impl Workspace {
         rows
     }
 
+    /// What a conversation is called: the title that the user gave it, or else the first line of their first message; empty if it has
+    /// neither.
+    #[must_use]
+    pub fn title(&self, conversation: &Conversation) -> String {
+        let file = PathBuf::from(self.place(conversation).file);
+        let given = file.file_stem().and_then(|name| given_title(&name.to_string_lossy()));
+        given.or_else(|| Glance::of_text(conversation.page().text()).title).unwrap_or_default()
+    }
+
     fn open_row(&self, path: PathBuf, modified: Option<SystemTime>, conversation: &Conversation) -> ConversationRow {
         let glance = Glance::of_text(conversation.page().text());
         let state = if conversation.is_busy() {
@@ -129,6 +144,7 @@ impl Workspace {
         let since = modified.and_then(|modified| modified.duration_since(SystemTime::UNIX_EPOCH).ok());
         ConversationRow {
             title: glance.title.unwrap_or_else(|| name.clone()),
+            given: given_title(&name),
             name,
             modified: since.map(|since| since.as_secs()),
             model: glance.model.unwrap_or_else(|| self.config().model().to_owned()),

@@ -266,12 +266,6 @@ pub trait Host {
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
     fn open_form(&self, _buffer: i32, _call: &CallId) {}
 
-    /// Shows what a reply has used, for a while.
-    fn show_usage(&self, _buffer: i32, _lines: &[String], _timeout: Duration) {}
-
-    /// Shows what a request would use, and what to warn of.
-    fn show_estimate(&self, _lines: &[String], _warning: Option<&str>) {}
-
     /// Tells other plugins what happened.
     fn announce(&self, _buffer: i32, _what: Announcement<'_>) {}
 

@@ -91,15 +91,18 @@ impl Workspace {
     }
 
     /// The path for a new conversation of the project at `root`, in a folder that is made if it is not there. The file is not
-    /// made. `date` and `time` are the user's, as they are to be in the name.
+    /// made. Its name has the user's date, and the time if it has no title.
     ///
     /// # Errors
     /// When the folder cannot be made or not be written to, or the disk does not answer in time.
-    pub fn new_conversation(&self, root: &Path, title: &str, date: &str, time: &str) -> Result<PathBuf, UserError> {
+    pub fn new_conversation(&self, root: &Path, title: &str) -> Result<PathBuf, UserError> {
         let folder = self.conversation_folder(root);
         let mode = if self.config().conversations.folder.is_some() { MODES.1 } else { MODES.0 };
         let open = self.host().open_conversations();
-        let (title, date, time) = (title.to_owned(), date.to_owned(), time.to_owned());
+        let now = self.host().local_time(self.host().now()).replace(':', "");
+        let mut words = now.split(' ').map(str::to_owned);
+        let (date, time) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let title = title.to_owned();
         let place = folder.clone();
         self.promptly(&place, move || {
             conversation_folder::prepare(&folder, mode).map_err(|error| {

@@ -7,7 +7,10 @@ use super::{Conversation, Workspace, effective::Effective};
 use crate::{
     agent::Activity,
     config::{Config, ListOption},
-    text::wrap::{wrap, wrap_with},
+    text::{
+        one_line,
+        wrap::{wrap, wrap_with},
+    },
     tools::{Permitted, PermittedView, rules::SHELL_TOOL},
 };
 
@@ -108,35 +111,50 @@ impl Workspace {
 }
 
 impl StatusView {
-    /// The lines of `:Flemma status`, none wider than `width` cells.
+    /// The lines of `:Flemma status`, none wider than `width` cells: what happens and what waits, and then the options. Unless all are
+    /// wanted, these are the recipient, what differs from the defaults, and no more of each than fits a small screen.
     #[must_use]
-    pub fn lines(&self, width: usize) -> Vec<String> {
+    pub fn lines(&self, width: usize, is_all: bool) -> Vec<String> {
         let room = width.max(1);
-        let mut lines = Vec::new();
+        let shown = if is_all { self.calls.len() } else { self.calls.len().min(MOST_CALLS) };
+        let mut lines = vec![self.activity.clone()];
+        lines.extend(self.calls[..shown].iter().cloned());
+        if shown < self.calls.len() {
+            lines.push(format!("  and {} more calls: `:Flemma tool:list`", self.calls.len() - shown));
+        }
         if let Some((line, message)) = &self.fault {
             lines.push(format!("the frontmatter has no effect: line {}: {message}", line + 1));
-            lines.push(String::new());
-        }
-        let width =
-            |pick: fn(&OptionRow) -> &str| self.rows.iter().map(|row| pick(row).width()).max().unwrap_or_default();
-        let (names, longest) = (width(|row| &row.name), width(|row| &row.value));
-        let layers = self.rows.iter().map(|row| row.layer.name().len()).max().unwrap_or_default();
-        let values = longest.min(room.saturating_sub(names + layers + 2 * GAP));
-        if values >= longest.min(VALUE) {
-            for row in &self.rows {
-                lines.extend(row.cells(names, values));
-            }
-        } else {
-            lines.extend(
-                self.rows.iter().map(|OptionRow { name, value, layer }| format!("{name}: {value} ({})", layer.name())),
-            );
         }
         lines.push(String::new());
-        lines.push(self.activity.clone());
-        lines.extend(self.calls.iter().cloned());
+        let is_shown = |row: &&OptionRow| {
+            is_all || row.layer != OptionLayer::Default || ["provider", "model"].contains(&row.name.as_str())
+        };
+        let cut = |row: &OptionRow| OptionRow { value: one_line(&row.value, MOST_VALUE), ..row.clone() };
+        let rows = self.rows.iter().filter(is_shown).map(|row| if is_all { row.clone() } else { cut(row) });
+        let rows: Vec<OptionRow> = rows.collect();
+        lines.extend(table(&rows, room));
+        if rows.len() < self.rows.len() {
+            lines.push(String::new());
+            lines.push("`:Flemma status all` shows the options that nobody has set as well".to_owned());
+        }
         lines.iter().flat_map(|line| wrap(line, room)).collect()
     }
 }
+
+/// Options in columns, or as a list where these would be too narrow.
+fn table(rows: &[OptionRow], room: usize) -> Vec<String> {
+    let width = |pick: fn(&OptionRow) -> &str| rows.iter().map(|row| pick(row).width()).max().unwrap_or_default();
+    let (names, longest) = (width(|row| &row.name), width(|row| &row.value));
+    let values = longest.min(room.saturating_sub(names + width(|row| row.layer.name()) + 2 * GAP));
+    if values >= longest.min(VALUE) {
+        return rows.iter().flat_map(|row| row.cells(names, values)).collect();
+    }
+    rows.iter().map(|OptionRow { name, value, layer }| format!("{name}: {value} ({})", layer.name())).collect()
+}
+
+/// The most calls that the short page shows, and the most characters of a value.
+const MOST_CALLS: usize = 6;
+const MOST_VALUE: usize = 160;
 
 impl OptionRow {
     /// Its lines in a table whose columns have these widths. A value that is too long takes several lines.

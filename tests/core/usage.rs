@@ -67,21 +67,6 @@ fn numbers_are_short_where_there_is_little_room() {
 }
 
 #[test]
-fn a_reply_is_followed_by_its_tokens_cost_and_the_total() {
-    let mut ledger = Ledger::default();
-    ledger.add(record(1, "a", Some(0.5)));
-    ledger.add(record(1, "a", Some(0.0123)));
-    let lines = figures::after_reply(&ledger.records()[1], &ledger.totals()).expect("the price is known");
-    assert_eq!(lines, ["19 in (4 from cache, 3 to cache), 34 out", "$0.0123, session $0.5123"]);
-
-    ledger.add(Record { usage: Usage { input: 1, output: 2, ..Usage::default() }, ..record(1, "b", None) });
-    assert_eq!(figures::after_reply(&ledger.records()[2], &ledger.totals()), None);
-    ledger.add(record(1, "a", Some(0.1)));
-    let lines = figures::after_reply(&ledger.records()[3], &ledger.totals()).expect("the price is known");
-    assert_eq!(lines[1], "$0.1000, session over $0.6123");
-}
-
-#[test]
 fn the_table_has_a_row_per_model_and_marks_missing_prices() {
     assert_eq!(figures::table(&Ledger::default(), None, None), ["no requests yet"]);
     let mut ledger = Ledger::default();
@@ -168,7 +153,6 @@ fn an_estimate_tells_its_cost_and_how_full_the_context_is() {
         lines,
         [
             "anthropic claude-sonnet-4-5: an estimate, not a count",
-            "",
             "about 100,000 input tokens: about $0.3000, or less if some of it is still cached",
             "at most 8,192 tokens in the reply, not counting thinking: at most about $0.1229",
             "about 50 % of the model's context of 200,000 tokens",

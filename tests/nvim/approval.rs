@@ -284,7 +284,7 @@ fn commands_that_do_not_apply_explain_why() {
         ("Flemma tool:approve", "no call is pending here"),
         ("Flemma tool:approve forever", "`:Flemma tool:approve` takes always, but was given `forever`"),
         ("1,2Flemma send", "`:Flemma send` takes no range"),
-        ("Flemma status now", "`:Flemma status` takes no argument, but was given `now`"),
+        ("Flemma status now", "`:Flemma status` takes all, but was given `now`"),
     ] {
         chat.nvim.command(command);
         chat.nvim.wait_for(message, |nvim| said(nvim).contains(message));
@@ -299,7 +299,7 @@ fn other_commands_follow_after_a_bar() {
     let mut chat = waiting(&["echo one"], &Setup::default());
     chat.nvim.command("1");
     chat.nvim.command("Flemma status now | let g:never = 1");
-    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("takes no argument, but was given `now`"));
+    chat.nvim.wait_for("a refusal", |nvim| said(nvim).contains("takes all, but was given `now`"));
     chat.nvim.command("Flemma nosuch|let g:never = 1");
     chat.nvim.wait_for("an unknown command", |nvim| said(nvim).contains("there is no `:Flemma nosuch`"));
     chat.nvim.command("Flemma tool:approve | Flemma nosuch | let g:never = 1");
@@ -396,4 +396,54 @@ fn one_undo_takes_back_always_and_what_it_approved() {
     assert!(said(&mut chat.nvim).contains("runs without asking from now on: bash(echo one)"));
     chat.nvim.command("undo");
     assert_eq!(chat.nvim.text(), before);
+}
+
+#[test]
+fn keys_decide_at_the_call_unless_they_are_switched_off() {
+    let mut chat = waiting(&["echo one", "echo two"], &Setup::default());
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.input("gX");
+    chat.nvim.wait_for_screen("Reason, for the model");
+    chat.nvim.input("too noisy<CR>");
+    chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("too noisy"));
+    chat.go_to("**Tool Result:** `toolu_1`");
+    chat.nvim.input("gA");
+    let results = results(&mut chat);
+    assert!(results[0].contains("too noisy") && results[1] == "two", "{results:?}");
+
+    // Escape decides nothing.
+    let mut chat = waiting(&["echo one"], &Setup::default());
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.input("gX");
+    chat.nvim.wait_for_screen("Reason, for the model");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for("Normal mode", |nvim| nvim.mode() == "n");
+    assert!(chat.nvim.text().contains("status=pending"));
+    let keys = "return require('flemma.keymaps').keys(vim.api.nvim_get_current_buf()).tool_approve";
+    assert_eq!(chat.nvim.lua(keys, &[]), "gA");
+    // And similar ones from now on.
+    chat.nvim.input("gY");
+    chat.nvim.wait_for("the rule", |nvim| nvim.text().starts_with("```lua\nflemma.opt.tools.auto_approve:append("));
+    assert_eq!(results_of(&mut chat), "one");
+
+    let options = "keymaps = { enabled = false }";
+    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [commands(&["echo one"]), prose(&["fine"])]);
+    chat.nvim.command("Flemma send");
+    chat.nvim.wait_for("the status block", |nvim| nvim.text().contains("status=pending"));
+    chat.wait_until_idle();
+    for key in ["gA", "gX", "gY", "gK"] {
+        assert_eq!(chat.nvim.lua("return vim.fn.maparg(..., 'n')", &[json!(key)]), "", "{key}");
+    }
+    assert_eq!(chat.nvim.lua(keys, &[]), Value::Null);
+    chat.go_to("**Tool Result:** `toolu_0`");
+    chat.nvim.command("execute \"normal \\<Plug>(flemma-tool-approve)\"");
+    assert_eq!(results_of(&mut chat), "one");
+}
+
+/// The result of the only call, in the file.
+fn results_of(chat: &mut Chat) -> String {
+    chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    let text = chat.nvim.text();
+    let (_, result) = text.split_once("**Tool Result:** `toolu_0`").expect("a result");
+    result.lines().find(|line| !line.is_empty() && !line.starts_with('`')).unwrap_or_default().to_owned()
 }

@@ -515,7 +515,7 @@ fn status_shows_every_value_and_its_source() {
     }
     chat.nvim.command("2substitute/high/higher/");
     let lines = status(&mut chat);
-    assert!(lines[0].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
+    assert!(lines[1].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
 }
 
 #[test]

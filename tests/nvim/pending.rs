@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{
     chat::{Chat, Setup, call, said},
     command_line::PORT,
-    queue::writing,
 };
 
 /// A conversation on the disk in which a call waits, on line 13.
@@ -44,6 +43,9 @@ fn what_waits_is_listed_and_a_jump_lands_on_the_call() {
     assert!(found[0][2].as_str().unwrap().starts_with("port: waits for your answer, until 20"), "{found}");
     assert_eq!(found[1], json!(["other.chat", 12, "bash ls: waits for your approval"]));
     assert_eq!(title(&mut chat), "Flemma: calls that wait");
+    // What waits comes before the path.
+    let rows = chat.nvim.text();
+    assert!(rows.contains("bash ls: waits for your approval  | deep/other.chat:14\n"), "{rows}");
     // Enter on each entry.
     for number in [1, 2] {
         chat.nvim.command(&format!("{number}cc"));
@@ -94,39 +96,4 @@ fn where_nothing_waits_the_quickfix_list_stays() {
     assert_eq!((title(&mut chat), chat.nvim.lua("return vim.fn.winnr('$')", &[])), (json!("mine"), json!(1)));
     chat.nvim.command("Flemma pending nowhere");
     chat.nvim.wait_for("the message", |nvim| said(nvim).contains("there is no folder nowhere"));
-}
-
-#[test]
-fn the_list_is_not_covered_by_a_float() {
-    let setup = Setup { files: &[("other.chat", OTHER)], ..Setup::default() };
-    let (mut chat, _gate) = writing(&setup);
-    for (columns, rows) in [(100, 40), (30, 14)] {
-        chat.nvim.request("nvim_ui_try_resize", &[columns.into(), rows.into()]);
-        for float in [false, true] {
-            if float {
-                chat.nvim.command("Flemma toggle float");
-                chat.nvim.command("buffer notes.chat");
-            }
-            let size = "return vim.tbl_map(function(win)
-                  local config = vim.api.nvim_win_get_config(win)
-                  return { win, config.relative, config.row, config.height }
-                end, vim.api.nvim_tabpage_list_wins(0))";
-            let before = chat.nvim.lua(size, &[]);
-            chat.nvim.command("Flemma pending");
-            let what = format!("the list at {columns} columns, {float}");
-            chat.nvim.wait_for(&what, |nvim| nvim.lua("return vim.bo.buftype", &[]) == "quickfix");
-            // All of its first entry is on the screen.
-            chat.nvim.wait_for(&what, |nvim| {
-                nvim.command("redraw");
-                let at = nvim.screen_cursor().0;
-                nvim.screen()[at].starts_with("other.chat|12 col 1|")
-            });
-            chat.nvim.input(":cclose<CR>");
-            chat.nvim.wait_for("the same windows", |nvim| nvim.lua(size, &[]) == before);
-            chat.nvim.command("silent! fclose!");
-            chat.nvim.command("silent! fclose!");
-            chat.nvim
-                .wait_for("no float", |nvim| nvim.lua("return vim.api.nvim_win_get_config(0).relative", &[]) == "");
-        }
-    }
 }

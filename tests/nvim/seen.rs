@@ -13,7 +13,7 @@ use super::{
     support::Nvim,
 };
 
-const ASK: &str = "tools = { auto_approve = {} }, notify = { usage = false }";
+const ASK: &str = "tools = { auto_approve = {} }";
 
 /// What a held key repeats, in milliseconds.
 const REPEAT: Duration = Duration::from_millis(30);
@@ -101,6 +101,9 @@ fn every_key_that_decides_needs_a_call_that_was_seen() {
     for keys in [
         "<M-CR>",
         "X",
+        "gA",
+        "gX",
+        "gY",
         ":Flemma tool:execute<CR>",
         ":Flemma tool:approve<CR>",
         ":Flemma tool:approve always<CR>",
@@ -167,7 +170,7 @@ fn a_review_decides_about_what_was_seen() {
     for view in ["tab", "inline"] {
         chat.nvim.lua("require('flemma.switch').set('tools.review.view', ...)", &[view.into()]);
         chat.nvim.input("gK");
-        let opened = "return vim.fn.maparg('gA', 'n') ~= ''";
+        let opened = "return vim.bo.filetype ~= 'chat' and vim.fn.maparg('gA', 'n') ~= ''";
         chat.nvim.wait_for("the review", |nvim| nvim.lua(opened, &[]) == true);
         for key in ["gA", "gX"] {
             let_go(&mut chat.nvim);

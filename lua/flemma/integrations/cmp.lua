@@ -1,14 +1,12 @@
 --- A source for nvim-cmp. See `:help flemma-nvim-cmp`.
+local completion = require("flemma.completion")
+
 ---@class flemma.integrations.cmp
-local Source = {}
+local Source = { is_available = completion.is_offered }
 Source.__index = Source
 
 function Source.new()
   return setmetatable({}, Source)
-end
-
-function Source:is_available()
-  return vim.bo.filetype == "chat" or vim.bo.filetype == "flemma_queue"
 end
 
 function Source:get_debug_name()
@@ -20,7 +18,7 @@ function Source:get_position_encoding_kind()
 end
 
 function Source:get_trigger_characters()
-  return { "@", "/", ".", ":", '"', "'", "$", "{", "~" }
+  return completion.triggers
 end
 
 function Source:get_keyword_pattern()
@@ -32,12 +30,9 @@ end
 function Source:complete(params, callback)
   local cursor = params.context.cursor
   local line, column = cursor.row - 1, cursor.col - 1
-  local completion = require("flemma.completion")
   completion.find(params.context.bufnr, line, column, function(found)
-    callback({
-      items = found and completion.lsp_items(found, line, column) or {},
-      isIncomplete = found ~= nil and found.incomplete,
-    })
+    local items = found and completion.lsp_items(found, line, column) or {}
+    callback({ items = items, isIncomplete = found ~= nil and found.incomplete })
   end)
 end
 

@@ -23,19 +23,17 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("working_directory", |_, binding, (buffer, tool): (i32, String)| {
         Ok(binding.workspace.working_directory_of(buffer, &tool))
     })?;
-    // project_root(start, cwd) -> the root of the project of a file or folder; or nil and what went wrong. This and the next
-    // four wait for the disk for a moment, and not longer
-    exports.add("project_root", |_, binding, (start, cwd): (PathBuf, PathBuf)| {
-        Ok(or_problem(binding.workspace.project_root(&start, &cwd)))
-    })?;
-    // last_conversation(root) -> the path of the project's conversation that was used last, or nil; or nil and what went wrong
-    exports.add("last_conversation", |_, binding, root: PathBuf| {
-        let (found, problem) = or_problem(binding.workspace.last_used_conversation(&root));
+    // last_conversation(start, otherwise) -> the path of the conversation that was used last of the project whose root is above `start`,
+    // or else is `otherwise`; or nil and what went wrong, if anything. This and the next three wait for the disk for a moment
+    exports.add("last_conversation", |_, binding, (start, otherwise): (PathBuf, PathBuf)| {
+        let root = binding.workspace.project_root(&start, &otherwise);
+        let (found, problem) = or_problem(root.and_then(|root| binding.workspace.last_used_conversation(&root)));
         Ok((found.flatten(), problem))
     })?;
-    // new_conversation(root, title, date, time) -> the path for a new conversation; or nil and what went wrong
-    exports.add("new_conversation", |_, binding, (root, title, date, time): (PathBuf, String, String, String)| {
-        Ok(or_problem(binding.workspace.new_conversation(&root, &title, &date, &time)))
+    // new_conversation(start, otherwise, title) -> the path for a new conversation; or nil and what went wrong
+    exports.add("new_conversation", |_, binding, (start, otherwise, title): (PathBuf, PathBuf, String)| {
+        let root = binding.workspace.project_root(&start, &otherwise);
+        Ok(or_problem(root.and_then(|root| binding.workspace.new_conversation(&root, &title))))
     })?;
     // found_file(path) -> its path with links resolved, or nil if there is nothing; whether it is a regular file; and what went
     // wrong
@@ -51,26 +49,22 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let found = found.map(|found| convert::list(lua, found.into_iter().map(or_false))).transpose()?;
         Ok((found, problem))
     })?;
-    // look_for_project_root(start, cwd, callback). Calls back later with the root
-    exports.add("look_for_project_root", |_, binding, (start, cwd, callback): (PathBuf, PathBuf, Function)| {
+    // list_conversations(start, otherwise, callback). Calls back later with a list, the newest first, of { path, name, title, given
+    // or nil, modified or nil, model, state }; or with nil and what went wrong
+    exports.add("list_conversations", |_, binding, (start, otherwise, callback): (PathBuf, PathBuf, Function)| {
         let callback = binding.functions.keep(callback);
-        binding.workspace.look_for_project_root(&start, &cwd, move |workspace: &Workspace, root| {
-            workspace.give_answer(callback, Ok(root.to_string_lossy().into()));
+        binding.workspace.look_for_project_root(&start, &otherwise, move |workspace: &Workspace, root| {
+            workspace.list_conversations(&root, move |workspace: &Workspace, rows| {
+                workspace.give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
+            });
         });
         Ok(())
     })?;
-    // list_conversations(root, callback). Calls back later with a list, the newest first, of { path, name, title, modified or
-    // nil, model, state }; or with nil and what went wrong
-    exports.add("list_conversations", |_, binding, (root, callback): (PathBuf, Function)| {
-        let callback = binding.functions.keep(callback);
-        binding.workspace.list_conversations(&root, move |workspace: &Workspace, rows| {
-            workspace.give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
-        });
-        Ok(())
-    })?;
-    // conversation_used(path, entered): the user looks at it; or, if `entered` is false, it was written
-    exports.add("conversation_used", |_, binding, (path, is_entered): (PathBuf, bool)| {
-        binding.workspace.conversation_used(&path, is_entered);
-        Ok(())
+    // conversation_used(buffer, path, entered) -> its title. The user looks at it; or, if `entered` is false, it was written
+    exports.add("conversation_used", |_, binding, (buffer, path, is_entered): (i32, PathBuf, bool)| {
+        if path.is_absolute() {
+            binding.workspace.conversation_used(&path, is_entered);
+        }
+        Ok(binding.workspace.conversation(buffer).map(|conversation| binding.workspace.title(&conversation)))
     })
 }

@@ -100,30 +100,32 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         Ok(conversation.map(|conversation| conversation.open_calls()).unwrap_or_default())
     })?;
-    // status(buffer, the cells that a line may take, or nil) -> the lines of `:Flemma status`
-    exports.add("status", |_, binding, (buffer, width): (i32, Option<usize>)| {
-        let conversation = binding.workspace.conversation(buffer);
-        let status = conversation.map(|conversation| binding.workspace.status(&conversation));
-        Ok(status.map(|status| status.lines(width.unwrap_or(usize::MAX))))
+    // status(buffer, what, the cells that a line may take, or nil) -> the lines of `:Flemma status` ("short" or "all"), of
+    // `:Flemma tool:list` ("tools"), or of `:Flemma usage` ("usage", in any buffer)
+    exports.add("status", |_, binding, (buffer, what, width): (i32, String, Option<usize>)| {
+        let (workspace, width) = (&binding.workspace, width.unwrap_or(usize::MAX));
+        if what == "usage" {
+            return Ok(Some(workspace.usage_lines(buffer, width)));
+        }
+        Ok(workspace.conversation(buffer).map(|conversation| match what.as_str() {
+            "tools" => workspace.tool_list(&conversation),
+            _ => workspace.status(&conversation).lines(width, what == "all"),
+        }))
     })?;
-    // status_line(buffer) -> what a status line shows of the conversation
-    exports.add("status_line", |_, binding, buffer: i32| Ok(binding.workspace.status_line(buffer)))?;
-    // overview() -> what a status line shows of all conversations
-    exports.add("overview", |_, binding, ()| Ok(binding.workspace.overview()))?;
-    // doing(buffer) -> what the conversation is doing and for how long; nil while it rests
-    exports.add("doing", |_, binding, buffer: i32| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.and_then(|conversation| binding.workspace.doing(&conversation)))
+    // status_line(buffer or nil) -> what a status line shows of the conversation, or of all of them
+    exports.add("status_line", |_, binding, buffer: Option<i32>| {
+        let workspace = &binding.workspace;
+        Ok(buffer.map_or_else(|| Some(workspace.overview()), |buffer| workspace.status_line(buffer)))
     })?;
-    // rest(buffer) -> "done", "waits", "paused", "failed" or "cancelled", and that in words; nil while it does not rest
-    exports.add("rest", |_, binding, buffer: i32| {
-        let rest = binding.workspace.conversation(buffer).and_then(|it| binding.workspace.rest(&it));
+    // activity(buffer) -> "working" and what it is doing and for how long; or "done", "waits", "paused", "failed" or "cancelled",
+    // and that in words; nil if it waits for the editor alone
+    exports.add("activity", |_, binding, buffer: i32| {
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok((None, None)) };
+        if conversation.is_busy() {
+            return Ok((Some("working"), binding.workspace.doing(&conversation)));
+        }
+        let rest = binding.workspace.rest(&conversation);
         Ok(rest.map(|rest| (rest.as_str(), rest.words().to_owned())).unzip())
-    })?;
-    // tool_list(buffer) -> the lines of `:Flemma tool:list`
-    exports.add("tool_list", |_, binding, buffer: i32| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.map(|conversation| binding.workspace.tool_list(&conversation)))
     })?;
     // waiting_in(buffer, first, last) -> { id, tool, whether it has a status block } for each call in these lines that a key could run or
     // resolve

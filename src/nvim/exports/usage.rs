@@ -18,10 +18,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         binding.workspace.reset_usage();
         Ok(())
     })?;
-    // usage_lines(buffer, width): the table that `:Flemma usage` shows
-    exports.add("usage_lines", |_, binding, (buffer, width): (i32, usize)| {
-        Ok(binding.workspace.usage_lines(buffer, width))
-    })?;
     // usage_estimate(buffer) -> whether it has to be called again
     exports.add("usage_estimate", |_, binding, buffer: i32| Ok(binding.workspace.estimate(buffer)))
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Completion, Item, ItemKind, json, lua,
-    options::{Sources, Syntax, group_item, tool_item},
+    options::{Sources, Syntax, group_item, tool_items},
 };
 use crate::{
     chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name},
@@ -109,7 +109,7 @@ impl Workspace {
                     Speaker::Assistant => "What the model writes.",
                 };
                 let name = format!("{sign}{}:", speaker.as_str());
-                Item::new(ItemKind::Role, name).detail("message").documentation(says)
+                Item::new(ItemKind::Role, name).documentation(says)
             }));
         }
         let braced = word.typed.strip_prefix('{');
@@ -124,14 +124,15 @@ impl Workspace {
         }
         if word.may_be_tool {
             let tools = self.toolbox().nameable();
-            items.extend(tools.iter().map(|(tool, is_enabled)| {
-                let mut item = tool_item(tool, *is_enabled);
-                if braced.is_none() && EditorSubject::from_name(&item.word).is_some() {
-                    // Without braces it would be the reference.
-                    item.word = format!("{{{}}}", item.word);
-                }
-                item
-            }));
+            items.extend(tool_items(tools.iter().map(|(tool, is_enabled)| (&**tool, *is_enabled))).into_iter().map(
+                |mut item| {
+                    if braced.is_none() && EditorSubject::from_name(&item.word).is_some() {
+                        // Without braces it would be the reference.
+                        item.word = format!("{{{}}}", item.word);
+                    }
+                    item
+                },
+            ));
             items.extend(self.toolbox().groups().iter().map(|group| group_item(group, &group.name)));
         }
         if braced.is_some() && !word.rest.contains('}') {
@@ -292,9 +293,8 @@ fn items_of(found: FolderEntries, lead: &str, is_followed: bool) -> Vec<Item> {
     let items = found.entries.into_iter().filter_map(|entry| {
         let written = reference_name(&entry.name)?;
         let mut about = match entry.size {
-            _ if entry.is_folder => "folder".to_owned(),
-            Some(size) => format_size(size),
-            None => String::new(),
+            Some(size) if !entry.is_folder => format_size(size),
+            _ => String::new(),
         };
         if entry.is_ignored {
             about.push_str(if about.is_empty() { "ignored" } else { ", ignored" });
@@ -305,7 +305,7 @@ fn items_of(found: FolderEntries, lead: &str, is_followed: bool) -> Vec<Item> {
             kind,
             word: format!("{lead}{written}{shown}"),
             label: format!("{}{slash}", entry.name),
-            documentation: format!("`{}`\n\n{about}", entry.name),
+            documentation: String::new(),
             detail: about,
         })
     });

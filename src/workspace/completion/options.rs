@@ -127,7 +127,7 @@ impl Sources<'_> {
             }
             TOOLS => {
                 let groups = self.groups.iter().map(|group| group_item(group, &format!("${}", group.name)));
-                self.tools.iter().map(|(tool, is_enabled)| tool_item(tool, *is_enabled)).chain(groups).collect()
+                tool_items(self.tools.iter().copied()).into_iter().chain(groups).collect()
             }
             AUTO_APPROVE => {
                 let presets = self.presets.names().filter_map(|name| {
@@ -138,9 +138,9 @@ impl Sources<'_> {
                     };
                     let says = [list("Approves", &preset.approve), list("Denies", &preset.deny)];
                     let text = says.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
-                    Some(Item::new(ItemKind::Preset, name).detail("preset").documentation(text))
+                    Some(Item::new(ItemKind::Preset, name).documentation(text))
                 });
-                presets.chain(self.tools.iter().map(|(tool, is_enabled)| tool_item(tool, *is_enabled))).collect()
+                presets.chain(tool_items(self.tools.iter().copied())).collect()
             }
             _ => {
                 let words = buffer::documentation(path).map(|option| option.strings()).into_iter().flatten();
@@ -203,10 +203,15 @@ fn agent_item(name: &str, agent: &Value) -> Item {
     Item::new(ItemKind::Value, name).detail("agent").documentation(help(&text, "flemma-agents"))
 }
 
-/// A tool by its name.
-pub(super) fn tool_item(tool: &Definition, is_enabled: bool) -> Item {
-    let detail = if is_enabled { "tool" } else { "tool, off by default" };
-    Item::new(ItemKind::Tool, tool.name.as_str()).detail(detail).documentation(tool.description.as_str())
+/// Tools by their names, those that are enabled first.
+pub(super) fn tool_items<'a>(tools: impl IntoIterator<Item = (&'a Definition, bool)>) -> Vec<Item> {
+    let mut tools: Vec<_> = tools.into_iter().collect();
+    tools.sort_by_key(|(_, is_enabled)| !is_enabled);
+    let item = |(tool, is_enabled): (&Definition, bool)| {
+        let detail = if is_enabled { "" } else { "off by default" };
+        Item::new(ItemKind::Tool, tool.name.as_str()).detail(detail).documentation(tool.description.as_str())
+    };
+    tools.into_iter().map(item).collect()
 }
 
 /// A group of tools by this name.
@@ -216,7 +221,7 @@ pub(super) fn group_item(group: &Group, name: &str) -> Item {
     if !tools.is_empty() {
         text.push_str(&format!("{}Tools: {}.", if text.is_empty() { "" } else { "\n\n" }, tools.join(", ")));
     }
-    Item::new(ItemKind::Group, name).detail("group of tools").documentation(text)
+    Item::new(ItemKind::Group, name).documentation(text)
 }
 
 /// The item as a string.

@@ -28,15 +28,12 @@ fn a_reply_is_followed_by_what_it_used() {
     let chat = Harness::start(priced(&["qwen3"]), [prose("Hi"), prose("Ho")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    let shown = |n: usize| chat.host.usage.borrow()[n].clone();
-    assert_eq!(shown(0), ["100 in (60 from cache), 50 out", "$0.0120, session $0.0120"]);
     let record = chat.workspace.records().remove(0);
     assert_eq!((record.buffer, record.provider, record.model.as_str()), (NOTES, "openai_compatible", "qwen3"));
     assert!(record.complete && close(record.cost, DOLLARS), "{record:?}");
     chat.type_below("More");
     chat.go();
     chat.wait_for("@Assistant:\nHo");
-    assert_eq!(shown(1)[1], "$0.0120, session $0.0240");
     let totals = chat.workspace.totals(Some(NOTES));
     assert_eq!((totals.requests, totals.usage.output, totals.unpriced), (2, 100, 0));
     assert!(close(Some(totals.cost), 2.0 * DOLLARS), "{totals:?}");
@@ -54,7 +51,6 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::new("@You:\nHello", [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert_eq!(chat.host.usage.borrow().len(), 0, "there is nothing to say that the line of the reply does not say");
     assert_eq!(chat.workspace.records()[0].cost, None);
     assert_eq!(chat.workspace.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
 
@@ -64,16 +60,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::start(Setup { options, ..Setup::default() }, [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert_eq!(chat.host.usage.borrow()[0][1], "$1.40, session $1.40");
-}
-
-#[test]
-fn usage_is_shown_only_if_the_user_wants_it() {
-    let options = json!({ "notify": { "usage": false } });
-    let chat = Harness::start(Setup { options, ..Setup::default() }, [prose("Hi")]);
-    chat.go();
-    chat.wait_for("@Assistant:\nHi");
-    assert_eq!((chat.host.usage.borrow().len(), chat.workspace.records().len()), (0, 1));
+    assert!(chat.workspace.status_line(NOTES).unwrap().ends_with(" · $1.40"));
 }
 
 #[test]
@@ -149,12 +136,11 @@ fn an_estimate_is_marked_as_one_and_sends_nothing() {
     let options = json!({ "provider": "anthropic", "model": "claude-sonnet-4-5" });
     let chat = Harness::start(Setup { text: &text, options, ..Setup::default() }, []);
     estimate(&chat);
-    chat.drain_until("the estimate", |chat| !chat.host.estimates.borrow().is_empty());
-    let (lines, warning) = chat.host.estimates.borrow()[0].clone();
-    let lines = lines.join("\n");
-    assert!(lines.contains("anthropic claude-sonnet-4-5: an estimate, not a count"), "{lines}");
-    assert!(lines.contains("of the model's context of 200,000 tokens"), "{lines}");
-    assert_eq!((warning, chat.sent()), (None, 0));
+    chat.drain_until("the estimate", |chat| !chat.host.told.borrow().is_empty());
+    let told = chat.host.told.borrow().clone();
+    assert!(told[0].starts_with("info: anthropic claude-sonnet-4-5: an estimate, not a count; about "), "{told:?}");
+    assert!(told[0].contains("of the model's context of 200,000 tokens"), "{told:?}");
+    assert_eq!((told.len(), chat.sent()), (1, 0));
 }
 
 #[test]
@@ -164,9 +150,9 @@ fn a_long_estimate_comes_in_slices_and_warns_of_overflow() {
     let chat = Harness::start(Setup { text: &text, options, ..Setup::default() }, []);
     assert!(chat.workspace.estimate(chat.current()), "one slice is not all of it");
     estimate(&chat);
-    chat.drain_until("the estimate", |chat| !chat.host.estimates.borrow().is_empty());
-    let warning = chat.host.estimates.borrow()[0].1.clone().unwrap();
-    assert!(warning.contains("The conversation would not fit"), "{warning}");
+    chat.drain_until("the estimate", |chat| chat.host.told.borrow().len() == 2);
+    let warning = chat.host.told.borrow()[1].clone();
+    assert!(warning.starts_with("warn: The conversation would not fit"), "{warning}");
 }
 
 #[test]

@@ -193,5 +193,5 @@ fn status_shows_every_value_and_its_source() {
     }
     chat.replace("\"high\"", "\"higher\"");
     let lines = chat.status();
-    assert!(lines[0].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
+    assert!(lines[1].starts_with("the frontmatter has no effect: line 2: `flemma.opt.thinking` must be"), "{lines:?}");
 }

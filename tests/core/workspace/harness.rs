@@ -359,7 +359,7 @@ impl Harness {
 
     /// The lines of `:Flemma status`, with one blank where there are several.
     pub fn status(&self) -> Vec<String> {
-        let lines = self.workspace.status(&self.conversation()).lines(usize::MAX);
+        let lines = self.workspace.status(&self.conversation()).lines(usize::MAX, true);
         lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 

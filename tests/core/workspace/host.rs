@@ -131,9 +131,6 @@ pub struct FakeHost {
     pub questions: RefCell<Vec<(i32, u64, Question)>>,
     /// What other plugins were told, a line each.
     pub announced: RefCell<Vec<String>>,
-    /// What was shown of the usage of a reply, and of estimates.
-    pub usage: RefCell<Vec<Vec<String>>>,
-    pub estimates: RefCell<Vec<(Vec<String>, Option<String>)>>,
     /// The ends of writes: buffer, tick and problem.
     pub saved: RefCell<Vec<(i32, i64, Option<String>)>>,
     /// The time, if it is not the system's.
@@ -168,8 +165,6 @@ impl FakeHost {
             told: RefCell::default(),
             questions: RefCell::default(),
             announced: RefCell::default(),
-            usage: RefCell::default(),
-            estimates: RefCell::default(),
             clock: Cell::default(),
             has_ui: Cell::new(true),
             is_in_sight: Cell::new(true),
@@ -422,14 +417,6 @@ impl Host for FakeHost {
 
     fn open_form(&self, _: i32, call: &CallId) {
         self.forms.borrow_mut().push(call.to_string());
-    }
-
-    fn show_usage(&self, _: i32, lines: &[String], _: Duration) {
-        self.usage.borrow_mut().push(lines.to_vec());
-    }
-
-    fn show_estimate(&self, lines: &[String], warning: Option<&str>) {
-        self.estimates.borrow_mut().push((lines.to_vec(), warning.map(str::to_owned)));
     }
 
     fn announce(&self, buffer: i32, what: Announcement<'_>) {

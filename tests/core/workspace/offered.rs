@@ -275,10 +275,10 @@ fn the_status_shows_what_the_next_request_offers() {
     chat.status_has("tools one default");
     assert!(chat.workspace.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
     let estimate = |chat: &Harness| {
-        chat.host.estimates.borrow_mut().clear();
+        chat.host.told.borrow_mut().clear();
         while chat.workspace.estimate(chat.current()) {}
-        chat.drain_until("the estimate", |chat| !chat.host.estimates.borrow().is_empty());
-        chat.host.estimates.borrow()[0].0.clone()
+        chat.drain_until("the estimate", |chat| !chat.host.told.borrow().is_empty());
+        chat.host.told.borrow()[0].clone()
     };
     let with_one = estimate(&chat);
     *answer.borrow_mut() = json!(true);

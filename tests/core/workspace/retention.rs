@@ -78,8 +78,8 @@ fn a_request_leaves_out_old_results_and_the_file_keeps_them() {
     let estimate = |options: Value| {
         let chat = start(&text, options, 0);
         while chat.workspace.estimate(chat.current()) {}
-        chat.drain_until("the estimate", |chat| !chat.host.estimates.borrow().is_empty());
-        let line = chat.host.estimates.borrow()[0].0.join("\n");
+        chat.drain_until("the estimate", |chat| !chat.host.told.borrow().is_empty());
+        let line = chat.host.told.borrow()[0].clone();
         let words = line.split_once("about ").unwrap().1;
         words.split_once(" input tokens").unwrap().0.replace(',', "").parse::<usize>().unwrap()
     };
@@ -135,7 +135,7 @@ fn a_file_sets_the_general_retention_of_its_conversation() {
     chat.type_at(0, "```json\n{ \"tools\": { \"retention\": { \"mode\": \"count\" } } }\n```\n");
     chat.go();
     let message = "`tools.retention.value` is missing; set it to a whole number from 1 up";
-    assert!(chat.status()[0].ends_with(message), "{:?}", chat.status());
+    assert!(chat.status()[1].ends_with(message), "{:?}", chat.status());
     assert_eq!(chat.sent(), 0);
 }
 

@@ -15,9 +15,9 @@ fn view(rows: Vec<OptionRow>) -> StatusView {
 #[test]
 fn options_are_a_table_where_there_is_room() {
     let view = view(vec![row("provider", "anthropic", OptionLayer::Setup), row("model", "m", OptionLayer::Default)]);
-    assert_eq!(view.lines(80), ["provider  anthropic  setup", "model     m          default", "", "idle"]);
-    assert_eq!(view.lines(29).len(), 4, "just enough");
-    assert_eq!(view.lines(27), ["provider: anthropic (setup)", "model: m (default)", "", "idle"]);
+    assert_eq!(view.lines(80, true), ["idle", "", "provider  anthropic  setup", "model     m          default"]);
+    assert_eq!(view.lines(29, true).len(), 4, "just enough");
+    assert_eq!(view.lines(27, true), ["idle", "", "provider: anthropic (setup)", "model: m (default)"]);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_long_value_stays_in_its_column() {
     let view = view(vec![row("model", "m", OptionLayer::Setup), row("tools", tools, OptionLayer::Default)]);
     let value = "ask_user, bash, calculator, edit, find, grep,";
     assert_eq!(
-        view.lines(62)[..3],
+        view.lines(62, true)[2..5],
         [
             format!("model  {:46}  setup", "m"),
             format!("tools  {value:46}  default"),
@@ -34,26 +34,41 @@ fn a_long_value_stays_in_its_column() {
         ]
     );
     for width in [80, 100, 200] {
-        let lines = view.lines(width);
+        let lines = view.lines(width, true);
         let column = |line: &str, layer: &str| line[..line.rfind(layer).expect("its origin")].width();
-        assert_eq!(column(&lines[0], "setup"), column(&lines[1], "default"), "{lines:#?}");
+        assert_eq!(column(&lines[2], "setup"), column(&lines[3], "default"), "{lines:#?}");
     }
 }
 
 #[test]
-fn the_fault_comes_first_and_the_calls_last() {
+fn what_happens_and_waits_comes_first_and_then_the_fault() {
     let mut view = view(vec![row("model", "m", OptionLayer::File)]);
     view.fault = Some((4, "what is wrong".to_owned()));
     view.calls.push("  running  bash (a), 3 s".to_owned());
-    let lines = view.lines(80);
-    assert_eq!(lines[..2], ["the frontmatter has no effect: line 5: what is wrong", ""]);
-    assert_eq!(lines.last().unwrap(), "  running  bash (a), 3 s");
+    let fault = "the frontmatter has no effect: line 5: what is wrong";
+    assert_eq!(view.lines(80, false), ["idle", "  running  bash (a), 3 s", fault, "", "model  m  frontmatter"]);
+}
+
+#[test]
+fn the_short_page_has_what_was_set_and_fits_a_screen() {
+    let long = "words ".repeat(100);
+    let set = ["a", "b", "c"].map(|name| row(name, &long, OptionLayer::Setup));
+    let rows = [row("model", "m", OptionLayer::Default), row("tools.x", "1", OptionLayer::Default)];
+    let mut view = view(rows.into_iter().chain(set).collect());
+    view.calls.extend((0..30).map(|number| format!("  pending  bash ({number})")));
+    let lines = view.lines(80, false);
+    assert!(lines.len() <= 22, "{lines:#?}");
+    assert_eq!(lines[7], "  and 24 more calls: `:Flemma tool:list`");
+    assert!(!lines.iter().any(|line| line.contains("tools.x")), "{lines:#?}");
+    assert!(lines.last().unwrap().starts_with("`:Flemma status all` shows"), "{lines:#?}");
+    let all = view.lines(80, true);
+    assert!(all.iter().any(|line| line.contains("tools.x")) && all.iter().any(|line| line.contains("bash (29)")));
 }
 
 #[test]
 fn long_lines_are_cut_between_words_and_indented() {
     let view = view(vec![row("tools", "bash, edit, find, grep", OptionLayer::Default)]);
-    assert_eq!(view.lines(16), ["tools: bash,", "  edit, find,", "  grep (default)", "", "idle"]);
+    assert_eq!(view.lines(16, true), ["idle", "", "tools: bash,", "  edit, find,", "  grep (default)"]);
 }
 
 proptest! {
@@ -64,7 +79,7 @@ proptest! {
     ) {
         let value = words.join(" ");
         let view = view(vec![row("tools", &value, OptionLayer::Runtime), row("model", "x", OptionLayer::File)]);
-        let lines = view.lines(width);
+        let lines = view.lines(width, true);
         for line in &lines {
             prop_assert!(line.width() <= width, "{line:?} is wider than {width}");
         }

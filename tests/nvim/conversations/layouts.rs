@@ -55,18 +55,28 @@ fn each_layout_puts_the_window_where_it_says() {
 }
 
 #[test]
-fn a_float_follows_the_screen_and_closes_like_a_window() {
+fn a_narrow_screen_has_it_below_the_code() {
+    let mut nvim = start("", (30, 20));
+    nvim.input(":Flemma toggle<CR>iwords<Esc>");
+    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nwords\n");
+    let now = window(&mut nvim);
+    assert_eq!((&now[0], &now[1]), (&json!(30), &json!(7)), "{now}");
+    nvim.input(":Flemma toggle<CR>");
+    nvim.wait_for("the code", |nvim| windows(nvim) == ["main.rs"]);
+    // Where there is no room for a second window, Neovim says so.
+    nvim.request("nvim_ui_try_resize", &[30.into(), 3.into()]);
+    nvim.wait_for("a low screen", |nvim| nvim.lua("return vim.o.lines", &[]) == 3);
+    nvim.input(":Flemma toggle<CR>");
+    nvim.wait_for("the refusal", |nvim| said(nvim).contains("could not be shown: E36"));
+    assert_eq!(windows(&mut nvim), ["main.rs"]);
+}
+
+#[test]
+fn a_float_closes_like_a_window() {
     let mut nvim = start("layout = 'float', width = 60, height = 0.5", (100, 40));
     nvim.input(":Flemma toggle<CR>iunsaved<Esc>");
     nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nunsaved\n");
     nvim.wait_for("the float", |nvim| window(nvim) == json!([60, 19, [9, 19], true]));
-    nvim.request("nvim_ui_try_resize", &[30.into(), 12.into()]);
-    nvim.wait_for("a smaller float", |nvim| {
-        let (now, float) = (window(nvim), nvim.lua("return { vim.o.columns, vim.o.lines }", &[]));
-        float == json!([30, 12]) && now[0] == 28 && now[1] == 5
-    });
-    nvim.request("nvim_ui_try_resize", &[100.into(), 40.into()]);
-    nvim.wait_for("the float as it was", |nvim| window(nvim) == json!([60, 19, [9, 19], true]));
     let name = current(&mut nvim);
     nvim.command("set nohidden");
     nvim.input(":quit<CR>");
@@ -75,69 +85,4 @@ fn a_float_follows_the_screen_and_closes_like_a_window() {
     nvim.input(":Flemma toggle<CR>");
     nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nunsaved\n");
     assert_eq!(current(&mut nvim), name);
-    // A screen of the smallest size is no error.
-    nvim.request("nvim_ui_try_resize", &[12.into(), 3.into()]);
-    nvim.wait_for("a tiny screen", |nvim| nvim.lua("return vim.o.columns", &[]) == 12);
-    nvim.input(":Flemma toggle<CR>:Flemma toggle<CR>");
-    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nunsaved\n");
-}
-
-#[test]
-fn a_narrow_screen_has_it_below_and_a_low_one_over_the_code() {
-    let mut nvim = start("", (30, 20));
-    nvim.input(":Flemma toggle<CR>iwords<Esc>");
-    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nwords\n");
-    let now = window(&mut nvim);
-    assert_eq!((&now[0], &now[1]), (&json!(30), &json!(7)), "{now}");
-    nvim.input(":Flemma toggle<CR>");
-    nvim.wait_for("the code", |nvim| windows(nvim) == ["main.rs"]);
-    nvim.request("nvim_ui_try_resize", &[30.into(), 4.into()]);
-    nvim.wait_for("a low screen", |nvim| nvim.lua("return vim.o.lines", &[]) == 4);
-    nvim.input(":Flemma toggle<CR>");
-    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nwords\n");
-    assert_eq!(window(&mut nvim)[3], true);
-    nvim.input(":Flemma toggle<CR>");
-    nvim.wait_for("the code", |nvim| windows(nvim) == ["main.rs"]);
-    assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", &[]), 1);
-    assert!(!said(&mut nvim).contains("could not"), "{}", said(&mut nvim));
-}
-
-/// Gives the screen another size.
-fn resize(nvim: &mut Nvim, columns: u32, lines: u32) {
-    nvim.request("nvim_ui_try_resize", &[columns.into(), lines.into()]);
-    nvim.wait_for("the size", |nvim| nvim.lua("return { vim.o.columns, vim.o.lines }", &[]) == json!([columns, lines]));
-}
-
-#[test]
-fn a_window_keeps_its_part_of_the_screen() {
-    for (layout, at) in [("vertical", 0), ("horizontal", 1)] {
-        let mut nvim = start(&format!("layout = '{layout}'"), (100, 41));
-        nvim.input(":Flemma toggle<CR>iwords<Esc>");
-        nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nwords\n");
-        let size = |nvim: &mut Nvim| window(nvim)[at].as_u64().unwrap();
-        let first = size(&mut nvim);
-        for ((columns, lines), expected) in [((50, 21), [20, 8]), ((12, 6), [5, 2]), ((200, 81), [80, 32])] {
-            resize(&mut nvim, columns, lines);
-            nvim.wait_for("its part", |nvim| size(nvim).abs_diff(expected[at]) <= 1);
-        }
-        resize(&mut nvim, 100, 41);
-        nvim.wait_for("its size", |nvim| size(nvim) == first);
-        // What the user makes of it counts, also in a tab page that they have left.
-        nvim.input("<C-w>=");
-        nvim.wait_for("equal windows", |nvim| size(nvim) != first);
-        let equal = size(&mut nvim);
-        nvim.command("tabnew");
-        resize(&mut nvim, 50, 21);
-        nvim.command("tabprevious");
-        nvim.wait_for("half of it", |nvim| size(nvim).abs_diff(equal / 2) <= 1);
-        resize(&mut nvim, 100, 41);
-        nvim.wait_for("equal windows", |nvim| size(nvim).abs_diff(equal) <= 1);
-        nvim.command("tabonly");
-        // It may be the only window as well.
-        nvim.command("only");
-        resize(&mut nvim, 60, 21);
-        resize(&mut nvim, 100, 41);
-        nvim.wait_for("all of the screen", |nvim| window(nvim)[0] == 100);
-        assert!(!said(&mut nvim).contains("E5"), "{}", said(&mut nvim));
-    }
 }

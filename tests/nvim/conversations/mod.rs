@@ -1,9 +1,9 @@
 //! The conversations of a project, from its code.
 
 mod asking;
+mod elsewhere;
 mod layouts;
 mod listing;
-mod pickers;
 mod showing;
 mod toggling;
 

@@ -139,8 +139,7 @@ fn a_reader_sees_no_line_move_while_text_arrives() {
     let gate = Gate::new();
     let card = "@Assistant:\n<thinking>\nHm.\n</thinking>\n\nWords.\n\n@You:\nMore.\n\n";
     let text = format!("{}@You:\nGo on.\n", card.repeat(30));
-    let options = "notify = { usage = false }";
-    let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, [slow(&gate, 40)]);
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [slow(&gate, 40)]);
     chat.wait_until_idle();
     chat.nvim.input("G<C-]>");
     chat.nvim.wait_for_screen("line 19");

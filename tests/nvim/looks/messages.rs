@@ -62,7 +62,7 @@ fn reply_row(nvim: &mut Nvim) -> String {
 
 #[test]
 fn a_finished_reply_says_its_model_tokens_and_cost() {
-    let options = "model = 'claude-sonnet-4-5', notify = { usage = false }";
+    let options = "model = 'claude-sonnet-4-5'";
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&["Hi"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().trim_end().ends_with("@You:"));
@@ -94,7 +94,7 @@ fn again(first: &Chat) -> Nvim {
 
 #[test]
 fn a_message_is_known_by_its_text_wherever_it_is() {
-    let options = "model = 'claude-sonnet-4-5', notify = { usage = false }";
+    let options = "model = 'claude-sonnet-4-5'";
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&["Hi"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().trim_end().ends_with("@You:"));

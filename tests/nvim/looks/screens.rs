@@ -124,7 +124,7 @@ fn live_output_has_the_colours_of_the_command() {
     let command =
         "printf '\\033[31mred\\033[0m plain\\033[1;44m bold on blue\\033[0m\\n'; while [ ! -e go ]; do sleep 0.1; done";
     let input = serde_json::json!({"label": null, "command": command, "timeout": null});
-    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' } }";
     let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [call("toolu_1", "bash", &input)]);
     for columns in [30, 80, 200] {
         chat.nvim.attach_styled_ui(columns, 30);

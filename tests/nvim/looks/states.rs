@@ -83,7 +83,7 @@ fn a_card_shows_the_state_of_its_call_while_it_changes() {
         .tool_use("toolu_5", "write", &[&json!({"label": null, "path": "b.py", "content": "x\n"}).to_string()])
         .tool_use("toolu_6", "unknown", &["{}"])
         .end("tool_use");
-    let options = "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' }, max_concurrent = 1 }";
     let lua = "vim.o.termguicolors = true
         require('flemma.tools.approval').register('no ls', {
           priority = 200,

@@ -8,8 +8,7 @@ use super::super::{
     anthropic::{Stream, text_delta},
     chat::{Chat, Setup, prose},
     folds::TURN,
-    http::{Gate, Reply},
-    support::Nvim,
+    http::Reply,
 };
 
 /// How long the reply takes, in seconds, unless the environment variable `FLEMMA_STREAM_SECONDS` says otherwise.
@@ -30,9 +29,7 @@ fn nothing_above_a_reply_moves_in_any_window() {
     });
     let reply = rest.iter().fold(reply.chunk(text_delta(0, "The end.")), |reply, event| reply.chunk(event.as_str()));
     let text = TURN.repeat(12).replace("```lua\n-- The options of this file.\n```\n\n", "");
-    // The note in the corner covers a piece of a row.
-    let options = "notify = { usage = false }, looks = { activity = false }";
-    let mut chat = Chat::start(&Setup { text: Some(&text), options, ..Setup::default() }, [reply]);
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, [reply]);
     chat.wait_until_idle();
     // Above, a reader in the middle of the text; below, the window that follows the reply.
     chat.nvim.input("G:split<CR>60Gzt3j");
@@ -86,8 +83,7 @@ fn nothing_above_a_reply_moves_in_any_window() {
 #[test]
 fn the_end_of_a_tall_reply_stays_on_the_screen() {
     let words: String = (0..600).map(|number| format!("w{number} ")).collect();
-    let options = "notify = { usage = false }";
-    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [prose(&[&words, "the end."]), prose(&["x"])]);
+    let mut chat = Chat::start(&Setup::default(), [prose(&[&words, "the end."]), prose(&["x"])]);
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().ends_with("the end.\n\n@You:\n\n"));
     chat.wait_until_idle();
@@ -120,127 +116,4 @@ fn the_end_of_a_tall_reply_stays_on_the_screen() {
     let own = Setup { lua: "vim.o.smoothscroll = false", ..Setup::default() };
     let mut chat = Chat::start(&own, []);
     assert_eq!(chat.nvim.lua("return vim.wo.smoothscroll", &[]), false);
-}
-
-/// A reply of six hundred words that ends when the gate opens.
-fn held_words(gate: &Gate) -> Reply {
-    held_text(gate, &(0..600).map(|number| format!("w{number} ")).collect::<String>())
-}
-
-/// A reply that ends when the gate opens.
-fn held_text(gate: &Gate, text: &str) -> Reply {
-    let stream = Stream::new().text(&[text]).end("end_turn");
-    let (before, after) = stream.events().split_at(3);
-    let reply = before.iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str())).hold(gate);
-    after.iter().fold(reply, |reply, event| reply.chunk(event.as_str()))
-}
-
-#[test]
-fn every_window_says_that_a_conversation_works() {
-    let gate = Gate::new();
-    let reply = held_words(&gate);
-    let options = "notify = { usage = false }";
-    let mut chat = Chat::start(&Setup { options, ..Setup::default() }, [reply]);
-    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
-    chat.nvim.input(":split<CR>gg<C-w>jG<C-]>");
-    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("w599"));
-    let notes =
-        |nvim: &mut Nvim| nvim.screen().iter().filter(|row| row.ends_with('s') && row.contains(" writing, ")).count();
-    chat.nvim.wait_for("a note in both windows", |nvim| {
-        nvim.command("redraw");
-        notes(nvim) + nvim.screen().iter().filter(|row| row.contains("tokens")).count() >= 2
-    });
-    let windows = "return vim.tbl_filter(function(win)
-        return vim.api.nvim_win_get_config(win).relative ~= '' end, vim.api.nvim_list_wins())";
-    assert!(!chat.nvim.lua(windows, &[]).as_array().unwrap().is_empty());
-    // It follows its window, and goes with it.
-    chat.nvim.input("<C-w>k:q<CR>");
-    chat.nvim.wait_for("one window", |nvim| nvim.lua("return #vim.fn.win_findbuf(1)", &[]) == 1);
-    gate.open();
-    chat.wait_until_idle();
-    chat.nvim.wait_for("no note", |nvim| nvim.lua(windows, &[]).as_array().unwrap().is_empty());
-    assert!(!chat.nvim.screen().iter().any(|row| row.contains("writing")));
-}
-
-#[test]
-fn the_note_about_work_goes_where_there_is_no_room_for_it() {
-    let gate = Gate::new();
-    let reply = held_words(&gate);
-    let mut chat = Chat::start(&Setup { options: "notify = { usage = false }", ..Setup::default() }, [reply]);
-    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the words", |nvim| nvim.text().contains("w599"));
-    chat.nvim.input("gg");
-    let notes = |nvim: &mut Nvim| {
-        let floats = "return #vim.tbl_filter(function(win)
-            return vim.api.nvim_win_get_config(win).relative ~= '' end, vim.api.nvim_list_wins())";
-        nvim.lua(floats, &[]).as_u64().unwrap()
-    };
-    for (split, shrink, back) in [
-        ("vsplit", "vertical resize 15", "wincmd ="),
-        ("split", "resize 1", "wincmd ="),
-        ("vsplit", "set laststatus=2 statusline=%{%v:lua.require'flemma.statusline'.component()%}", "set statusline&"),
-    ] {
-        chat.nvim.command(split);
-        chat.nvim.wait_for("two notes", |nvim| notes(nvim) == 2);
-        chat.nvim.command(shrink);
-        chat.nvim.wait_for("fewer notes", |nvim| notes(nvim) < 2);
-        chat.nvim.command(back);
-        chat.nvim.wait_for("two notes again", |nvim| notes(nvim) == 2);
-        chat.nvim.command("close");
-    }
-    assert_eq!(chat.nvim.messages(), "");
-    gate.open();
-    chat.wait_until_idle();
-}
-
-#[test]
-fn the_note_about_work_covers_no_text() {
-    let gate = Gate::new();
-    let full: Vec<String> = (10..60).map(|number| format!("{number}").repeat(50)).collect();
-    let reply = held_text(&gate, &full.join("\n"));
-    let text = "@You:\nHello\n";
-    let setup = Setup { text: Some(text), options: "notify = { usage = false }", ..Setup::default() };
-    let mut chat = Chat::start(&setup, [reply]);
-    chat.nvim.request("nvim_ui_try_resize", &[100.into(), 20.into()]);
-    chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the words", |nvim| nvim.text().contains(&full[49]));
-    // Above, a user who reads the beginning; below, the reply, in rows that are full.
-    chat.nvim.input(":split<CR>gg");
-    chat.nvim.wait_for("a note beside the short line", |nvim| {
-        nvim.screen().iter().any(|row| row.starts_with("Hello   ") && row.contains(" writing, "))
-    });
-    let notes = |nvim: &Nvim| nvim.screen().iter().filter(|row| row.contains(" writing, ")).count();
-    assert_eq!(notes(&chat.nvim), 1, "{:#?}", chat.nvim.screen());
-    // It stays there, and only its words change.
-    let mut words: Vec<String> = Vec::new();
-    chat.nvim.wait_for("three notes", |nvim| {
-        let note = nvim.screen().into_iter().find(|row| row.contains(" writing, ")).expect("a note");
-        assert!(note.starts_with("Hello   "), "{note}");
-        if words.last() != Some(&note) {
-            words.push(note);
-        }
-        words.len() > 3
-    });
-    // Where all rows are full, the user who reads further up has it all the same.
-    chat.nvim.input("20Gzt");
-    chat.nvim.wait_for("a note at the end of a row", |nvim| {
-        nvim.screen().iter().any(|row| row.starts_with("2") && row.contains(" writing, "))
-    });
-    // The end of the text says it itself.
-    chat.nvim.input(":close<CR>Gzz");
-    chat.nvim.wait_for("the line below the text", |nvim| {
-        let rows = nvim.screen();
-        rows.iter().any(|row| row.contains(" tokens")) && notes(nvim) == 1
-    });
-    let floats = "return #vim.api.nvim_list_wins() - 1";
-    chat.nvim.wait_for("no note", |nvim| nvim.lua(floats, &[]) == 0);
-    // A row with room at its end takes it.
-    chat.nvim.input("gg");
-    chat.nvim.wait_for("a note beside the short line", |nvim| {
-        nvim.screen().iter().any(|row| row.starts_with("Hello   ") && row.contains(" writing, "))
-    });
-    gate.open();
-    chat.wait_until_idle();
-    chat.nvim.wait_for("no note", |nvim| notes(nvim) == 0 && nvim.lua(floats, &[]) == 0);
 }

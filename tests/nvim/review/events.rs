@@ -59,7 +59,7 @@ fn leaving_everything_out_approves_nothing() {
 #[test]
 fn a_call_that_is_decided_elsewhere_ends_its_review() {
     // By its deadline, by a key in another window, by Lua.
-    let deadline = "tools = { auto_approve = {}, deadlines = { approval = 3 } }, notify = { usage = false }";
+    let deadline = "tools = { auto_approve = {}, deadlines = { approval = 3 } }";
     for (how, options) in [("", deadline), ("Flemma tool:reject no", ASK), ("resolve", ASK)] {
         for has_edits in [false, true] {
             let mut chat = waiting(&[("a.txt", &lines())], "edit", &edit("a.txt", "line 5", "LINE 5"), options);
@@ -152,7 +152,7 @@ fn a_call_is_reviewed_as_it_follows_the_one_above() {
     let [first, second] = [edit("a.txt", "line 5\n", "LINE 5\n"), edit("a.txt", "LINE 5", "the fifth")];
     let stream = Stream::new().tool_use("toolu_1", "edit", &[&first.to_string()]);
     let stream = stream.tool_use("toolu_2", "edit", &[&second.to_string()]);
-    let options = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = {}, review = { view = 'inline' } }";
     let setup = Setup { files: &[("a.txt", &lines())], options, ..Setup::default() };
     let mut chat = Chat::start(&setup, [reply(&stream.end("tool_use")), prose(&["fine"])]);
     chat.nvim.input("<C-]>");

@@ -9,7 +9,7 @@ use super::{
     content, edit, lines, traces, wait_for_message, waiting,
 };
 
-const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 /// Three hunks: a line more at the top, one changed, one less at the end.
 fn changed() -> String {

@@ -13,7 +13,7 @@ fn changed() -> String {
 }
 
 fn options(view: &str) -> String {
-    format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}")
+    format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}")
 }
 
 fn open(chat: &mut Chat) {
@@ -35,8 +35,8 @@ fn a_buffer_has_nothing_of_a_review_whose_window_was_closed() {
         chat.nvim.command("wincmd p");
         open(&mut chat);
         chat.nvim.input(way);
-        // The key of the review is of no use right after it.
-        chat.nvim.input("gA");
+        // The key of the review is of no use right after it, away from the call, which has a key of the same name.
+        chat.nvim.input("gggA");
         chat.wait_until_idle();
         chat.nvim.wait_for("the end of the review", |nvim| {
             nvim.lua("return not require('flemma.review').is_shown(vim.fn.bufnr('notes.chat'))", &[]) == true

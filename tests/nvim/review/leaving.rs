@@ -12,7 +12,7 @@ use super::{
     ASK, edit, lines, open, waiting,
 };
 
-const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 /// The call of a conversation waits, and this is what the file has.
 fn one_edit(options: &str) -> Chat {
@@ -63,7 +63,7 @@ fn what_is_approved_while_a_tool_runs_is_kept_at_the_exit() {
         .tool_use("toolu_1", "edit", &[&edit("a.txt", "line 5", "LINE 5").to_string()])
         .tool_use("toolu_2", "bash", &[&json!({ "label": null, "command": "sleep 600" }).to_string()])
         .end("tool_use");
-    let options = "tools = { auto_approve = { 'bash' } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = { 'bash' } }";
     for keys in [":Flemma tool:approve<CR>:qa!<CR>", "<M-CR>:qa!<CR>", "gK", "gKgA:qa!<CR>"] {
         let setup = Setup { files: &[("a.txt", &lines())], options, ..Setup::default() };
         let mut chat = Chat::start(&setup, [reply(&stream)]);

@@ -5,7 +5,7 @@ use super::{
     waiting, write,
 };
 
-const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 fn open_inline(chat: &mut Chat) {
     chat.nvim.input("gK");

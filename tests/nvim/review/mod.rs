@@ -36,7 +36,7 @@ fn write(path: &str, content: &str) -> Value {
 }
 
 /// No call runs without the user.
-const ASK: &str = "tools = { auto_approve = {} }, notify = { usage = false }";
+const ASK: &str = "tools = { auto_approve = {} }";
 
 /// Twenty numbered lines.
 fn lines() -> String {

@@ -45,7 +45,7 @@ fn a_preview_follows_the_file() {
 #[test]
 fn the_first_lines_of_a_change_are_below_its_call() {
     let new = lines().replace("line 5\n", "LINE 5\n").replace("line 18\n", &format!("{}\n", "wide ".repeat(40)));
-    let options = "tools = { auto_approve = {}, review = { lines = 9 } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = {}, review = { lines = 9 } }";
     let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", &new), options);
     chat.nvim.wait_for_screen("+LINE 5");
     let shown = texts(&mut chat);
@@ -75,7 +75,7 @@ fn the_first_lines_of_a_change_are_below_its_call() {
 
 #[test]
 fn no_lines_of_a_change_are_shown_where_they_are_off() {
-    let options = "tools = { auto_approve = {}, review = { lines = 0 } }, notify = { usage = false }";
+    let options = "tools = { auto_approve = {}, review = { lines = 0 } }";
     let mut chat = waiting(&[("a.txt", &lines())], "write", &write("a.txt", "one\n"), options);
     chat.nvim.wait_for_screen("? write a.txt");
     assert_eq!(texts(&mut chat), Vec::<String>::new());

@@ -13,8 +13,7 @@ const PAGES: &[(&str, &str)] = &[
     ("vault/Deep/Page.md", "[old](../Old.md) and [[Index]]\n"),
 ];
 
-const OPTIONS: &str =
-    "tools = { notes = { enabled = true, root = 'vault' }, auto_approve = {} }, notify = { usage = false }";
+const OPTIONS: &str = "tools = { notes = { enabled = true, root = 'vault' }, auto_approve = {} }";
 
 fn waiting() -> Chat {
     let setup = Setup { files: PAGES, options: OPTIONS, ..Setup::default() };

@@ -83,8 +83,7 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
         ("inline", "qu<C-r>", approve),
         ("tab", "gT:w<CR>:e!<CR>", approve),
     ] {
-        let options =
-            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let options = format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}");
         let mut chat = waiting(&[("a.txt", &old)], "write", &super::write("a.txt", &new), &options);
         chat.nvim.command("let g:chat = bufnr()");
         chat.nvim.input("gK");
@@ -127,8 +126,7 @@ fn a_read_only_file_is_announced() {
         return;
     }
     for view in ["tab", "inline"] {
-        let options =
-            format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}, notify = {{ usage = false }}");
+        let options = format!("tools = {{ auto_approve = {{}}, review = {{ view = '{view}' }} }}");
         let input = edit("a.txt", "line 5", "LINE 5");
         let setup = Setup { files: &[("a.txt", &lines())], options: &options, ..Setup::default() };
         let mut chat = super::Chat::start(&setup, [call("toolu_1", "edit", &input), prose(&["fine"])]);

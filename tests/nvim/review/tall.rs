@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{super::chat::Chat, content, lines, wait_for_message, waiting, write};
 
-const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }, notify = { usage = false }";
+const INLINE: &str = "tools = { auto_approve = {}, review = { view = 'inline' } }";
 
 /// Presses the key, and waits for text in the window of the file: the preview in the conversation shows the change as well.
 fn open(chat: &mut Chat, texts: &[&str]) {

@@ -29,7 +29,7 @@ fn folders_come_first_and_files_follow_step_by_step() {
     assert_eq!(found.item("src/").kind, ItemKind::Folder);
     let readme = found.item("README.md");
     assert_eq!((readme.kind, readme.detail.as_str()), (ItemKind::File, "6 B"));
-    assert_eq!(readme.documentation, "`README.md`\n\n6 B");
+    assert_eq!(readme.documentation, "", "the size is said once");
     assert_eq!(found.taken("src/"), "see @./src/ and more");
     assert_eq!(path(&chat, "@./src/¦").words(), ["deep/", "a.rs"]);
     assert_eq!(path(&chat, "@./src/deep/¦").words(), ["b.rs"]);

@@ -17,9 +17,13 @@ fn an_at_sign_offers_roles_beginnings_of_paths_and_tools() {
     assert_eq!(words[..7], ["System:", "You:", "Assistant:", "./", "../", "~/", "//"]);
     assert!(words.contains(&"bash") && words.contains(&"calculator_async"), "{words:?}");
     let bash = found.item("bash");
-    assert_eq!((bash.kind, bash.detail.as_str()), (ItemKind::Tool, "tool"));
+    // Its kind says already that it is a tool.
+    assert_eq!((bash.kind, bash.detail.as_str()), (ItemKind::Tool, ""));
     assert!(bash.documentation.starts_with("Run a shell command"), "{}", bash.documentation);
-    assert_eq!(found.item("calculator_async").detail, "tool, off by default");
+    assert_eq!(found.item("calculator_async").detail, "off by default");
+    // What is enabled is first.
+    let place = |name: &str| words.iter().position(|word| *word == name);
+    assert!(place("write") < place("calculator_async"), "{words:?}");
     assert!(found.items().iter().all(|item| !item.documentation.is_empty()));
     let diff = found.item("diff");
     assert_eq!((diff.kind, diff.detail.as_str()), (ItemKind::Reference, "git diff"));
