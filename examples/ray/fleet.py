@@ -84,7 +84,7 @@ def report(ended):
     print(f"{len(by_code[DONE])} done, {len(by_code[WAITING])} wait for a person, {len(failed)} failed, {len(by_code[HELD])} held")
     calls = [(call["kind"], file, call) for file in by_code[WAITING] for call in ended[file][1].get("waiting", [])]
     answers = {
-        "approval": ("for somebody who may approve", "flemma resolve {file} {call} --approve   # or --reject 'why not'"),
+        "approval": ("for somebody who may approve", "flemma resolve {file} {call} --{yes}   # or --reject 'why not'"),
         "elicitation": ("for somebody who knows the answer", "flemma resolve {file} {call} --result 'JSON'"),
         "trust": ("for somebody who has read the file", "flemma run {file} --trust"),
     }
@@ -95,7 +95,9 @@ def report(ended):
         for file, call in of_kind:
             about = " ".join(str(call[key]) for key in ("tool", "state", "question") if call.get(key))
             print(f"  {file}:{call['line']}: {about}".rstrip())
-            print("    " + how.format(file=shlex.quote(file), call=shlex.quote(call.get("call", ""))))
+            # It was started before, and may have had an effect.
+            yes = "again" if call.get("state") == "interrupted" else "approve"
+            print("    " + how.format(file=shlex.quote(file), call=shlex.quote(call.get("call", "")), yes=yes))
     for file in by_code[HELD] + failed:
         print(f"\n{file}: {ended[file][1].get('error') or 'it is held by another process'}")
     return 1 if failed or by_code[HELD] else 3 if by_code[WAITING] else 0

@@ -24,6 +24,9 @@ local results = {
   approve = function()
     return { approved = true }
   end,
+  again = function()
+    return { approved = true, again = true }
+  end,
   reject = function(text)
     return { approved = false, message = text ~= "" and text or nil }
   end,
@@ -38,7 +41,7 @@ local results = {
 --- Resolves a call that waits.
 ---@param path string the conversation
 ---@param call string the call's id
----@param kind "approve"|"reject"|"answer"|"error"
+---@param kind "approve"|"again"|"reject"|"answer"|"error"
 ---@param text string the message, or the answer as JSON
 ---@return "done"|"closed"|string outcome `closed` if the conversation is not open here, or is still being opened; otherwise why it
 ---  was not resolved

@@ -129,15 +129,6 @@ function M.is_new(buf)
   return states[buf] ~= nil and states[buf].file ~= api.nvim_buf_get_name(buf)
 end
 
---- Whether an autocommand is running.
-local function is_in_autocommand()
-  -- Outside of autocommands it is empty, and with 'verbose' an error.
-  local errmsg = vim.v.errmsg
-  local ok, abuf = pcall(vim.fn.expand, "<abuf>")
-  vim.v.errmsg = errmsg
-  return ok and abuf ~= ""
-end
-
 --- Why the file of a buffer may have something that Neovim does not know of.
 ---@param buf integer
 ---@param is_nested? boolean whether an autocommand asks in which others are triggered

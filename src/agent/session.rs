@@ -284,6 +284,9 @@ impl Session {
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
             Effect::Write(event) => {
+                if let model::Event::ToolUse { id, name, input } = &event {
+                    shell.arrived(id, name, input);
+                }
                 self.progress.update(|mut progress| {
                     progress.arrived(&event);
                     progress

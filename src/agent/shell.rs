@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript},
-    model::{CallId, Usage},
+    model::{CallId, ToolInput, Usage},
     provider::ProviderError,
 };
 
@@ -83,6 +83,9 @@ pub trait Shell {
 
     /// What the block of a call says that waits for this.
     fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting;
+
+    /// A call has arrived in a reply, and is about to be written: it is none of those that had its id before.
+    fn arrived(&self, _call: &CallId, _tool: &str, _input: &ToolInput) {}
 
     /// Calls are about to get their first status blocks.
     fn placed(&self, calls: &[(CallId, Placement)]);

@@ -10,7 +10,7 @@ use super::{
     BlockKind, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment,
     attributes, calls::Turn, hosted::HostedInfo,
 };
-use crate::text::Fence;
+use crate::{model::CallId, text::Fence};
 
 impl Document {
     /// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
@@ -106,6 +106,7 @@ impl Document {
 fn check_blocks(message: &ParsedMessage, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     for block in &message.blocks {
         let line = message.start + block.offset as usize;
+        check_id(line, &block.kind, found);
         match &block.kind {
             BlockKind::Text | BlockKind::Aborted => {}
             BlockKind::CodeFence(code) => {
@@ -169,6 +170,20 @@ fn check_blocks(message: &ParsedMessage, text: &dyn Text, found: &mut Vec<Diagno
             }
             BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
         }
+    }
+}
+
+/// Checks the id of a call or a result. What the provider runs is known by its own block.
+fn check_id(line: usize, kind: &BlockKind, found: &mut Vec<Diagnostic>) {
+    let id = match kind {
+        BlockKind::ToolUse(tool) if !tool.hosted => &tool.id,
+        BlockKind::ToolResult(tool) if !tool.hosted => &tool.id,
+        _ => return,
+    };
+    if id.0.contains(CallId::is_bad) {
+        let note = "The id in this line has a control character or a backtick. Write another id in the header of the call, \
+                    and in that of its result, such as `call_1`.";
+        found.push(Diagnostic::error(line, note));
     }
 }
 

@@ -4,10 +4,12 @@
 //! depends only on its length. All events that were pushed become one edit. Only a signature, which arrives after its
 //! thinking, is a separate edit.
 
+use std::collections::HashSet;
+
 use super::{
     Position, Speaker, Text, TextEdit, blocks, hosted, message_writer::MessageWriter, syntax, syntax::ThinkingTag,
 };
-use crate::model::Event;
+use crate::model::{CallId, Event};
 
 /// The length, in bytes, from which a line is long: an editor takes so long for each change of it that users feel it.
 pub const LONG_LINE: usize = 64 * 1024;
@@ -44,6 +46,8 @@ pub struct ReplyWriter {
     tag: Option<Position>,
     /// A pending edit of that tag.
     signature: Option<TextEdit>,
+    /// The ids of its calls.
+    ids: HashSet<CallId>,
 }
 
 impl ReplyWriter {
@@ -58,7 +62,13 @@ impl ReplyWriter {
             _ => "\n\n",
         };
         let writer = MessageWriter::after(format!("{gap}{}", Speaker::Assistant));
-        Self { writer, end: Position { line, column: text.length(line) }, tag: None, signature: None }
+        Self {
+            writer,
+            end: Position { line, column: text.length(line) },
+            tag: None,
+            signature: None,
+            ids: HashSet::new(),
+        }
     }
 
     /// Adds an event. Events without text are ignored.
@@ -86,7 +96,8 @@ impl ReplyWriter {
             }
             Event::ToolUse { id, name, input } => {
                 self.end_thinking();
-                self.writer.block(&blocks::tool_use(name, id, input));
+                let id = self.own_id(id);
+                self.writer.block(&blocks::tool_use(name, &id, input));
             }
             Event::HostedUse { provider, id, name, raw } => {
                 self.end_thinking();
@@ -169,6 +180,17 @@ impl ReplyWriter {
         } else if let Some(at) = self.tag {
             self.signature = Some(TextEdit::insert(at, vec![attributes]));
         }
+    }
+
+    /// The id of a call as the document has it. A result has to name one call, so a second one of the same id gets a number, and
+    /// what no id may have in a document becomes an underscore.
+    fn own_id(&mut self, id: &CallId) -> CallId {
+        let plain = CallId(id.0.replace(CallId::is_bad, "_"));
+        let others = (2..).map(|number| CallId(format!("{plain}_{number}")));
+        let mut free = std::iter::once(plain.clone()).chain(others);
+        let own = free.find(|id| !self.ids.contains(id)).unwrap_or(plain);
+        self.ids.insert(own.clone());
+        own
     }
 
     fn end_thinking(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, builder::NonEmptyStringValueParser};
 use clap_complete::Shell;
 
 /// Answers, lists and checks conversations without an editor.
@@ -36,7 +36,8 @@ pub enum Command {
     /// Approve, reject or answer a call that waits
     ///
     /// If an editor on this machine has the conversation open, the editor resolves the call. Otherwise it is recorded, and
-    /// the file is written. No tool runs before the conversation is opened in an editor.
+    /// the file is written. No tool runs before the conversation is opened in an editor. If the file has another input than
+    /// the one that was asked about, `--approve` and `--result` are refused until `flemma run` or an editor has opened it.
     Resolve(Resolve),
     /// Carry a conversation on, in a Neovim without a user interface
     ///
@@ -117,10 +118,10 @@ pub struct Run {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
     /// Talk to this provider, whatever the configuration and the file say
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub provider: Option<String>,
     /// Talk to this model, whatever the configuration and the file say
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
     /// What happens to a lock that is in the way.
     #[command(flatten)]
@@ -140,6 +141,11 @@ pub struct Resolve {
     /// Let the call run
     #[arg(long, group = "resolution")]
     pub approve: bool,
+    /// Let a call run again that was started before and interrupted
+    ///
+    /// It is not known whether such a call had an effect, so `--approve` refuses it.
+    #[arg(long, group = "resolution")]
+    pub again: bool,
     /// Do not let the call run, and tell the model why
     #[arg(long, value_name = "MESSAGE", group = "resolution", allow_hyphen_values = true)]
     pub reject: Option<String>,

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::text::one_line;
+use serde_json::Value;
 
-/// The longest piece of text on a line, in characters.
-const LONGEST: usize = 400;
+use crate::text::visible::{escape_unseen, is_unseen};
 
 /// A path as a person reads it, and can give it to a shell: as it is, unless something in it cannot be seen or would end the
 /// line. Then it is quoted (`$'a\nb.chat'`).
@@ -13,7 +12,7 @@ pub(super) fn path(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     // A dash would make it an option.
     let start = if bytes.starts_with(b"-") { "./" } else { "" };
-    let is_plain = std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(is_hidden));
+    let is_plain = std::str::from_utf8(bytes).is_ok_and(|text| escape_unseen(text) == text);
     if is_plain {
         return format!("{start}{}", path.display());
     }
@@ -27,7 +26,7 @@ pub(super) fn path(path: &Path) -> String {
 
 /// A word of a file, such as the id of a call: quoted like a path if it is not one plain word.
 pub(super) fn word(text: &str) -> String {
-    let is_plain = !text.is_empty() && !text.chars().any(|letter| is_hidden(letter) || letter.is_whitespace());
+    let is_plain = !text.is_empty() && escape_unseen(text) == text && !text.contains(' ');
     if is_plain {
         return text.to_owned();
     }
@@ -36,22 +35,28 @@ pub(super) fn word(text: &str) -> String {
     quoted + "'"
 }
 
-/// A text on one line, without what could control a terminal or hide in it.
-pub(super) fn plain(text: &str) -> String {
-    let text: String = text.chars().map(|letter| if is_hidden(letter) { ' ' } else { letter }).collect();
-    one_line(&text, LONGEST)
-}
-
-/// A message on one line, whole.
+/// A message on one line, whole. What cannot be seen is escaped: it could control a terminal, or hide in a command.
 pub(super) fn message(text: &str) -> String {
-    let text: String = text.trim_end().chars().map(|letter| if is_hidden(letter) { ' ' } else { letter }).collect();
-    text
+    let blank = |letter: char| if letter.is_ascii_whitespace() { ' ' } else { letter };
+    escape_unseen(&text.trim_end().chars().map(blank).collect::<String>())
 }
 
-/// What cannot be seen, or changes how the letters around it are shown.
+/// JSON in which what cannot be seen is escaped. It is only in texts.
+pub(super) fn json(json: &Value) -> String {
+    let mut escaped = String::new();
+    for letter in json.to_string().chars() {
+        if is_hidden(letter) {
+            letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped += &format!("\\u{unit:04x}"));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
+/// What cannot be seen, or looks like a blank and is none.
 fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    is_unseen(letter, None) || (letter.is_whitespace() && !letter.is_ascii())
 }
 
 fn quote(letter: char, quoted: &mut String) {
@@ -61,6 +66,7 @@ fn quote(letter: char, quoted: &mut String) {
         '\r' => *quoted += "\\r",
         '\\' | '\'' => quoted.extend(['\\', letter]),
         letter if letter.is_ascii_control() => *quoted += &format!("\\x{:02x}", letter as u32),
+        letter if letter > '\u{ffff}' && is_hidden(letter) => *quoted += &format!("\\U{:08x}", letter as u32),
         letter if is_hidden(letter) => *quoted += &format!("\\u{:04x}", letter as u32),
         letter => quoted.push(letter),
     }

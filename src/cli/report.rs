@@ -142,14 +142,14 @@ impl Report {
 #[must_use]
 pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
     let (text, exit) = match &outcome {
-        Ok(report) if is_json => (report.json.to_string(), report.exit),
+        Ok(report) if is_json => (names::json(&report.json), report.exit),
         Ok(report) => {
             for warning in &report.warnings {
                 let _ = writeln!(io::stderr(), "flemma: {}", names::message(warning));
             }
             (report.text.clone(), report.exit)
         }
-        Err(failure) if is_json => (failure.to_json().to_string(), failure.exit()),
+        Err(failure) if is_json => (names::json(&failure.to_json()), failure.exit()),
         Err(failure) => {
             let _ = writeln!(io::stderr(), "flemma: {}", names::message(&failure.to_string()));
             return failure.exit().into();

@@ -109,6 +109,7 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
     let Ok(mut editor) = Editor::connect(&server) else { return Ok(None) };
     let (kind, text) = match resolution {
         Resolution::Approve => ("approve", String::new()),
+        Resolution::ApproveAgain => ("again", String::new()),
         Resolution::Reject(words) => ("reject", words.clone().unwrap_or_default()),
         Resolution::Answer(value) => ("answer", value.to_string()),
         Resolution::Fail(words) => ("error", words.clone()),
@@ -162,12 +163,16 @@ fn done(arguments: &Resolve, place: Place, is_written: bool) -> Report {
 /// What has become of the call.
 fn outcome(arguments: &Resolve, place: Place) -> &'static str {
     match (arguments, place) {
-        (Resolve { approve: true, .. }, Place::Run) => "is approved",
+        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Run) => "is approved",
         (Resolve { reject: Some(_), .. }, Place::Run) => "is rejected",
         (Resolve { error: Some(_), .. }, Place::Run) => "has an error result",
         (_, Place::Run) => "has its result",
-        (Resolve { approve: true, .. }, Place::Here) => "is approved; it runs when the conversation is opened next",
-        (Resolve { approve: true, .. }, Place::Editor) => "is approved, in the editor that has the conversation open",
+        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Here) => {
+            "is approved; it runs when the conversation is opened next"
+        }
+        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Editor) => {
+            "is approved, in the editor that has the conversation open"
+        }
         (Resolve { reject: Some(_), .. }, Place::Here) => {
             "is rejected; the model is told when the conversation is opened next and no call waits"
         }
@@ -205,12 +210,13 @@ fn refused(arguments: &Resolve, problem: &str) -> Failure {
 fn resolution(arguments: &Resolve) -> Result<Resolution, Failure> {
     Ok(match arguments {
         Resolve { approve: true, .. } => Resolution::Approve,
+        Resolve { again: true, .. } => Resolution::ApproveAgain,
         Resolve { reject: Some(words), .. } => {
             Resolution::Reject(Some(words.clone()).filter(|words| !words.is_empty()))
         }
         Resolve { error: Some(words), .. } => Resolution::Fail(words.clone()),
         Resolve { result: Some(json), .. } => Resolution::Answer(value(json)?),
-        _ => return Err(Failure::Usage("give one of --approve, --reject, --result and --error".into())),
+        _ => return Err(Failure::Usage("give one of --approve, --again, --reject, --result and --error".into())),
     })
 }
 

@@ -181,7 +181,7 @@ impl Call {
             "at": decided.map(|(_, at)| at.to_string()),
             "expires": awaiting.and_then(|awaiting| awaiting.expires).map(|expires| expires.to_string()),
             "overdue": self.found.is_overdue,
-            "question": awaiting.and_then(|awaiting| awaiting.question.as_deref()),
+            "question": awaiting.is_some().then_some(&self.found.question),
             "input": match &*self.found.input {
                 ToolInput::Json(value) => value.clone(),
                 ToolInput::Malformed(_) => Value::Null,
@@ -198,12 +198,9 @@ impl Call {
             let word = if self.found.is_overdue { "expired" } else { "expires" };
             line += &format!(", {word} {expires}");
         }
-        let question = awaiting
-            .question
-            .as_ref()
-            .filter(|_| matches!(self.found.state, StateOnDisk::Known(CallState::Waits { .. })));
-        if let Some(question) = question {
-            line += &format!(": {}", names::plain(question));
+        // An interrupted call has its own words before this.
+        if !self.found.question.is_empty() {
+            line += &format!(": {}", names::message(&self.found.question));
         }
         line
     }

@@ -118,6 +118,14 @@ impl Ledger {
         self.calls.get(key)?.asked.as_ref()
     }
 
+    /// Whether a call of this id was asked about with another input, and not with this one.
+    #[must_use]
+    pub fn is_changed(&self, key: &CallKey) -> bool {
+        let is_open = |lives: &Lives| matches!(lives.life, Life::Open { .. });
+        let is_known = self.calls.get(key).is_some_and(|lives| is_open(lives) || lives.asked.is_some());
+        !is_known && self.calls.iter().any(|(other, lives)| other.id == key.id && is_open(lives))
+    }
+
     /// Who has approved the latest life of a key, and when; `None` if that does not count.
     #[must_use]
     pub fn approval(&self, key: &CallKey) -> Option<(&Actor, Timestamp)> {

@@ -6,6 +6,14 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub String);
 
+impl CallId {
+    /// Whether a character cannot be in the id of a call in a document: the header of a result could not name it.
+    #[must_use]
+    pub fn is_bad(c: char) -> bool {
+        c.is_control() || c == '`'
+    }
+}
+
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

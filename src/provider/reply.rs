@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{ProviderError, sse::Sse, vendor_error::Peer};
-use crate::model::{Event, ToolInput};
+use crate::model::{CallId, Event, ToolInput};
 
 /// What is wrong with an answer that is not a stream.
 pub(super) const NO_STREAM: &str = "not a stream of events";
@@ -67,6 +67,12 @@ pub(super) fn push_thinking(text: String, events: &mut Vec<Event>) {
     if !text.is_empty() {
         events.push(Event::Thinking(text));
     }
+}
+
+/// An id for a call that came without one. No other call has it, also not in other conversations: the journal knows a call by its id,
+/// and the call before may have been deleted.
+pub(super) fn made_up_id(prefix: &str) -> CallId {
+    CallId(format!("{prefix}_{:012x}", fastrand::u64(..) >> 16))
 }
 
 /// Takes a string out of an object.

@@ -19,7 +19,7 @@ pub(crate) fn code_span(text: &str) -> String {
 }
 
 /// A name or id made safe for a header. See [`code_span`].
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     if text.is_empty() {
         return "-".to_owned();
     }

@@ -162,6 +162,27 @@ fn is_twin(one: &str, other: &str) -> bool {
     (is_narrow_letter(one) && is_narrow_letter(other) && block(one) != block(other)) || (is_dash(one) && is_dash(other))
 }
 
+/// Whether a character cannot be seen after this one. In emoji and in several scripts, some only change how that one looks.
+pub(crate) fn is_unseen(c: char, before: Option<char>) -> bool {
+    let is_joined = before.is_some_and(|before| !before.is_ascii()) && joins(c);
+    (is_hidden(c) && !is_joined) || c.is_control()
+}
+
+/// A text in which what cannot be seen, and what looks like a blank, is escaped: `\u{200b}`.
+pub(crate) fn escape_unseen(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        if is_unseen(c, before) || (c.is_whitespace() && !c.is_ascii()) {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+        before = Some(c);
+    }
+    escaped
+}
+
 /// Whether a character takes no room, or looks like a blank and is none.
 fn is_hidden(c: char) -> bool {
     match c {
@@ -187,8 +208,6 @@ fn draw_cluster<'a>(cluster: &'a str, rest: &str, naming: Naming) -> Cow<'a, str
     let mut drawn = String::new();
     let mut last = None;
     for c in cluster.chars() {
-        // Such a character only joins what is really there.
-        let is_joined = last.is_some_and(|last: char| !last.is_ascii()) && joins(c);
         match c {
             '\t' if naming == Naming::All => drawn.push('→'),
             '\t' => drawn.push_str(TAB),
@@ -199,7 +218,7 @@ fn draw_cluster<'a>(cluster: &'a str, rest: &str, naming: Naming) -> Cow<'a, str
             c if c.is_ascii() => drawn.push(c),
             c if naming == Naming::All => drawn.push_str(&name(c)),
             c if c.is_whitespace() && naming == Naming::Blanks => drawn.push_str(&name(c)),
-            c if (is_hidden(c) && !is_joined) || c.is_control() => drawn.push_str(&name(c)),
+            c if is_unseen(c, last) => drawn.push_str(&name(c)),
             // It would stand on what is drawn before the text.
             c if last.is_none() && is_combining_mark(c) => drawn.push_str(&name(c)),
             c => drawn.push(c),

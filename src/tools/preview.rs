@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Definition, Executor, Runner, question::Question};
 use crate::{
     model::ToolInput,
-    text::{truncate::prefix, wrap::wrap},
+    text::{truncate::prefix, visible::is_unseen, wrap::wrap},
 };
 
 /// Replaces a line break.
@@ -267,6 +267,7 @@ pub(super) fn without_middle(text: &str, width: usize) -> String {
 fn flatten(text: &str) -> String {
     let mut flat = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
+    let mut before = None;
     while let Some(character) = characters.next() {
         match character {
             '\r' if characters.peek() == Some(&'\n') => {}
@@ -274,14 +275,12 @@ fn flatten(text: &str) -> String {
             '\t' => flat.push(' '),
             '\0'..='\u{1f}' => flat.extend(char::from_u32(0x2400 + u32::from(character))),
             '\u{7f}' => flat.push('␡'),
-            '\u{80}'..='\u{9f}' => flat.push('\u{fffd}'),
             // Right-to-left overrides could show a different command from the one that runs. The others take no cells, or look like
             // a line break that is none.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => flat.push('\u{fffd}'),
-            '\u{ad}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' => flat.push('\u{fffd}'),
-            '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => flat.push('\u{fffd}'),
+            unseen if is_unseen(unseen, before) => flat.extend(unseen.escape_unicode()),
             other => flat.push(other),
         }
+        before = Some(character);
     }
     flat
 }

@@ -48,9 +48,11 @@ impl Workspace {
                 Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
             }
             // Neither is an answer.
-            Resolution::Approve | Resolution::ApproveAs(_) | Resolution::Impossible(_) | Resolution::Expire => {
-                Err(ResolveError::Stale(Stale::WaitsFor(kind)))
-            }
+            Resolution::Approve
+            | Resolution::ApproveAgain
+            | Resolution::ApproveAs(_)
+            | Resolution::Impossible(_)
+            | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
         }
     }
 

@@ -17,8 +17,11 @@ use crate::{
     journal::Ledger,
     model::{CallId, ToolInput},
     runtime::{Journal, Owner, holder},
-    tools::Registry,
+    tools::{Registry, preview},
 };
+
+/// The most cells of what a call asks.
+const QUESTION: usize = 400;
 
 /// What is needed to look at conversations: nothing is made, locked or changed.
 pub struct CallsOnDisk {
@@ -39,6 +42,8 @@ pub struct CallOnDisk {
     pub tool: String,
     /// The input.
     pub input: Arc<ToolInput>,
+    /// What it asks, or would do, on one line. It is made from the input: anybody may have written the block.
+    pub question: String,
     /// What becomes of it.
     pub state: StateOnDisk,
     /// Whether its deadline has passed.
@@ -87,7 +92,10 @@ impl CallsOnDisk {
                 }
                 (state, _) => StateOnDisk::Known(state),
             };
+            let tool = self.tools.get(&call.name).map(AsRef::as_ref);
+            let question = preview::call(tool, "", &call.input, QUESTION);
             CallOnDisk {
+                question: question.trim_start_matches(':').trim_start().to_owned(),
                 line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.line),
                 is_overdue: state.awaiting().is_some_and(|awaiting| awaiting.is_over(self.now)),
                 id: call.id,

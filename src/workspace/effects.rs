@@ -18,7 +18,7 @@ use crate::{
         Settings, Shell, Stop, Verdict,
     },
     chat::{self, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit},
-    model::{CallId, Usage},
+    model::{CallId, ToolInput, Usage},
     provider::{ErrorKind, ProviderError, Request},
     runtime::{OnUpdate, RequestUpdate},
     tools::TurnTools,
@@ -218,6 +218,10 @@ impl Shell for Effects<'_> {
 
     fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting {
         self.workspace.awaiting(self.conversation, call, kind)
+    }
+
+    fn arrived(&self, call: &CallId, tool: &str, input: &ToolInput) {
+        self.workspace.note_new(self.conversation, call, tool, input);
     }
 
     fn placed(&self, calls: &[(CallId, Placement)]) {

@@ -159,7 +159,8 @@ impl Workspace {
     }
 
     /// What the calls of a file wait for that was just opened, as far as that is not recorded: the command line does not know
-    /// the tools of the user. It begins no life, since nobody has looked at the calls here.
+    /// the tools of the user, and takes no decision about an input that was put in place of the one that was asked about. It
+    /// begins no life, since nobody has looked at the calls here.
     pub(super) fn note_found(&self, conversation: &Conversation, calls: &[OpenCall]) {
         let is_unrecorded = |call: &&OpenCall| {
             let key = call.key();
@@ -173,10 +174,11 @@ impl Workspace {
         }
         let built_in = Registry::with_builtins();
         let records = found.into_iter().filter_map(|call| {
-            let tool = self.toolbox().get(&call.name).filter(|_| built_in.get(&call.name).is_none())?;
+            let key = call.key();
+            let is_changed = conversation.records().with_ledger(|ledger| ledger.is_changed(&key));
+            let tool = self.toolbox().get(&call.name).filter(|_| is_changed || built_in.get(&call.name).is_none())?;
             let kind = self.effective_kind(conversation, call).to_string();
             let asked = Asked { kind, schema: tool.result_schema.as_deref().cloned() };
-            let key = call.key();
             Some(self.record(conversation, key, Event::Asked(asked), Role::Policy))
         });
         self.note(conversation, records.collect());

@@ -75,6 +75,7 @@ mod always_approve;
 mod answers;
 mod approval_chain;
 mod approval_facts;
+mod arriving;
 mod asking;
 mod attached_files;
 mod background;

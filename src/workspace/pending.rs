@@ -26,7 +26,7 @@ pub struct PendingCall {
     pub executor: String,
     /// The first moment at which an answer comes too late.
     pub expires: Option<Timestamp>,
-    /// The question, on one line.
+    /// What it asks besides whether it may run, on one line. Nothing of it is from its block.
     pub question: Option<String>,
     /// The input; `None` if it is not valid JSON.
     pub input: Option<Value>,
@@ -81,10 +81,10 @@ impl Workspace {
             Some(PendingCall {
                 buffer,
                 file: file.clone(),
+                question: self.question(conversation, &call, kind),
                 kind,
                 executor: executor.to_owned(),
                 expires: awaiting.expires,
-                question: awaiting.question,
                 line: call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.line),
                 id: call.id,
                 tool: call.name,

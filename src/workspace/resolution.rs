@@ -41,11 +41,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const EXPIRED_WRITE: &str =
     "The user did not respond in time to what this call wants to write. It was not written, and the call was ended.";
 
+/// Why a call that was interrupted does not take a simple approval.
+const INTERRUPTED: &str = "it was started before and interrupted; it is not known whether it had an effect";
+
 /// What becomes of a call that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution {
     /// It may run.
     Approve,
+    /// It may run, also if it was started before and interrupted.
+    ApproveAgain,
     /// It may run, and write what the user was shown and has made of it.
     ApproveAs(Binding),
     /// It would fail, and this is why: there is nothing to decide about.
@@ -241,6 +246,10 @@ impl Workspace {
         role: Role,
         free: usize,
     ) -> Result<Prepared, ResolveError> {
+        let (resolution, is_again) = match resolution {
+            Resolution::ApproveAgain => (Resolution::Approve, true),
+            resolution => (resolution, false),
+        };
         self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         if resolution == Resolution::Approve {
@@ -262,6 +271,13 @@ impl Workspace {
                 let ending = conversation.records().with_ledger(|ledger| ledger.ending(&key).cloned());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
+            // Whoever decides from a list may not know of the run. A key is pressed where the block asks.
+            Standing::Interrupted if resolution == Resolution::Approve && !is_again => {
+                if let Some(how) = way_to_run_again(role) {
+                    let message = format!("{INTERRUPTED}: {how} approves another run");
+                    return Err(ResolveError::Invalid(message));
+                }
+            }
             // The first decision counts, also where the file has not got it yet. A key of the user may change it.
             Standing::Approved(by)
                 if role != Role::User
@@ -278,6 +294,12 @@ impl Workspace {
         if awaiting.is_none() && role != Role::User {
             // It was never asked about, or the user has written a decision that no key has carried out yet.
             return stale(if call.placeholder.is_none() { Stale::Undecided } else { Stale::Refused });
+        }
+        let accepts = matches!(resolution, Resolution::Approve | Resolution::Answer(_));
+        // They may have looked at what the file had before.
+        if accepts && role == Role::CommandLine && conversation.records().with_ledger(|ledger| ledger.is_changed(&key))
+        {
+            return stale(Stale::Changed);
         }
         let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.host().now() >= *expires);
         match (&resolution, over) {
@@ -350,7 +372,10 @@ impl Workspace {
                 let answer = CallResult::error(words);
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
-            (Resolution::Approve | Resolution::ApproveAs(_) | Resolution::Impossible(_), kind) => {
+            (
+                Resolution::Approve | Resolution::ApproveAgain | Resolution::ApproveAs(_) | Resolution::Impossible(_),
+                kind,
+            ) => {
                 return stale(Stale::WaitsFor(kind));
             }
             (Resolution::Expire, kind) => {
@@ -449,6 +474,15 @@ impl Workspace {
 /// Whether a tool has words of its own for a call that the user rejects.
 fn has_own_rejection(definition: Option<&Definition>) -> bool {
     definition.is_some_and(|definition| definition.format_rejection.is_some())
+}
+
+/// How a program approves that a call runs again that was interrupted. The keys of the user need no other way.
+fn way_to_run_again(role: Role) -> Option<&'static str> {
+    match role {
+        Role::CommandLine => Some("--again"),
+        Role::Script => Some("{ approved = true, again = true }"),
+        _ => None,
+    }
 }
 
 /// There is no conversation, and so no call.

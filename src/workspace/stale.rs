@@ -32,6 +32,8 @@ pub enum Stale {
     WaitsFor(AwaitKind),
     /// Nothing here says what it waits for, except its block, which anybody may have written.
     Unknown(String),
+    /// It was asked about with another input.
+    Changed,
     /// Nobody was asked about it.
     Undecided,
     /// Its block says that it may not run.
@@ -69,6 +71,10 @@ impl fmt::Display for Stale {
                 "it is not known here what the tool `{}` does, and only the file says that the call waits for approval. \
                  Open the conversation once in an editor that has the tool, or use --reject",
                 escape_controls(&one_line(tool, NAME))
+            ),
+            Self::Changed => f.write_str(
+                "its input has changed since it was asked about: look at it with `flemma show`, and let `flemma run` or an \
+                 editor ask again, or use --reject",
             ),
             Self::Undecided => f.write_str(
                 "nobody was asked about it yet: open the conversation in an editor, or carry it on with `flemma run`; your \

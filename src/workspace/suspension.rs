@@ -129,19 +129,23 @@ impl Workspace {
         own.or(declared).map_or(default, |wait| Wait(Some(wait)))
     }
 
-    fn question(&self, conversation: &Conversation, call: &OpenCall, kind: AwaitKind) -> Option<String> {
+    /// What a call asks besides whether it may run, on one line.
+    pub(super) fn question(&self, conversation: &Conversation, call: &OpenCall, kind: AwaitKind) -> Option<String> {
         match kind {
-            AwaitKind::Elicitation => {
-                let ToolInput::Json(input) = &*call.input else { return None };
-                let form = Form::of(&*self.toolbox().get(&call.name)?, input);
-                Some(one_line(&form.question, QUESTION))
-            }
+            AwaitKind::Elicitation => self.form_question(&call.name, &call.input),
             AwaitKind::Approval if self.standing(conversation, call) == Standing::Interrupted => {
                 Some(INTERRUPTED.to_owned())
             }
             AwaitKind::Approval if self.has_proposed(conversation, call) => self.write_question(conversation, call),
             AwaitKind::Approval | AwaitKind::ClientExec => None,
         }
+    }
+
+    /// What the form of a call asks, on one line.
+    pub(super) fn form_question(&self, tool: &str, input: &ToolInput) -> Option<String> {
+        let ToolInput::Json(input) = input else { return None };
+        let form = Form::of(&*self.toolbox().get(tool)?, input);
+        Some(one_line(&form.question, QUESTION))
     }
 
     /// The editor has a user interface now: it can run the calls that wait for one.

@@ -111,9 +111,9 @@ impl Workspace {
         for conversation in self.conversations().all() {
             let place = WaitingPlace::Buffer(conversation.buffer());
             for call in self.pending_calls(Some(conversation.buffer())) {
-                let awaiting = Awaiting { expires: call.expires, question: call.question, ..Awaiting::default() };
+                let awaiting = Awaiting { kind: call.kind, expires: call.expires, ..Awaiting::default() };
                 let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
-                let text = self.words(&call.tool, &input, call.kind, &awaiting);
+                let text = self.words(&call.tool, &input, call.question, &awaiting);
                 calls.push(WaitingCall { place: place.clone(), line: call.line, id: call.id, text });
             }
             if conversation.is_busy() {
@@ -143,8 +143,11 @@ impl Workspace {
                 format!("{}: Ctrl-] lets your policies decide", self.subject(tool, input))
             }
             state => {
-                let awaiting = state.awaiting().cloned().unwrap_or_default();
-                self.words(tool, input, state.kind().unwrap_or_default(), &awaiting)
+                let mut awaiting = state.awaiting().cloned().unwrap_or_default();
+                awaiting.kind = state.kind().unwrap_or_default();
+                let asks = awaiting.kind == AwaitKind::Elicitation;
+                let question = asks.then(|| self.form_question(tool, input)).flatten();
+                self.words(tool, input, question, &awaiting)
             }
         }
     }
@@ -157,8 +160,9 @@ impl Workspace {
         format!("{}{}", summary.line(SUBJECT), preview::clip(&label, SUBJECT))
     }
 
-    fn words(&self, tool: &str, input: &ToolInput, kind: AwaitKind, awaiting: &Awaiting) -> String {
-        let what = match kind {
+    /// What a call waits for. The words of its block may be anybody's, so they are not among these.
+    fn words(&self, tool: &str, input: &ToolInput, question: Option<String>, awaiting: &Awaiting) -> String {
+        let what = match awaiting.kind {
             AwaitKind::Approval => "waits for your approval",
             AwaitKind::Elicitation => "waits for your answer",
             AwaitKind::ClientExec => "waits for the editor",
@@ -167,7 +171,7 @@ impl Workspace {
             let word = if awaiting.is_over(self.host().now()) { "expired" } else { "until" };
             format!(", {word} {}", self.host().local_time(at))
         });
-        let question = awaiting.question.as_ref().map(|question| format!(": {}", shown(question)));
+        let question = question.map(|question| format!(": {}", shown(&question)));
         // The question says what the call is about.
         let call = if question.is_some() { shown(tool) } else { self.subject(tool, input) };
         format!("{call}: {what}{}{}", deadline.unwrap_or_default(), question.unwrap_or_default())

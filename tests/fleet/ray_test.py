@@ -204,7 +204,7 @@ def test(home, flemma, nvim, library, chance):
 def check_first(home, code, out, errors, environment, interrupted):
     """What waits is what was interrupted and may not run again. A person rejects it."""
     assert sum(1 for _ in (home / "effects").iterdir()) == CONVERSATIONS, errors
-    waiting = re.findall(r"^  (\S+\.chat):\d+: (.*)\n    flemma resolve \S+ (\S+) --approve", out, re.MULTILINE)
+    waiting = re.findall(r"^  (\S+\.chat):\d+: (.*)\n    flemma resolve \S+ (\S+) --(?:approve|again)", out, re.MULTILINE)
     assert code == (3 if waiting else 0), (code, out, errors)
     assert out.startswith(f"{CONVERSATIONS - len(waiting)} done, {len(waiting)} wait for a person, 0 failed, 0 held"), out
     assert set(interrupted) <= {int(Path(file).stem) for file, _, _ in waiting}, (interrupted, out)

@@ -139,6 +139,8 @@ fn an_interrupted_call_runs_again_only_after_an_approval() {
     let listed = pending(&chat, &file);
     assert!(listed.contains(": toolu_1 bash approval, interrupted: it was started 2"), "{listed}");
     let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--approve"]));
+    assert!(code == 1 && words.contains("--again approves another run"), "{words}");
+    let (code, words) = run(flemma(&chat, &file, "toolu_1", &["--again"]));
     assert!(code == 0 && words.ends_with("is approved; it runs when the conversation is opened next\n"), "{words}");
     assert_eq!(pending(&chat, &file), "");
     let folder = format!("vim.cmd.cd({:?})", file.parent().unwrap());
@@ -222,7 +224,7 @@ fn between_a_key_and_the_command_line_there_is_one_winner() {
         let (theirs, key) = (decisions[n % 2], ["approve", "reject"][n / 2 % 2]);
         let rival = flemma(&chat, &file, &format!("call_{n}"), theirs).spawn().unwrap();
         // The command line needs a while to get here: who comes first differs from call to call.
-        thread::sleep(std::time::Duration::from_micros(400 * (n as u64 % 25)));
+        thread::sleep(std::time::Duration::from_micros(200 * (n as u64 % 25).pow(2)));
         // In one step: the cursor is led on from a card whose call the other side has just resolved.
         chat.nvim.command(&format!("call search('Result:.. `call_{n}`', 'w') | silent! Flemma tool:{key}"));
         let (code, words) = said_by(&rival.wait_with_output().unwrap());

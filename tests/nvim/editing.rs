@@ -645,6 +645,9 @@ fn another_filetype_leaves_no_option_behind() {
             assert_eq!(&left[name], value, "{name} after `{method}`");
         }
         assert!(!nvim.messages().contains("E352"), "{}", nvim.messages());
+        let parsed =
+            nvim.lua("return vim.treesitter.get_parser(0, 'markdown'):parse(true)[1]:root():byte_length()", &[]);
+        assert_eq!(parsed, 28, "whoever colours it now gets all of it");
         nvim.command("bwipeout!");
     }
 }

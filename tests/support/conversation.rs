@@ -68,7 +68,7 @@ pub fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
     request.headers.iter().find(of).map(|(_, value)| value.as_str())
 }
 
-/// What the chunks bring, and how they end.
+/// What the chunks bring, and how they end. Ids that were made up are numbered in their order, as in `call_1`.
 pub fn decode<'a>(
     mut decoder: Box<dyn Decoder>,
     chunks: impl IntoIterator<Item = &'a [u8]>,
@@ -76,11 +76,33 @@ pub fn decode<'a>(
     let mut events = Vec::new();
     for chunk in chunks {
         if let Err(error) = decoder.feed(chunk, &mut events) {
+            number_made_up(&mut events);
             return (events, Err(error));
         }
     }
     let result = decoder.finish(&mut events);
+    number_made_up(&mut events);
     (events, result)
+}
+
+fn number_made_up(events: &mut [Event]) {
+    let mut found = Vec::new();
+    for event in events {
+        let id = match event {
+            Event::ToolUse { id, .. } => &mut id.0,
+            Event::HostedUse { id, .. } => &mut id.0,
+            _ => continue,
+        };
+        let Some((prefix, digits)) = id.split_once('_').filter(|(prefix, _)| ["call", "vertex"].contains(prefix))
+        else {
+            continue;
+        };
+        if digits.len() == 12 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let at = found.iter().position(|known| known == id).unwrap_or(found.len());
+            let numbered = format!("{prefix}_{}", at + 1);
+            found.push(std::mem::replace(id, numbered));
+        }
+    }
 }
 
 /// `bytes` in pieces, cut at `cuts`.

@@ -338,6 +338,7 @@ end
 
 --- Resolves a call that waits. The forms of a result:
 ---  - `{ approved = true }`, `{ approved = false, message? = string }`: for a call that waits for approval;
+---  - `{ approved = true, again = true }`: the same, also if the call was started before and interrupted;
 ---  - `{ answer = value }`, or any other value: the result of a call that waits for the user or the editor;
 ---  - `{ error = string }`: such a call has no result, for this reason.
 ---

@@ -76,7 +76,7 @@ fn words(error: &ResolveError, role: Role) -> UserError {
     UserError::new(if role == Role::CommandLine { error.explained() } else { error.to_string() })
 }
 
-/// What a value means: `{ approved = true }`, `{ approved = false, message = … }`, `{ answer = … }`, `{ error = … }`, or an
+/// What a value means: `{ approved = true }`, the same with `again = true`, `{ approved = false, message = … }`, `{ answer = … }`, `{ error = … }`, or an
 /// answer as it is.
 fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
     let json = |value: Value| convert::to_json(lua, value).map_err(|error| UserError::new(convert::words(&error)));
@@ -101,6 +101,7 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
         return Ok(Resolution::Answer(answer));
     }
     match (field("approved"), field("answer"), field("error")) {
+        (Value::Boolean(true), ..) if field("again") == Value::Boolean(true) => Ok(Resolution::ApproveAgain),
         (Value::Boolean(true), ..) => Ok(Resolution::Approve),
         (Value::Boolean(false), ..) => Ok(Resolution::Reject(text("message")?)),
         (Value::Nil, Value::Nil, Value::Nil) => json(value).map(Resolution::Answer),

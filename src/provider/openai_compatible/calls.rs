@@ -14,7 +14,7 @@ use crate::{
     model::{CallId, Event, Part},
     provider::{
         Request,
-        reply::{text_of, tool_input},
+        reply::{made_up_id, text_of, tool_input},
     },
 };
 
@@ -118,18 +118,11 @@ impl UniqueIds {
         )
     }
 
-    /// The server's own id, or the first free one of ours where it has left it out or given it twice.
+    /// The server's own id, or one of ours where it has left it out or given it twice.
     fn take(&mut self, own: String) -> CallId {
         if !own.is_empty() && self.0.insert(own.clone()) {
             return CallId(own);
         }
-        let mut number = self.0.len() + 1;
-        loop {
-            let id = format!("call_{number}");
-            if self.0.insert(id.clone()) {
-                return CallId(id);
-            }
-            number += 1;
-        }
+        made_up_id("call")
     }
 }

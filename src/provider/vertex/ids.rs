@@ -1,14 +1,14 @@
 //! Ids of calls.
 //!
 //! The API pairs a result with its call by name and order; an id is optional, and older models give none. The document
-//! needs one for each call. So a call gets `vertex_1`, `vertex_2`, … in the order of the conversation, or, if the API
-//! gave an id, `vertex:` and that id. Only the latter goes back: ours, and those of other vendors, mean nothing there.
+//! needs one for each call. So a call gets `vertex_` and digits that no other call has, or, if the API gave an id,
+//! `vertex:` and that id. Only the latter goes back: ours, and those of other vendors, mean nothing there.
 
 use std::collections::HashSet;
 
 use crate::{
     model::{CallId, Part},
-    provider::Request,
+    provider::{Request, reply::made_up_id},
 };
 
 /// Before an id of the API's.
@@ -17,7 +17,6 @@ const THEIRS: &str = "vertex:";
 /// Gives ids that the conversation does not have yet.
 pub(super) struct NewIds {
     taken: HashSet<String>,
-    last: usize,
 }
 
 impl NewIds {
@@ -28,7 +27,7 @@ impl NewIds {
             Part::ToolUse { id, .. } | Part::HostedUse { id, .. } => Some(id.0.clone()),
             _ => None,
         });
-        Self { taken: taken.collect(), last: 0 }
+        Self { taken: taken.collect() }
     }
 
     /// The document's id for the next call; `theirs` is what the API calls it.
@@ -39,13 +38,7 @@ impl NewIds {
                 return CallId(id);
             }
         }
-        loop {
-            self.last += 1;
-            let id = format!("vertex_{}", self.last);
-            if self.taken.insert(id.clone()) {
-                return CallId(id);
-            }
-        }
+        made_up_id("vertex")
     }
 }
 

@@ -8,8 +8,8 @@ use std::{mem, sync::Arc};
 
 use super::values;
 use crate::{
-    model::{CallId, Event, ToolInput},
-    provider::ToolSpec,
+    model::{Event, ToolInput},
+    provider::{ToolSpec, reply::made_up_id},
     text::Fence,
     xml::{self, Element},
 };
@@ -178,8 +178,7 @@ impl CallReader {
 
     fn push(&mut self, name: String, input: ToolInput, events: &mut Vec<Event>) {
         self.calls += 1;
-        let id = CallId(format!("xml_{:012x}", fastrand::u64(..) >> 16));
-        events.push(Event::ToolUse { id, name, input });
+        events.push(Event::ToolUse { id: made_up_id("xml"), name, input });
     }
 }
 

@@ -63,6 +63,21 @@ fn calls_and_results_that_do_not_pair_are_told() {
 }
 
 #[test]
+fn an_id_that_no_result_could_name_is_an_error() {
+    for id in ["`a\u{1}b`", "`a\u{85}`", "``a`b``"] {
+        let page = Page::new(&CALL.replace("`a`", id));
+        let found = page.document.diagnostics(&page.text);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!((found[0].line, found[0].severity), (1, Error));
+        assert!(found[0].message.contains("Write another id in the header of the call"), "{found:?}");
+    }
+    says(
+        "@You:\n**Tool Result:** `a\u{1}b`\n\n```\n```\n",
+        &[(1, Error, "control character"), (1, Error, "Delete this")],
+    );
+}
+
+#[test]
 fn headers_that_cannot_be_are_told_with_the_way_out() {
     says("@You:\n**Tool Use:** `a` (`b`)", &[(1, Error, "backslash")]);
     says("@Assistant:\n**Tool Result:** `b`", &[(1, Error, "@You:")]);

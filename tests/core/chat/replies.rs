@@ -187,7 +187,7 @@ fn long_input_is_spread_over_lines_with_its_keys_in_order() {
         Ending::Complete,
         "
         @Assistant:
-        **Tool Use:** `x\u{FFFD}@You:` (`` ` ``)
+        **Tool Use:** `x\u{FFFD}@You:` (`_`)
 
         ```json
         {
@@ -233,4 +233,17 @@ fn a_long_line_is_written_in_ever_longer_pieces() {
     edits.iter().for_each(|edit| edit.apply(&mut page));
     assert!(few < 200, "{few} edits for 10,000 pieces");
     assert!(page.contains(&"word ".repeat(1_000_000)) && page.contains(&"The next line.".to_owned()));
+}
+
+#[test]
+fn each_call_of_a_reply_has_an_id_of_its_own() {
+    let mut live = Live::new("@You:\nHello!");
+    for id in ["a", "a", "a_2", "a", "b\u{1}`", "b__"] {
+        live.push(&Event::ToolUse { id: id.into(), name: "read".into(), input: ToolInput::Json(json!({})) });
+    }
+    live.page.apply(live.reply.close(Ending::Complete));
+    let calls = live.page.document.open_calls(&live.page.text);
+    let ids: Vec<&str> = calls.iter().map(|call| call.id.0.as_str()).collect();
+    assert_eq!(ids, ["a", "a_2", "a_2_2", "a_3", "b__", "b___2"]);
+    assert_eq!(live.page.document.diagnostics(&live.page.text), []);
 }

@@ -48,7 +48,7 @@ fn prose(text: &str) -> String {
 }
 
 fn id() -> impl Strategy<Value = CallId> {
-    "[a-z`() _é]{1,8}".prop_map(CallId)
+    "[a-z() _é]{1,8}".prop_map(CallId)
 }
 
 fn value() -> impl Strategy<Value = Value> {

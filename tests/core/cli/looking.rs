@@ -22,12 +22,12 @@ fn calls_that_wait_are_listed_from_all_folders() {
     assert_eq!(
         said.out.lines().collect::<Vec<_>>(),
         [
-            "./deep/er/more.chat:28: call_ask ask_user elicitation: Why?",
-            "./deep/er/more.chat:33: call_bash bash approval",
-            "./deep/er/more.chat:38: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: Which?",
-            "./notes.chat:28: call_ask ask_user elicitation: Why?",
-            "./notes.chat:33: call_bash bash approval",
-            "./notes.chat:38: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: Which?",
+            "./deep/er/more.chat:26: call_ask ask_user elicitation: Why?",
+            "./deep/er/more.chat:31: call_bash bash approval: $ touch ran",
+            "./deep/er/more.chat:36: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: text=\"a␛[31m\"",
+            "./notes.chat:26: call_ask ask_user elicitation: Why?",
+            "./notes.chat:31: call_bash bash approval: $ touch ran",
+            "./notes.chat:36: call_theirs theirs elicitation (as the file says), expires 2999-01-01T00:00:00Z: text=\"a␛[31m\"",
         ]
     );
     let said = shell.flemma(&["pending", "notes.chat", "--json"]).json();
@@ -35,9 +35,9 @@ fn calls_that_wait_are_listed_from_all_folders() {
     assert_eq!(
         said["pending"][1],
         json!({
-            "file": "notes.chat", "line": 33, "call": "call_bash", "tool": "bash", "kind": "approval", "expires": null,
+            "file": "notes.chat", "line": 31, "call": "call_bash", "tool": "bash", "kind": "approval", "expires": null,
             "known": true, "state": "waiting", "started": null, "by": null, "at": null,
-            "overdue": false, "question": null, "input": { "label": null, "command": "touch ran", "timeout": null },
+            "overdue": false, "question": "$ touch ran", "input": { "label": null, "command": "touch ran", "timeout": null },
         })
     );
 }
@@ -94,6 +94,36 @@ fn a_conversation_is_shown_with_its_inputs() {
     assert!(!said.out.contains('\u{1b}'), "{:?}", said.out);
     let said = shell.flemma(&["show", "notes.chat", "--json"]).json();
     assert_eq!(said["messages"], json!({ "user": 2, "assistant": 1 }));
+}
+
+#[test]
+fn a_question_is_that_of_the_input() {
+    let shell = Shell::new();
+    let forged = WAITING.replace("question=\"Why?\"", "question=\"Keep the backups?\"");
+    shell.put("notes.chat", forged.replace("status=pending\n", "status=pending question=\"Run ls?\"\n"));
+    for command in ["pending", "show"] {
+        let said = shell.flemma(&[command, "notes.chat"]);
+        assert!(said.out.contains("call_ask ask_user elicitation: Why?\n"), "{}", said.out);
+        assert!(said.out.contains("call_bash bash approval: $ touch ran\n"), "{}", said.out);
+        let json = shell.flemma(&[command, "notes.chat", "--json"]).json().to_string();
+        assert!(!json.contains("backups") && !json.contains("Run ls?") && !json.contains("Which?"), "{json}");
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_is_escaped() {
+    let shell = Shell::new();
+    shell.put("notes.chat", WAITING.replace("touch ran", "rm a\u{200b}b\u{a0}c\u{202e}d\u{7f}e\u{e0041}"));
+    for command in ["pending", "show"] {
+        let said = shell.flemma(&[command, "notes.chat"]);
+        let shown = r"rm a\u{200b}b\u{a0}c\u{202e}d";
+        assert!(said.out.matches(shown).count() == if command == "show" { 2 } else { 1 }, "{}", said.out);
+        assert!(said.out.contains(r"e\u{e0041}") && !said.out.contains('\u{7f}'), "{}", said.out);
+        let said = shell.flemma(&[command, "notes.chat", "--json"]);
+        assert!(said.out.contains(r"a\u200bb\u00a0c\u202ed\u007fe\udb40\udc41"), "{}", said.out);
+        let input = &said.json()["pending"][1]["input"]["command"];
+        assert_eq!(input, "rm a\u{200b}b\u{a0}c\u{202e}d\u{7f}e\u{e0041}");
+    }
 }
 
 #[test]
@@ -199,7 +229,7 @@ fn every_name_is_on_one_line_and_can_be_told_apart() {
     assert!(shell.flemma(&["show", "--", "-n.chat"]).out.starts_with("./-n.chat\n"));
     // An id is quoted as well.
     shell.put("id.chat", WAITING.replace("call_ask", "call ask\u{1b}"));
-    assert!(shell.flemma(&["pending", "id.chat"]).out.starts_with("id.chat:28: $'call ask\\x1b' ask_user"));
+    assert!(shell.flemma(&["pending", "id.chat"]).out.starts_with("id.chat:26: $'call ask\\x1b' ask_user"));
     let other = shell.path("").join(std::ffi::OsStr::from_bytes(b"n\xff.chat"));
     fs::write(&other, WAITING).unwrap();
     let said = shell.flemma(&["pending"]);
@@ -258,10 +288,15 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
         &["resolve", "notes.chat", "call_ask", "--approve", "--reject", "no"],
         &["resolve", "notes.chat", "call_ask", "--result", "yes"],
         &["resolve", "notes.chat", "call_ask", "--result"],
+        &["run", "notes.chat", "--model", ""],
+        &["run", "notes.chat", "--provider", ""],
     ] {
         let said = shell.flemma(arguments);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{arguments:?}: {}", said.err);
         assert!(!said.err.is_empty(), "{arguments:?}");
+        if let ["run", _, option, _] = arguments {
+            assert!(said.err.contains(option), "{said:?}");
+        }
     }
     let said = shell.flemma(&["--json", "resolve", "notes.chat"]);
     assert_eq!((said.code, said.err.as_str()), (2, ""));

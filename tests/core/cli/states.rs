@@ -108,6 +108,26 @@ fn an_approval_of_an_unknown_tool_needs_a_record() {
 }
 
 #[test]
+fn a_decision_is_not_about_an_input_that_came_later() {
+    let shell = Shell::with_notes();
+    record(&shell, bash(), Role::Policy, [Event::Opened]);
+    let other = WAITING.replace("touch ran", "touch evil");
+    shell.put("notes.chat", &other);
+    let said = resolve(&shell, "call_bash", &["--approve"]);
+    assert!(said.code == 1 && said.err.contains("its input has changed since it was asked about"), "{said:?}");
+    assert_eq!(shell.text("notes.chat"), other);
+    // An editor has it as it is now.
+    let changed = ("call_bash", "bash", json!({ "label": null, "command": "touch evil", "timeout": null }));
+    record(&shell, changed, Role::Policy, [Event::Asked(Asked { kind: "approval".into(), schema: None })]);
+    assert_eq!(resolve(&shell, "call_bash", &["--approve"]).code, 0);
+    // Nothing runs that is rejected.
+    let _ = fs::remove_dir_all(shell.state());
+    record(&shell, bash(), Role::Policy, [Event::Opened]);
+    shell.put("notes.chat", &other);
+    assert_eq!(resolve(&shell, "call_bash", &["--reject", "no"]).code, 0);
+}
+
+#[test]
 fn what_the_journal_has_decided_does_not_wait() {
     let shell = Shell::with_notes();
     assert_eq!(resolve(&shell, "call_bash", &["--approve"]).code, 0);
@@ -141,8 +161,12 @@ fn an_interrupted_call_is_a_decision_for_a_person() {
         let line =
             "call_bash bash approval, interrupted: it was started 2026-01-02T03:04:05Z, and may have had an effect";
         assert!(shell.flemma(&["pending"]).out.contains(line), "{status}");
-        // The decision counts, and is not asked for again.
+        // Whoever has looked before it was started does not know of it.
         let said = resolve(&shell, "call_bash", &["--approve"]);
+        let problem = "it was started before and interrupted; it is not known whether it had an effect: --again approves another run";
+        assert_eq!((said.code, said.err.contains(problem)), (1, true), "{status}: {said:?}");
+        // The decision counts, and is not asked for again.
+        let said = resolve(&shell, "call_bash", &["--again"]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{status}");
         assert_eq!(states(&shell)[1].1, "approved", "{status}");
         assert!(!listed(&shell).contains(&"call_bash".to_owned()), "{status}");

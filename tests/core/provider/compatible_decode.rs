@@ -213,7 +213,23 @@ fn every_call_of_a_conversation_gets_an_id_of_its_own() {
         .iter()
         .filter_map(|event| if let Event::ToolUse { id, .. } = event { Some(id.0.as_str()) } else { None })
         .collect();
-    assert_eq!(ids, ["call_3", "call_4", "fresh"]);
+    assert_eq!(ids, ["call_1", "call_2", "fresh"]);
+}
+
+#[test]
+fn an_id_that_was_made_up_is_in_no_other_conversation() {
+    let request = conversation(vec![(Role::User, vec![said("go")])]);
+    let bytes = Stream::new().call(0, "", "one", &["{}"]).end("tool_calls").bytes();
+    let id = || {
+        let (mut decoder, mut events) = (exchange(&server(), &request).unwrap().1, Vec::new());
+        decoder.feed(&bytes, &mut events).unwrap();
+        decoder.finish(&mut events).unwrap();
+        events
+            .into_iter()
+            .find_map(|event| if let Event::ToolUse { id, .. } = event { Some(id) } else { None })
+            .unwrap()
+    };
+    assert_ne!(id(), id());
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn a_signature_in_the_middle_of_prose_does_not_split_it() {
 }
 
 #[test]
-fn ids_are_new_to_the_conversation_and_deterministic() {
+fn ids_are_new_to_the_conversation() {
     let used = |id: &str| Part::ToolUse { id: id.into(), name: "read".to_owned(), input: json!({}) };
     let request = conversation(
         "gemini-test",
@@ -170,8 +170,22 @@ fn ids_are_new_to_the_conversation_and_deterministic() {
         });
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(ids(), ["vertex_2", "vertex_4", "vertex:new", "vertex_5", "vertex_6"]);
-    assert_eq!(ids(), ids());
+    assert_eq!(ids(), ["vertex_1", "vertex_2", "vertex:new", "vertex_3", "vertex_4"]);
+}
+
+#[test]
+fn an_id_that_was_made_up_is_in_no_other_conversation() {
+    let bytes = Stream::new().call("read", json!({})).end("STOP").bytes();
+    let id = || {
+        let (mut decoder, mut events) = (decoder(), Vec::new());
+        decoder.feed(&bytes, &mut events).unwrap();
+        decoder.finish(&mut events).unwrap();
+        events
+            .into_iter()
+            .find_map(|event| if let Event::ToolUse { id, .. } = event { Some(id) } else { None })
+            .unwrap()
+    };
+    assert_ne!(id(), id());
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod typing;
 mod accounting;
 mod agents;
 mod approval;
+mod arriving;
 mod cancelled_writes;
 mod captured_diff;
 mod captures;

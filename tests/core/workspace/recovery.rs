@@ -122,6 +122,22 @@ fn the_user_may_run_it_again() {
 }
 
 #[test]
+fn a_script_says_that_a_call_runs_again() {
+    let chat = running("slow");
+    let saved = chat.text();
+    let chat = reopen(chat, &saved, automatic(), [prose("fine")]);
+    chat.drain_until("the question", |chat| chat.text().contains("status=pending"));
+    register(&chat, true);
+    let problem = chat.resolve("call_0", Resolution::Approve).unwrap_err();
+    assert!(problem.contains("it was started before and interrupted"), "{problem}");
+    assert!(problem.ends_with("{ approved = true, again = true } approves another run"), "{problem}");
+    assert_eq!((runs(&chat), chat.waiting()), (1, vec!["call_0 approval".to_owned()]));
+    assert_eq!(chat.resolve("call_0", Resolution::ApproveAgain), Ok(()));
+    chat.wait_for("@Assistant:\nfine");
+    assert_eq!(runs(&chat), 2);
+}
+
+#[test]
 fn a_file_that_is_older_than_the_start_asks_as_well() {
     // The file says that the call waits, or is approved; the journal says that it was started.
     let statuses = ["status=pending", "status=approved", "status=running"];

@@ -33,6 +33,22 @@ fn what_waits_for_approval_is_listed_and_carried_on_after_it() {
 }
 
 #[test]
+fn an_approval_is_for_the_input_that_was_asked_about() {
+    let input = json!({ "label": null, "command": "echo one >> effects", "timeout": null });
+    let user = Desktop::new("", "", [call("toolu_1", "bash", &input), prose(&["fine"])]);
+    let said = user.flemma(&["run", "notes.chat"]);
+    assert!(said.code == 3 && said.out.contains("toolu_1 bash approval: $ echo one >> effects"), "{said:?}");
+    user.put("work/notes.chat", &user.text("notes.chat").replace("echo one", "echo two"));
+    let said = user.flemma(&["resolve", "notes.chat", "toolu_1", "--approve", "--continue"]);
+    assert!(said.code == 1 && said.err.contains("its input has changed since it was asked about"), "{said:?}");
+    let said = user.flemma(&["run", "notes.chat"]);
+    assert!(said.code == 3 && said.out.contains("toolu_1 bash approval: $ echo two >> effects"), "{said:?}");
+    let said = user.flemma(&["resolve", "notes.chat", "toolu_1", "--approve", "--continue"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(user.text("effects"), "two\n");
+}
+
+#[test]
 fn the_configuration_can_continue_after_each_answer() {
     let user = Desktop::new("", PORT, [call("toolu_1", "port", &json!({})), call("toolu_2", "port", &json!({}))]);
     assert_eq!(user.flemma(&["run", "notes.chat"]).code, 3);
