@@ -32,6 +32,8 @@ impl Workspace {
             // It may have run, and the editor ended before the file had it: this may be the same call again. So the user is asked.
             Life::Open { started: Some(_), .. } => Some(Event::WentOn),
             Life::Open { started: None, .. } => Some(Event::Resolved(result)),
+            // The same, and its result is known.
+            Life::Ended if records.is_lost(&key) => return,
             Life::Unknown | Life::Ended => None,
         };
         let events = end.into_iter().chain([Event::Opened]);

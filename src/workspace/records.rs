@@ -67,6 +67,8 @@ pub(super) struct Records {
     is_long: Cell<bool>,
     /// When the file was last written, as of the latest reading of the journal, until somebody has used it.
     written: Cell<Option<Timestamp>>,
+    /// The same, for as long as the conversation is open.
+    found: Cell<Option<Timestamp>>,
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
     /// The calls of which the user was told that their deadline has passed.
@@ -130,6 +132,7 @@ impl Records {
     /// The file was last written then; `None` if that is not known.
     pub(super) fn set_written(&self, written: Option<Timestamp>) {
         self.written.set(written);
+        self.found.set(written);
     }
 
     /// When the file was last written. It is known once after each reading of the journal.
@@ -160,6 +163,12 @@ impl Records {
         if self.path().is_none() {
             self.unwritten.borrow_mut().extend_from_slice(records);
         }
+    }
+
+    /// Whether another process has ended a call after the file was last written: the file may never have had it.
+    pub(super) fn is_lost(&self, key: &CallKey) -> bool {
+        let is_later = |ending: &Ending| self.found.get().is_some_and(|found| found < ending.at);
+        self.ending(key).is_some_and(|ending| ending.by.process != std::process::id() && is_later(&ending))
     }
 
     /// How the latest life of a call that has ended did.
