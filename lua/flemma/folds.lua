@@ -233,6 +233,7 @@ local function update(buf)
   if not ok then
     require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
   end
+  require("flemma.following").reveal(buf)
 end
 
 --- The text of a conversation has changed, or more of it is known: its folds are brought up to date soon.
@@ -366,7 +367,9 @@ end
 function M.text()
   local info = fn.getwininfo(api.nvim_get_current_win())[1]
   local width, signs = math.max(1, info.width - info.textoff), require("flemma.looks").signs()
-  local ok, line = pcall(native, "fold_text", api.nvim_get_current_buf(), vim.v.foldstart - 1, vim.v.foldend, width, signs)
+  local ok, line = pcall(function()
+    return native("fold_text", api.nvim_get_current_buf(), vim.v.foldstart - 1, vim.v.foldend, width, signs)
+  end)
   -- A fold that the user made has Neovim's own line.
   return ok and line and chunks(line) or fn.foldtext()
 end

@@ -174,7 +174,8 @@ function M.cursor(buf, line, reason)
   end
 end
 
---- Shows what is drawn below a line with the cursor: it goes to the line below for a moment, so that Neovim scrolls.
+--- Shows what is drawn below the card at the cursor: it goes to the line below the card for a moment, so that Neovim scrolls. The
+--- lines of the card itself are hidden.
 ---@param win integer
 function M.show_below(win)
   api.nvim_win_call(win, function()
@@ -184,7 +185,8 @@ function M.show_below(win)
       vim.fn.cursor(1, 1)
       vim.fn.line("w0")
     end
-    vim.fn.cursor(math.min(line + 1, vim.fn.line("$")), 1)
+    local _, last = require("flemma.native").call("card_at", api.nvim_win_get_buf(win), line - 1)
+    vim.fn.cursor(math.min((last or line) + 1, vim.fn.line("$")), 1)
     vim.fn.line("w0")
     vim.fn.cursor(line, 1)
   end)

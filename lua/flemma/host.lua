@@ -9,7 +9,8 @@ end
 
 local lock = require("flemma.lock")
 
-M.lock, M.observe = lock.lock, lock.observe
+M.lock = lock.lock
+M.observe = lock.observe
 
 lock.on_change = function(buf, is_locked)
   local following = require("flemma.following")

@@ -99,10 +99,10 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     assert!(rest.starts_with("\n@You:\n**Tool Result:** `toolu_edit`\n\n```diff\nEdited greet.txt"), "{rest}");
     assert!(rest.ends_with("\n**Tool Result:** `toolu_bash`\n\n```flemma:tool status=pending\n```\n"), "{rest}");
     assert_eq!(chat.nvim.file("greet.txt"), "Hello\n");
-    let fence = chat.nvim.lines(0).len() as u64 - 1;
-    assert_eq!(previews(&mut chat.nvim), [(fence, "bash: $ cat greet.txt  # checking".to_owned())]);
+    let card = chat.nvim.lines(0).len() as u64 - 3;
+    assert_eq!(previews(&mut chat.nvim), [(card, "bash: $ cat greet.txt  # checking".to_owned())]);
     chat.nvim.wait_for_screen("bash: $ cat greet.txt  # checking");
-    assert_eq!(chat.nvim.cursor(), (fence, 0), "the cursor is on the call that waits");
+    assert_eq!(chat.nvim.cursor(), (card, 0), "the cursor is on the call that waits");
     assert_eq!(chat.nvim.mode(), "n");
 
     // Alt-Enter runs it, and autopilot continues until the model is done.

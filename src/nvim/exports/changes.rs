@@ -6,7 +6,10 @@ use mlua::{BString, Function};
 use serde_json::json;
 
 use super::table::Exports;
-use crate::{model::CallId, runtime::backups::FileBefore, workspace::TakeBack};
+use crate::{
+    model::CallId,
+    workspace::{FileBefore, TakeBack},
+};
 
 /// What `propose_taking_back` takes.
 type Proposing = (i32, String, Option<String>, Vec<BString>, Function);

@@ -73,22 +73,16 @@ fn an_endless_expression_ends_with_its_call() {
         return spacelua.evalExpression('(function() while true do pcall(error) end end)()')
       end }";
     let mut chat = with_tools(&[("endless", json!({}))], code);
-    // How many threads evaluate.
-    let threads = "local count = 0
-        for _, path in ipairs(vim.fn.glob('/proc/self/task/*/comm', true, true)) do
-          local file = io.open(path)
-          count = count + (file and file:read('*l') == 'flemma-lua' and 1 or 0)
-          if file then file:close() end
-        end
-        return count";
+    // How many processes evaluate.
+    let processes = "return #vim.api.nvim_get_proc_children(vim.fn.getpid())";
     chat.nvim.input("<C-]>");
     if cfg!(target_os = "linux") {
-        chat.nvim.wait_for("the evaluation", |nvim| nvim.lua(threads, &[]) == 1);
+        chat.nvim.wait_for("the evaluation", |nvim| nvim.lua(processes, &[]) == 1);
     }
     assert!(chat.nvim.text().contains("status=running"), "{}", chat.nvim.text());
     chat.nvim.input("<C-c>");
     chat.wait_until_idle();
-    chat.nvim.wait_for("the end of the evaluation", |nvim| nvim.lua(threads, &[]) == 0);
+    chat.nvim.wait_for("the end of the evaluation", |nvim| nvim.lua(processes, &[]) == 0);
     let globals = "return require('flemma.compat.silverbullet.environment').globals.went_on";
     assert_eq!(chat.nvim.lua(globals, &[]), json!(null));
     assert!(chat.nvim.text().contains("The user cancelled this call while it was running."));
