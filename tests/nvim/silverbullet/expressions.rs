@@ -74,7 +74,7 @@ fn an_endless_expression_ends_with_its_call() {
       end }";
     let mut chat = with_tools(&[("endless", json!({}))], code);
     // How many processes evaluate.
-    let processes = "return #vim.api.nvim_get_proc_children(vim.fn.getpid())";
+    let processes = "return #vim.fn.systemlist({ 'pgrep', '-P', vim.fn.getpid(), '-f', 'evaluation.lua' })";
     chat.nvim.input("<C-]>");
     if cfg!(target_os = "linux") {
         chat.nvim.wait_for("the evaluation", |nvim| nvim.lua(processes, &[]) != 0);
