@@ -60,7 +60,7 @@ impl ParsedMessage {
             BlockKind::ToolResult(tool) => tool,
             // Its tag may have a signature of many rows.
             BlockKind::Thinking if self.has_tag_row(block) => {
-                return found(all.start + 1, vec![all.start..all.start + 1]);
+                return found(all.start + 1, std::iter::once(all.start..all.start + 1).collect());
             }
             BlockKind::ToolUse(_) | BlockKind::Thinking => return found(all.start, Vec::new()),
             BlockKind::CodeFence(code) if code.captured => return found(all.start, Vec::new()),

@@ -190,7 +190,6 @@ mod wish;
 mod workspace;
 mod written;
 
-pub use crate::runtime::backups::FileBefore;
 pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
 pub use calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
 pub use changes::Redraw;

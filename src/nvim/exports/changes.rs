@@ -6,10 +6,7 @@ use mlua::{BString, Function};
 use serde_json::json;
 
 use super::table::Exports;
-use crate::{
-    model::CallId,
-    workspace::{FileBefore, TakeBack},
-};
+use crate::{model::CallId, workspace::TakeBack};
 
 /// What `propose_taking_back` takes.
 type Proposing = (i32, String, Option<String>, Vec<BString>, Function);
@@ -71,15 +68,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let callback = binding.functions.keep(callback);
         binding.workspace.changed_files(buffer, move |workspace, files| {
             let answer = files.map(|files| {
-                let file = |file: FileBefore| {
+                let files = files.into_iter().map(|file| {
                     let text = file.before.map(String::from_utf8).transpose();
                     let is_binary =
                         !text.as_ref().is_ok_and(|text| !text.as_ref().is_some_and(|text| text.contains('\0')));
                     let note = file.is_lost.then_some("not kept").or(is_binary.then_some("binary"));
                     let before = text.ok().flatten().filter(|_| note.is_none());
                     json!({ "path": file.path.to_string_lossy(), "before": before, "note": note })
-                };
-                files.into_iter().map(file).collect()
+                });
+                files.collect()
             });
             workspace.give_answer(callback, answer);
         });
