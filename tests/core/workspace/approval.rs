@@ -41,7 +41,7 @@ fn decide(chat: &Harness, command: &str) -> Decision {
 fn decisions_run_or_answer_calls_and_then_send() {
     let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
     let cursor = chat.buffer().cursor.get().unwrap();
-    assert!(chat.buffer().lines()[cursor.line].contains("status=pending"), "the cursor is on the first");
+    assert!(chat.buffer().lines()[cursor.line + 2].contains("status=pending"), "the cursor is on the first");
     chat.approve("Tool Result:** `call_0`");
     chat.wait_for_pending(2);
     chat.reject("Tool Result:** `call_1`", Some("not this one | please"));
@@ -193,7 +193,7 @@ fn statuses_edited_by_hand_do_what_they_say() {
         chat.text().contains("(error)") && chat.text().contains("one\n```") && !chat.conversation().is_busy()
     });
     let cursor = chat.buffer().cursor.get().unwrap();
-    assert!(chat.buffer().lines()[cursor.line].contains("status=pending"), "the cursor is on what still waits");
+    assert!(chat.buffer().lines()[cursor.line + 2].contains("status=pending"), "the cursor is on what still waits");
     assert_eq!(chat.sent(), 1);
     chat.execute("status=pending");
     chat.wait_for("@Assistant:\nfine");

@@ -122,7 +122,7 @@ fn what_waits_is_found_in_buffers_and_in_files() {
     chat.go();
     chat.wait_for_pending(2);
     let found = list(&chat, true);
-    let line = |call: &str| chat.line_with(&format!("**Tool Result:** `{call}`")) + 2;
+    let line = |call: &str| chat.line_with(&format!("**Tool Result:** `{call}`"));
     let seen: Vec<_> = found.calls.iter().map(|call| (call.place.clone(), call.line, call.text.as_str())).collect();
     assert_eq!(seen[0], (WaitingPlace::Buffer(NOTES), line("call_0"), "bash rm x: waits for your approval"));
     assert!(
@@ -132,7 +132,7 @@ fn what_waits_is_found_in_buffers_and_in_files() {
     assert!(seen[1].2.ends_with(": Which⤶port?"), "{seen:?}");
     assert_eq!(seen[2].0, WaitingPlace::File(chat.work("c.chat")));
     assert!(seen[2].1 == 4 && !seen[2].2.contains('\u{7}'), "{seen:?}");
-    assert_eq!(seen[3], (WaitingPlace::File(chat.work("deep/b.chat")), 13, "bash ls: waits for your approval"));
+    assert_eq!(seen[3], (WaitingPlace::File(chat.work("deep/b.chat")), 11, "bash ls: waits for your approval"));
     assert_eq!((seen.len(), found.is_cut_short), (4, false));
     assert_eq!(found.problems, Vec::<String>::new());
     // What cannot be read does not keep the others from being listed.
