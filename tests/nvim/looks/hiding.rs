@@ -30,7 +30,7 @@ const MARKED: &str = "
 fn assert_marks(nvim: &mut Nvim, after: &str) {
     nvim.wait_for(&format!("the marks after {after}"), |nvim| {
         let marked = nvim.lua(MARKED, &[]);
-        marked[0].to_string() == marked[1].to_string()
+        marked[0] == marked[1]
     });
 }
 
