@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::text::visible::{escape_unseen, is_unseen};
+use crate::text::visible::is_unseen;
 
 /// A path as a person reads it, and can give it to a shell: as it is, unless something in it cannot be seen or would end the
 /// line. Then it is quoted (`$'a\nb.chat'`).
@@ -70,4 +70,19 @@ fn quote(letter: char, quoted: &mut String) {
         letter if is_hidden(letter) => *quoted += &format!("\\u{:04x}", letter as u32),
         letter => quoted.push(letter),
     }
+}
+
+/// A text in which what cannot be seen, and what looks like a blank, is escaped: `\u{200b}`.
+fn escape_unseen(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        if is_unseen(c, before) || (c.is_whitespace() && !c.is_ascii()) {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+        before = Some(c);
+    }
+    escaped
 }

@@ -168,21 +168,6 @@ pub(crate) fn is_unseen(c: char, before: Option<char>) -> bool {
     (is_hidden(c) && !is_joined) || c.is_control()
 }
 
-/// A text in which what cannot be seen, and what looks like a blank, is escaped: `\u{200b}`.
-pub(crate) fn escape_unseen(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    let mut before = None;
-    for c in text.chars() {
-        if is_unseen(c, before) || (c.is_whitespace() && !c.is_ascii()) {
-            escaped.extend(c.escape_unicode());
-        } else {
-            escaped.push(c);
-        }
-        before = Some(c);
-    }
-    escaped
-}
-
 /// Whether a character takes no room, or looks like a blank and is none.
 fn is_hidden(c: char) -> bool {
     match c {
