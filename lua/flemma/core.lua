@@ -21,17 +21,9 @@ local function meant_line(buf)
   local fold = vim.api.nvim_win_call(win, function()
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
-  local function waiting(first, last)
-    return #(native("waiting_in", buf, first, last) or {})
-  end
-  if fold[1] < 0 or vim.api.nvim_win_get_buf(win) ~= buf or waiting(fold[1], fold[2]) ~= 1 then
-    return line
-  end
-  line = fold[1]
-  while waiting(line, line + 1) == 0 do
-    line = line + 1
-  end
-  return line
+  local is_closed = fold[1] >= 0 and vim.api.nvim_win_get_buf(win) == buf
+  local waiting = is_closed and native("waiting_in", buf, fold[1], fold[2]) or {}
+  return #waiting == 1 and waiting[1][4] or line
 end
 
 --- Whether the user has had time to see the call at a line.

@@ -229,11 +229,12 @@ local function update(buf)
     first, last = math.min(first or count - 1, count - 1), count
   end
   state.is_stale, state.has_come_to_rest = false, false
-  local ok, problem = pcall(look, buf, first or 0, math.min(last or 0, count))
-  if not ok then
-    require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
-  end
-  require("flemma.following").reveal(buf)
+  require("flemma.following").keep_shown(buf, function()
+    local ok, problem = pcall(look, buf, first or 0, math.min(last or 0, count))
+    if not ok then
+      require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
+    end
+  end)
 end
 
 --- The text of a conversation has changed, or more of it is known: its folds are brought up to date soon.

@@ -14,8 +14,9 @@ local sent = {}
 ---@type table<integer, { line: integer, column: integer }>
 local ends = {}
 
---- The windows that were led to a call that waits, which is to be seen with what is drawn below it.
----@type table<integer, { buf: integer, line: integer }>
+--- The windows that were led to a call that waits, which is to be seen with what is drawn below it, and their first line when they
+--- last showed that.
+---@type table<integer, { buf: integer, line: integer, top?: integer }>
 local led = {}
 
 --- Where the user was in Insert mode when a buffer was locked; nil after any key.
@@ -33,6 +34,9 @@ end
 ---@param buf integer
 function M.forget(buf)
   sent[buf], typing[buf] = nil, nil
+  for win, at in pairs(led) do
+    led[win] = at.buf ~= buf and at or nil
+  end
 end
 
 --- The user has sent the conversation of the current window, which follows it from any line.
@@ -105,6 +109,20 @@ local function is_led(win)
   return is_there and api.nvim_win_get_cursor(win)[1] == at.line
 end
 
+---@param win integer
+local function top_of(win)
+  return api.nvim_win_call(win, vim.fn.winsaveview).topline
+end
+
+--- The windows that were led to a call and that nobody has moved or scrolled since.
+---@param buf integer
+---@return integer[]
+local function leading(buf)
+  return vim.tbl_filter(function(win)
+    return is_led(win) and (led[win].top or top_of(win)) == top_of(win)
+  end, vim.fn.win_findbuf(buf))
+end
+
 --- The text is about to change.
 ---@param buf integer
 ---@return fun() settle to be called after the change
@@ -112,7 +130,7 @@ function M.before_write(buf)
   local watched = sent[buf]
   local is_watched = watched and api.nvim_win_is_valid(watched.win) and M.follows(buf, watched.win)
   local followers = windows(buf, is_at_end)
-  local waiting = vim.tbl_filter(is_led, vim.fn.win_findbuf(buf))
+  local waiting, shown = vim.tbl_filter(is_led, vim.fn.win_findbuf(buf)), leading(buf)
   return function()
     local last = api.nvim_buf_line_count(buf)
     local column = #api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
@@ -127,6 +145,7 @@ function M.before_write(buf)
     for _, win in ipairs(waiting) do
       if led[win] and api.nvim_win_is_valid(win) then
         led[win].line = api.nvim_win_get_cursor(win)[1]
+        led[win].top = not vim.list_contains(shown, win) and led[win].top or nil
       end
     end
   end
@@ -192,14 +211,17 @@ function M.show_below(win)
   end)
 end
 
---- What is below the calls that wait is drawn: the windows that were led to one show it, until their cursors move.
+--- Folds, or what is drawn below calls, are about to change: the windows that were led to a call show it afterwards, unless the user
+--- has moved or scrolled them.
 ---@param buf integer
-function M.reveal(buf)
-  for win, at in pairs(led) do
-    if not is_led(win) then
-      led[win] = nil
-    elseif at.buf == buf then
+---@param change fun()
+function M.keep_shown(buf, change)
+  local shown = leading(buf)
+  change()
+  for _, win in ipairs(shown) do
+    if is_led(win) then
       M.show_below(win)
+      led[win].top = top_of(win)
     end
   end
 end

@@ -46,7 +46,7 @@ end
 ---@param buf integer
 ---@param first integer
 ---@param last integer
----@return table<string, { [1]: string, [2]: string, [3]: boolean }> calls `{ id, tool, has_block }`
+---@return table<string, { [1]: string, [2]: string, [3]: boolean }> calls `{ id, tool, has_block, line }`
 local function waiting(buf, first, last)
   local calls = {}
   for _, call in ipairs(require("flemma.native").call("waiting_in", buf, first, last) or {}) do

@@ -76,8 +76,9 @@ end
 function M.schedule_refresh(buf)
   soon("refresh", buf, function()
     native("noticed", buf)
-    require("flemma.previews").draw(buf)
-    require("flemma.following").reveal(buf)
+    require("flemma.following").keep_shown(buf, function()
+      require("flemma.previews").draw(buf)
+    end)
     require("flemma.queue.view").draw(buf)
     require("flemma.review").check(buf)
     -- The line of a call says how it ended.

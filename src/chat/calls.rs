@@ -133,9 +133,9 @@ impl Document {
     }
 
     /// The calls that wait for the user's decision and whose use or status block these lines touch, each with whether it has a
-    /// status block. What has none waits as well: a key runs it.
+    /// status block, and the line of that or else of its use. What has none waits as well: a key runs it.
     #[must_use]
-    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(&ToolUse, bool)> {
+    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(&ToolUse, bool, usize)> {
         let touches = |site: Site| {
             self.block(site).is_some_and(|(message, block)| {
                 let found = message.lines_of(block);
@@ -152,7 +152,9 @@ impl Document {
             });
             let BlockKind::ToolUse(tool) = &self.block(site)?.1.kind else { return None };
             let waits = status.is_none_or(|status| status == Status::Pending);
-            (waits && (touches(site) || result.is_some_and(touches))).then_some((&**tool, status.is_some()))
+            let (message, block) = self.block(result.unwrap_or(site))?;
+            let call = (&**tool, status.is_some(), message.lines_of(block).start);
+            (waits && (touches(site) || result.is_some_and(touches))).then_some(call)
         });
         waiting.collect()
     }

@@ -192,7 +192,7 @@ impl Workspace {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk(waiting(card, style), "FlemmaWaiting"),
+            Fate::Status(Status::Pending) => chunk(waiting(card, self.host().now(), style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
             Fate::Status(Status::Running) if conversation.session().is_working_on(&card.id) => {
                 let seconds = conversation.tasks().elapsed(&card.id).as_secs();
@@ -223,7 +223,7 @@ fn duration(took: Duration) -> String {
 }
 
 /// What a call waits for, and until when.
-fn waiting(card: &Card, style: LookStyle) -> String {
+fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
     let CardPart::Result { status: Some((_, status)), .. } = &card.part else { return "waits".to_owned() };
     let awaiting = status.awaiting();
     let word = match awaiting.kind {
@@ -234,7 +234,7 @@ fn waiting(card: &Card, style: LookStyle) -> String {
     awaiting
         .expires
         .filter(|_| style.width > NARROW)
-        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, Timestamp::now(), style.offset)))
+        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, now, style.offset)))
 }
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.

@@ -298,12 +298,13 @@ impl Conversation {
     }
 
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
-    /// each, and whether it has a status block. While a reply arrives, those without one are not complete.
+    /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
     #[must_use]
-    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool)> {
+    pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
-            let waiting = document.waiting_in(lines).into_iter().filter(|(_, has_block)| *has_block || !self.is_busy());
-            waiting.map(|(call, has_block)| (call.id.0.clone(), call.name.clone(), has_block)).collect()
+            let waiting =
+                document.waiting_in(lines).into_iter().filter(|(_, has_block, _)| *has_block || !self.is_busy());
+            waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
     }
 

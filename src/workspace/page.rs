@@ -427,7 +427,9 @@ impl Page {
 
     /// Whether a line belongs to a call that waits for the user's decision.
     pub(super) fn waits_at(&self, line: usize) -> bool {
-        self.with_document(|document, _| document.waiting_in(&(line..line + 1)).iter().any(|(_, has_block)| *has_block))
+        self.with_document(|document, _| {
+            document.waiting_in(&(line..line + 1)).iter().any(|(_, has_block, _)| *has_block)
+        })
     }
 
     /// The ids of all calls, with or without a result.

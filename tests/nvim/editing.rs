@@ -357,8 +357,15 @@ fn a_preview_that_the_user_scrolls_away_stays_away() {
         nvim.input("<C-y>");
         !preview(nvim)
     });
-    // A change of the layout looks at the window again.
-    chat.nvim.command("redraw! | doautocmd SafeState");
+    // What is drawn over the text is looked at again, and so are the folds.
+    chat.nvim.lua(
+        "local buf = vim.api.nvim_get_current_buf()
+         require('flemma.ui').schedule_refresh(buf)
+         require('flemma.folds').rest(buf)
+         vim.schedule(function() vim.schedule(function() vim.g.is_drawn = true end) end)",
+        &[],
+    );
+    chat.nvim.wait_for("the refresh", |nvim| nvim.lua("return vim.g.is_drawn", &[]) == true);
     assert!(!preview(&mut chat.nvim), "{:?}", chat.nvim.screen());
 }
 

@@ -127,8 +127,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let rest = binding.workspace.rest(&conversation);
         Ok(rest.map(|rest| (rest.as_str(), rest.words().to_owned())).unzip())
     })?;
-    // waiting_in(buffer, first, last) -> { id, tool, whether it has a status block } for each call in these lines that a key could run or
-    // resolve
+    // waiting_in(buffer, first, last) -> { id, tool, whether it has a status block, its line } for each call in these lines that a key
+    // could run or resolve
     exports.add("waiting_in", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
         convert::to_lua(lua, &conversation.map(|conversation| conversation.waiting_in(&(first..last))))

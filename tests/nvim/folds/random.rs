@@ -7,12 +7,33 @@ use super::{
     chat::{Chat, Setup},
 };
 
+/// Finds the first line whose level is not that of the document, and the level that it should have; 0 if there is none.
+const WRONG: &str = r#"
+    function Wrong()
+      local buf = vim.api.nvim_get_current_buf()
+      local levels, list = {}, require('flemma.native').call('folds', buf, 0, vim.fn.line('$'), 1)
+      local at = 1
+      while list[at] do
+        for fold = at + 4, at + 1 + 3 * list[at + 3], 3 do
+          for line = list[fold], list[fold + 1] do
+            levels[line] = (levels[line] or 0) + 1
+          end
+        end
+        at = at + 4 + 3 * list[at + 3]
+      end
+      for line = 1, vim.fn.line('$') do
+        if vim.fn.foldlevel(line) ~= (levels[line] or 0) then
+          return line, levels[line] or 0
+        end
+      end
+      return 0
+    end
+"#;
+
 /// Runs random edits with undo and redo, and compares the level of every line with that of the document.
 const EDITS: &str = r#"
     local seed, count = ...
     math.randomseed(seed)
-    local native = require('flemma.native')
-    local buf = vim.api.nvim_get_current_buf()
     local pieces = {
       { '@You:' }, { '@Assistant:' }, { '@Assistant:', 'Words.', '' }, { '' }, { 'Words.', 'More words.' },
       { '<thinking>', 'Hm.', '</thinking>' }, { '<thinking>' }, { '</thinking>' }, { '```' },
@@ -43,29 +64,13 @@ const EDITS: &str = r#"
         vim.cmd('silent! normal! ' .. pick({ 'zo', 'zc', 'za', 'zR', 'zM', 'zO' }))
       end
     end
-    local function expected()
-      local levels, list = {}, native.call('folds', buf, 0, vim.fn.line('$'), 1)
-      local at = 1
-      while list[at] do
-        for fold = at + 4, at + 1 + 3 * list[at + 3], 3 do
-          for line = list[fold], list[fold + 1] do
-            levels[line] = (levels[line] or 0) + 1
-          end
-        end
-        at = at + 4 + 3 * list[at + 3]
-      end
-      return levels
-    end
     for step = 1, count do
       edit()
       vim.wait(0)
       vim.wait(1)
-      local levels = expected()
-      for line = 1, vim.fn.line('$') do
-        if vim.fn.foldlevel(line) ~= (levels[line] or 0) then
-          return { step, line, vim.fn.foldlevel(line), levels[line] or 0,
-            vim.api.nvim_buf_get_lines(0, 0, -1, true) }
-        end
+      local line, level = Wrong()
+      if line > 0 then
+        return { step, line, vim.fn.foldlevel(line), level, vim.api.nvim_buf_get_lines(0, 0, -1, true) }
       end
     end
     return true
@@ -76,6 +81,7 @@ fn folds_follow_every_edit_undo_and_move() {
     let mut chat = Chat::start(&Setup { text: Some(TURN), ..Setup::default() }, []);
     chat.wait_until_idle();
     chat.nvim.wait_for_screen("▸ bash cargo test ");
+    chat.nvim.lua(WRONG, &[]);
     for seed in 1..=12 {
         let result = chat.nvim.lua(EDITS, &[json!(seed), json!(60)]);
         if result != true {
@@ -90,25 +96,6 @@ fn folds_follow_every_edit_undo_and_move() {
 
 /// Changes of many lines.
 const LONG_EDITS: &str = r#"
-    local call = require('flemma.native').call
-    function Levels()
-      local levels, list = {}, call('folds', vim.api.nvim_get_current_buf(), 0, vim.fn.line('$'), 1)
-      local at = 1
-      while list[at] do
-        for fold = at + 4, at + 1 + 3 * list[at + 3], 3 do
-          for line = list[fold], list[fold + 1] do
-            levels[line] = (levels[line] or 0) + 1
-          end
-        end
-        at = at + 4 + 3 * list[at + 3]
-      end
-      for line = 1, vim.fn.line('$') do
-        if vim.fn.foldlevel(line) ~= (levels[line] or 0) then
-          return line
-        end
-      end
-      return 0
-    end
     for _, command in ipairs({ ... }) do
       vim.cmd('silent ' .. command)
       vim.cmd('redraw')
@@ -120,8 +107,8 @@ fn folds_follow_long_changes() {
     let text = TURN.split_once("\n\n").unwrap().1.repeat(300);
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
     chat.wait_until_idle();
-    chat.nvim.lua(LONG_EDITS, &[]);
-    chat.nvim.wait_for("all folds", |nvim| nvim.lua("return Levels()", &[]) == 0);
+    chat.nvim.lua(WRONG, &[]);
+    chat.nvim.wait_for("all folds", |nvim| nvim.lua("return (Wrong())", &[]) == 0);
     for commands in [
         json!(["%s/cargo/gofer/"]),
         json!(["undo"]),
@@ -135,7 +122,7 @@ fn folds_follow_long_changes() {
         json!(["undo", "normal! 50%"]),
     ] {
         chat.nvim.lua(LONG_EDITS, commands.as_array().unwrap());
-        chat.nvim.wait_for(&format!("the folds after {commands}"), |nvim| nvim.lua("return Levels()", &[]) == 0);
+        chat.nvim.wait_for(&format!("the folds after {commands}"), |nvim| nvim.lua("return (Wrong())", &[]) == 0);
     }
     assert!(!chat.nvim.messages().contains("cannot be folded"), "{}", chat.nvim.messages());
 }
