@@ -5,19 +5,14 @@ local api = vim.api
 
 local namespace = api.nvim_create_namespace("flemma.arrival")
 
---- The options of a `setup` call that found no library.
----@type flemma.Options?
-local postponed
-
---- Keeps the options of `setup` until the library is available.
----@param opts flemma.Options
-function M.postpone(opts)
-  postponed = opts
-end
+--- How to attach to each buffer that shows what is missing.
+---@type table<integer, fun()>
+local attach = {}
 
 --- Maps the keys that send, so that they report what is missing. Neovim's own Ctrl-] would look for a tag.
 ---@param buf integer
 local function map(buf)
+  local postponed = require("flemma.options").postponed
   local wanted = postponed and postponed.keymaps or {}
   local function key(mode)
     local given = type(wanted[mode]) == "table" and wanted[mode].send
@@ -32,7 +27,7 @@ end
 ---@param problem string
 local function draw(buf, problem)
   api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local width = require("flemma.ui").text_width(buf)
+  local width = require("flemma.activity").text_width(buf)
   local lines = vim.tbl_map(function(line)
     return { { line, "WarningMsg" } }
   end, require("flemma.notify").wrap("Flemma: " .. problem, width))
@@ -42,6 +37,7 @@ end
 --- Undoes the effects of `tell` in a buffer.
 ---@param buf integer
 function M.release(buf)
+  attach[buf] = nil
   api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   pcall(api.nvim_del_augroup_by_name, "flemma.arrival." .. buf)
   require("flemma.keymaps").remove(buf)
@@ -50,7 +46,9 @@ end
 --- Shows in a buffer what is missing: below its first line, and when a key that sends is pressed.
 ---@param buf integer
 ---@param problem string
-function M.tell(buf, problem)
+---@param attach_again fun() attaches to the buffer when the library is available
+function M.tell(buf, problem, attach_again)
+  attach[buf] = attach_again
   draw(buf, problem)
   map(buf)
   local group = api.nvim_create_augroup("flemma.arrival." .. buf, { clear = true })
@@ -77,7 +75,7 @@ function M.tell(buf, problem)
   })
 end
 
---- The library was built: loads it, applies the options of `setup`, and attaches to the conversations that are open.
+--- The library was built: loads it, applies the options of `setup`, and attaches to the conversations that wait for it.
 function M.take()
   local native = require("flemma.native")
   native.forget()
@@ -86,20 +84,21 @@ function M.take()
   if not library then
     return notify.say(vim.log.levels.ERROR, problem)
   end
-  if postponed then
-    local opts = postponed
-    postponed = nil
-    require("flemma").setup(opts)
+  local options = require("flemma.options")
+  if options.postponed then
+    local opts = options.postponed
+    options.postponed = nil
+    options.apply(opts)
   end
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if vim.bo[buf].filetype == "chat" then
-      M.release(buf)
-    end
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype == "chat" then
-      require("flemma.buffer").attach(buf)
+  for buf, attach_again in pairs(attach) do
+    M.release(buf)
+    if api.nvim_buf_is_loaded(buf) then
+      attach_again()
     end
   end
   notify.say(vim.log.levels.INFO, "the library is built and loaded; Ctrl-] sends a conversation")
 end
+
+require("flemma.native").on_arrival = M.take
 
 return M

@@ -5,6 +5,7 @@
 local M = {}
 
 local api = vim.api
+local current = require("flemma.buffer.current")
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
@@ -12,55 +13,6 @@ local api = vim.api
 ---lines, or more
 ---@type table<integer, flemma.Attached>
 local attached = {}
-
----@param buf integer
----@return boolean
-function M.is_attached(buf)
-  return attached[buf] ~= nil
-end
-
---- The conversation that a command is about, while one runs that was given outside of a conversation.
----@type flemma.Meant?
-M.meant = nil
-
---- The conversation in the current buffer, or the one that the input window belongs to.
----@return integer? buf
-function M.here()
-  local buf = vim.b.flemma_conversation or api.nvim_get_current_buf()
-  return attached[buf] and buf or nil
-end
-
---- The buffer that a command applies to, if it is a conversation.
----@param buf? integer 0 or nil for the current one
----@return integer? buf nil, after a message, if it is not a conversation
-function M.resolve(buf)
-  if buf == nil or buf == 0 then
-    buf = M.meant and M.meant.buf or api.nvim_get_current_buf()
-  end
-  -- The input window belongs to a conversation.
-  buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
-  if attached[buf] then
-    return buf
-  end
-  local _, why = require("flemma.native").load()
-  if attached[buf] then
-    -- The library was missing until now.
-    return buf
-  end
-  local notify = require("flemma.notify")
-  notify.say(vim.log.levels.ERROR, why or "this buffer is not a conversation (filetype `chat`)")
-end
-
---- The window in which a command about the conversation looks at the cursor; 0 for the current one. For the input window it is
---- the one with its conversation.
----@return integer
-function M.window()
-  if M.meant then
-    return M.meant.win
-  end
-  local buf = vim.b.flemma_conversation
-  return buf and math.max(vim.fn.bufwinid(buf), 0) or 0
-end
 
 --- An empty file gets the marker for a first message. This is not a change by the user: undo does not remove it, and the
 --- buffer is not modified.
@@ -90,12 +42,6 @@ local function greet(buf)
   end
 end
 
---- Whether an autocommand is running. Outside of them, `expand()` gives an error with 'verbose'.
----@return boolean
-function M.is_in_autocommand()
-  return vim.fn.expandcmd("<abuf>") ~= "<abuf>"
-end
-
 --- Whether text that is inserted now may come from a file or a command without an event: the events that would report this
 --- are ignored, or an autocommand is running, in which they are not triggered.
 local function is_deaf()
@@ -104,7 +50,7 @@ local function is_deaf()
       return true
     end
   end
-  return M.is_in_autocommand()
+  return require("flemma.saving").is_in_autocommand()
 end
 
 --- The number of the undo step that a change belongs to, if the user made it.
@@ -156,6 +102,7 @@ end
 ---@param is_gone boolean whether the buffer was unloaded or read again
 local function forget(buf, is_gone)
   attached[buf] = nil
+  current.note(buf, false)
   local unlock = require("flemma.lock").forget(buf)
   require("flemma.following").forget(buf)
   require("flemma.writing").forget(buf)
@@ -167,8 +114,10 @@ local function forget(buf, is_gone)
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   require("flemma.saving").release(buf, is_gone)
   require("flemma.keymaps").remove(buf)
-  require("flemma.host").show(buf, false)
-  require("flemma.ui").forget(buf)
+  require("flemma.activity").show(buf, false)
+  require("flemma.previews").forget(buf)
+  require("flemma.looks.cards").forget(buf)
+  require("flemma.markdown").forget(buf)
   require("flemma.queue").forget(buf)
   require("flemma.review").forget(buf)
   unlock()
@@ -200,16 +149,19 @@ function M.attach(buf)
   local native = require("flemma.native")
   local burst, lock, writing = require("flemma.burst"), require("flemma.lock"), require("flemma.writing")
   local options = require("flemma.options").get()
-  require("flemma.ui").highlight(buf)
+  require("flemma.markdown").attach(buf)
   local library, why = native.load()
   if not library or not options then
     why = why or "the options could not be read; `:messages` says why"
-    require("flemma.arrival").tell(buf, why)
+    require("flemma.arrival").tell(buf, why, function()
+      M.attach(buf)
+    end)
     require("flemma.notify").once(vim.log.levels.ERROR, why)
     return
   end
   local state = {}
   attached[buf] = state
+  current.note(buf, true)
   lock.attach(buf)
   greet(buf)
   local function index_on()
@@ -224,7 +176,7 @@ function M.attach(buf)
     require("flemma.folds").schedule(buf)
     require("flemma.folds").settle()
     if not more then
-      require("flemma.ui").schedule_refresh(buf)
+      require("flemma.refresh").schedule(buf)
       require("flemma.drawing").refresh(buf)
       vim.defer_fn(index_on, 1)
       return
@@ -384,7 +336,10 @@ function M.attach(buf)
   require("flemma.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
   release_with_filetype(buf)
-  require("flemma.ui").attach(buf)
+  -- Once it is loaded, Neovim asks it what to draw.
+  require("flemma.drawing")
+  require("flemma.looks").attach(buf)
+  require("flemma.diagnostics").attach(buf, group)
 end
 
 --- Detaches from a buffer that is no longer a conversation, because its filetype has changed.
@@ -409,7 +364,10 @@ function M.release(buf)
   if not is_chat then
     vim.bo[buf].modeline = vim.go.modeline
   end
-  require("flemma.ui").release(buf)
+  require("flemma.activity").release(buf)
+  require("flemma.diagnostics").release(buf)
+  require("flemma.looks").release(buf)
+  require("flemma.markdown").release(buf)
   require("flemma.folds").release(buf)
 end
 

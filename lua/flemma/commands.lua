@@ -160,7 +160,7 @@ end
 ---@param run fun()
 ---@return boolean done
 local function run_elsewhere(name, command, run)
-  local buffer = require("flemma.buffer")
+  local current = require("flemma.buffer.current")
   local meant, problem = require("flemma.conversations").meant(command.means == "call")
   if not meant then
     refuse(("`:Flemma %s`: %s"):format(name, problem))
@@ -170,9 +170,9 @@ local function run_elsewhere(name, command, run)
     run()
     return true
   end
-  buffer.meant = meant
+  current.meant = meant
   local ok, thrown = pcall(run)
-  buffer.meant = nil
+  current.meant = nil
   if not ok then
     error(thrown, 0)
   end
@@ -223,7 +223,7 @@ function M.run(args)
     command.run(args, rest ~= "" and rest or nil)
   end
   local is_done = true
-  if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer").here() then
+  if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer.current").here() then
     is_done = run_elsewhere(name, command, run)
   else
     run()

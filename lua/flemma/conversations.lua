@@ -192,7 +192,7 @@ end
 ---@return flemma.Meant? meant
 ---@return string? problem
 function M.meant(is_call)
-  local win = windows.find(require("flemma.buffer").is_attached)[1]
+  local win = windows.find(require("flemma.buffer.current").is_attached)[1]
   local buf, problem = win and api.nvim_win_get_buf(win), nil
   if not buf and is_call then
     return nil, "no conversation is on the screen"
@@ -203,7 +203,7 @@ function M.meant(is_call)
       return nil, problem or "the project has no conversation yet; `:Flemma new` begins one"
     end
     buf = vim.fn.bufadd(path)
-    if not require("flemma.buffer").is_attached(buf) then
+    if not require("flemma.buffer.current").is_attached(buf) then
       return nil, ("the project's conversation, %s, is not open; `:Flemma toggle` shows it"):format(vim.fs.basename(path))
     end
   end

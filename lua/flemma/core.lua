@@ -6,18 +6,18 @@ local function native(...)
 end
 
 local function resolve(buf)
-  return require("flemma.buffer").resolve(buf)
+  return require("flemma.buffer.current").resolve(buf)
 end
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1
 end
 
 --- The line that a key is about, from 0: the cursor's, or in a closed fold that of the only call there that waits.
 ---@param buf integer
 ---@return integer
 local function meant_line(buf)
-  local win, line = require("flemma.buffer").window(), cursor_line()
+  local win, line = require("flemma.buffer.current").window(), cursor_line()
   local fold = vim.api.nvim_win_call(win, function()
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
@@ -30,7 +30,7 @@ end
 ---@param buf integer
 ---@param line integer
 local function has_seen(buf, line)
-  return require("flemma.seen").allows_at(require("flemma.buffer").window(), buf, line)
+  return require("flemma.seen").allows_at(require("flemma.buffer.current").window(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.

@@ -124,7 +124,7 @@ end
 
 api.nvim_set_decoration_provider(marks, {
   on_win = function(_, win, buf, _, last)
-    if not require("flemma.buffer").is_attached(buf) then
+    if not require("flemma.buffer.current").is_attached(buf) then
       require("flemma.seen").draw(win, false)
       return false
     end

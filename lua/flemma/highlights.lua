@@ -48,9 +48,14 @@ local groups = {
   queue_note = { "FlemmaQueueNote", "FlemmaRunning" },
 }
 
+--- The option `highlights`, for the next colour scheme.
+---@type table<string, string|table>?
+local latest
+
 ---@param overrides? table<string, string|table>
 ---@return string[] problems overrides with an unknown name, or that Neovim does not accept
 function M.apply(overrides)
+  latest = overrides
   local problems, defined = {}, {}
   for option, group in pairs(groups) do
     local wanted = overrides and overrides[option]
@@ -84,8 +89,7 @@ end
 local group = vim.api.nvim_create_augroup("flemma.highlights", { clear = true })
 
 local function apply_again()
-  local options = require("flemma.options").get()
-  M.apply(options and options.highlights)
+  M.apply(latest)
 end
 
 --- A colour scheme clears groups that it does not know.

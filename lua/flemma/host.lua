@@ -8,6 +8,8 @@ M.write = function(...)
 end
 
 local lock = require("flemma.lock")
+-- It has to know from now on whether the editor has the focus.
+require("flemma.sight")
 
 M.lock = lock.lock
 M.observe = lock.observe
@@ -68,70 +70,24 @@ function M.place(buf)
   return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", cwd
 end
 
----@alias flemma.Fault { line: integer, severity: "error"|"warning", message: string }
-
----@param buf integer
----@param items flemma.Fault[]
-local function set_diagnostics(buf, items)
-  local severities = { error = vim.diagnostic.severity.ERROR, warning = vim.diagnostic.severity.WARN }
-  vim.diagnostic.set(
-    require("flemma.ui").diagnostics,
-    buf,
-    vim.tbl_map(function(item)
-      return {
-        lnum = item.line,
-        col = 0,
-        severity = severities[item.severity],
-        source = "flemma",
-        message = item.message,
-      }
-    end, items)
-  )
-end
-
----@type table<integer, flemma.Fault[]> by buffer
-local undiagnosed = {}
-
---- On Neovim 0.12, diagnostics draw the status lines and with them the windows, in the middle of a change. So they are set
---- afterwards.
 ---@param buf integer
 ---@param items flemma.Fault[]
 function M.diagnose(buf, items)
-  if not undiagnosed[buf] then
-    vim.schedule(function()
-      local latest = undiagnosed[buf]
-      undiagnosed[buf] = nil
-      if api.nvim_buf_is_loaded(buf) then
-        set_diagnostics(buf, latest)
-      end
-    end)
-  end
-  undiagnosed[buf] = items
+  require("flemma.diagnostics").set(buf, items)
 end
-
----@type fun()? redraws status lines, if they are in use
-M.on_show = nil
 
 ---@param buf integer
 ---@param busy boolean whether a request or a tool is running in it
 ---@param is_other boolean whether it does something else now
 function M.show(buf, busy, is_other)
-  require("flemma.interrupt").watch(buf, busy)
-  require("flemma.ui").show(buf, busy, is_other)
-  require("flemma.queue.view").draw(buf)
-  require("flemma.progress").show(buf, busy)
-  if M.on_show then
-    M.on_show()
-  end
+  require("flemma.activity").show(buf, busy, is_other)
 end
 
 --- The status blocks changed.
 ---@param buf integer
 function M.refresh(buf)
-  require("flemma.ui").schedule_refresh(buf)
-  if M.on_show then
-    M.on_show()
-  end
+  require("flemma.refresh").schedule(buf)
+  require("flemma.activity").changed()
 end
 
 --- What is drawn over the text has changed.

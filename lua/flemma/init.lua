@@ -5,26 +5,9 @@ local M = {}
 ---@param opts? flemma.Options see `:help flemma-configuration`
 ---@return boolean ok false when an option is invalid: a message names it, and the previous options remain in effect
 function M.setup(opts)
-  local notify = require("flemma.notify")
-  -- A copy of the tables: the library takes a function out of it.
-  opts = vim.deepcopy(opts or {})
-  local native = require("flemma.native")
-  if not native.load() then
-    require("flemma.arrival").postpone(opts)
-  end
   require("flemma.switch").take_back()
-  local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
-  if options then
-    require("flemma.options").set(options)
-    problems = require("flemma.highlights").apply(options.highlights)
-  elseif problems and not require("flemma.options").taken() then
-    -- The library's options for this case, in which nothing is approved.
-    require("flemma.options").set(native.call("options"))
-  end
-  for _, problem in ipairs(problems or {}) do
-    notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
-  end
-  return options ~= nil
+  -- A copy of the tables: the library takes a function out of it.
+  return require("flemma.options").apply(vim.deepcopy(opts or {}))
 end
 
 --- Builds the native library in the background, like `:Flemma build`. For plugin managers that call a function.

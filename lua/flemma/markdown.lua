@@ -141,7 +141,7 @@ local function colour(buf, conceals)
       is_waiting = true
       vim.defer_fn(function()
         is_waiting = false
-        if require("flemma.buffer").is_attached(buf) then
+        if require("flemma.buffer.current").is_attached(buf) then
           self:parse(range)
         end
       end, math.ceil((due - begun) / 1e6) + 1)
@@ -164,7 +164,7 @@ end
 function M.start(buf, conceals)
   vim.schedule(function()
     local ok, problem = pcall(function()
-      return require("flemma.buffer").is_attached(buf) and colour(buf, conceals(buf))
+      return require("flemma.buffer.current").is_attached(buf) and colour(buf, conceals(buf))
     end)
     if not ok then
       require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
@@ -184,6 +184,18 @@ function M.release(buf)
     vim.treesitter.stop(buf)
     -- Neovim keeps one parser for each buffer. The next one for Markdown parses all of it.
     vim.treesitter.get_parser(buf, "markdown_inline")
+  end
+end
+
+--- Sets up the highlighting of Markdown. Without a parser, Vim's syntax file is used, which knows nothing about messages.
+---@param buf integer
+function M.attach(buf)
+  if M.available() then
+    -- Other plugins look it up under this filetype.
+    require("vim.treesitter.language").register("markdown", "chat")
+    M.start(buf, require("flemma.looks").conceals_markdown)
+  else
+    vim.bo[buf].syntax = "markdown"
   end
 end
 

@@ -46,7 +46,7 @@ end
 ---@param motion flemma.Motion
 ---@return integer?
 local function target(motion)
-  local buf = require("flemma.buffer").resolve()
+  local buf = require("flemma.buffer.current").resolve()
   if buf then
     local find = vim.endswith(motion, "waiting") and waiting or message
     return find(buf, vim.startswith(motion, "next"))

@@ -70,6 +70,10 @@ function M._identity()
   return found and ("%s %d %d"):format(M.path(), found.ino, found.mtime.sec) or ""
 end
 
+--- Called when a library has been loaded that was missing before.
+---@type fun()?
+M.on_arrival = nil
+
 ---@return table? library
 ---@return string? problem
 local function open()
@@ -94,9 +98,8 @@ local function open()
         advice()
       )
   end
-  -- From now on, it is known whether the editor has the focus.
-  require("flemma.sight")
-  opened.init(require("flemma.host"), vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
+  -- It requires `flemma.host` by itself.
+  opened.init(vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))
   return opened
 end
 
@@ -109,8 +112,8 @@ function M.load()
   if not library and (not problem or is_news) then
     problem = nil
     vim.api.nvim_exec2("lua require('flemma.native')._open()", {})
-    if library and is_news then
-      require("flemma.arrival").take()
+    if library and is_news and M.on_arrival then
+      M.on_arrival()
     end
   end
   return library, problem

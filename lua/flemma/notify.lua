@@ -5,12 +5,9 @@ local api = vim.api
 
 local told = {}
 
-local levels = {
-  debug = vim.log.levels.DEBUG,
-  info = vim.log.levels.INFO,
-  warn = vim.log.levels.WARN,
-  error = vim.log.levels.ERROR,
-}
+--- What is below this level is not shown: the option `notify.level`.
+---@type integer one of vim.log.levels
+M.level = vim.log.levels.DEBUG
 
 local highlights = { [vim.log.levels.WARN] = "WarningMsg", [vim.log.levels.ERROR] = "ErrorMsg" }
 
@@ -127,8 +124,7 @@ function M.say(level, message)
   if M.listener then
     return M.listener(level, message)
   end
-  local options = require("flemma.options").taken()
-  if options and level < levels[options.notify.level] then
+  if level < M.level then
     return
   end
   message = "Flemma: " .. message

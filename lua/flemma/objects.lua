@@ -24,7 +24,7 @@ local function find(object)
   local kind = vim.endswith(object, "message") and "message" or "tool"
   local is_selected = is_visual and (first < last or mode:sub(1, 1) == "V")
   local is_inner = vim.startswith(object, "inner")
-  local buf = require("flemma.buffer").resolve()
+  local buf = require("flemma.buffer.current").resolve()
   if not buf then
     return nil, 0
   end

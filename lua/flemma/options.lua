@@ -1,25 +1,48 @@
 --- The options in effect, as read by the library. They are shared: copy them before you pass them on.
 local M = {}
 
+local notify = require("flemma.notify")
+
 ---@type flemma.Options?
 local effective
+
+--- The options of a `setup` call that found no library.
+---@type flemma.Options?
+M.postponed = nil
 
 ---@param options flemma.Options
 function M.set(options)
   effective = options
+  notify.level = vim.log.levels[options.notify.level:upper()]
 end
 
---- The options if they have already been read. Loads nothing.
----@return flemma.Options?
-function M.taken()
-  return effective
+--- Reads options, and keeps those in effect if one is invalid: a message names it.
+---@param opts flemma.Options
+---@return boolean ok
+function M.apply(opts)
+  local native = require("flemma.native")
+  if not native.load() then
+    M.postponed = opts
+  end
+  local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
+  if options then
+    M.set(options)
+    problems = require("flemma.highlights").apply(options.highlights)
+  elseif problems and not effective then
+    -- The library's options for this case, in which nothing is approved.
+    M.set(native.call("options"))
+  end
+  for _, problem in ipairs(problems or {}) do
+    notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
+  end
+  return options ~= nil
 end
 
 --- The options; the defaults if `setup` was never called.
 ---@return flemma.Options? options nil when the library is missing
 function M.get()
   if not effective and require("flemma.native").load() then
-    require("flemma").setup()
+    M.apply({})
   end
   return effective
 end

@@ -77,7 +77,7 @@ local function draw_from(buf, first, round, files)
   end
   local tick = api.nvim_buf_get_changedtick(buf)
   ---@type flemma.Preview[], integer?
-  local items, next_call = require("flemma.native").call("previews", buf, require("flemma.ui").text_width(buf), first)
+  local items, next_call = require("flemma.native").call("previews", buf, require("flemma.activity").text_width(buf), first)
   if api.nvim_buf_get_changedtick(buf) ~= tick then
     -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
     return
@@ -102,7 +102,7 @@ end
 
 ---@param buf integer
 function M.draw(buf)
-  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer").is_attached(buf) then
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer.current").is_attached(buf) then
     return M.forget(buf)
   end
   api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)

@@ -60,7 +60,7 @@ local function finish(buf, entry)
   if not entry.id then
     return
   end
-  if not require("flemma.buffer").is_attached(buf) then
+  if not require("flemma.buffer.current").is_attached(buf) then
     return send(entry, title_of(buf), "cancel", "closed")
   end
   local state, words = require("flemma.native").call("activity", buf)
@@ -70,7 +70,7 @@ end
 --- Says what goes on, where that has changed.
 local function tick()
   for buf, entry in pairs(active) do
-    local is_attached = require("flemma.buffer").is_attached(buf)
+    local is_attached = require("flemma.buffer.current").is_attached(buf)
     local state, text = require("flemma.native").call("activity", buf)
     if not is_attached then
       finish(buf, entry)
@@ -93,7 +93,7 @@ function M.show(buf, is_busy)
   elseif entry then
     -- The next turn may begin at once.
     vim.schedule(function()
-      if active[buf] == entry and not (require("flemma.buffer").is_attached(buf) and require("flemma.lock").is_locked(buf)) then
+      if active[buf] == entry and not (require("flemma.buffer.current").is_attached(buf) and require("flemma.lock").is_locked(buf)) then
         finish(buf, entry)
       end
     end)

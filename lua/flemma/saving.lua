@@ -9,6 +9,12 @@ local M = {}
 
 local api = vim.api
 
+--- Whether an autocommand is running. Outside of them, `expand()` gives an error with 'verbose'.
+---@return boolean
+function M.is_in_autocommand()
+  return vim.fn.expandcmd("<abuf>") ~= "<abuf>"
+end
+
 ---@class flemma.Saving
 ---@field writing boolean whether the library is writing the file
 ---@field name? string the file that is being written
@@ -140,7 +146,7 @@ function M.foreign(buf, is_nested)
     return nil, false
   elseif M.is_new(buf) then
     return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) and "something else has created the file" or nil, true
-  elseif not is_nested and require("flemma.buffer").is_in_autocommand() then
+  elseif not is_nested and M.is_in_autocommand() then
     -- `FileChangedShell` would not be triggered, and Neovim would ask.
     return state.foreign, false
   end

@@ -39,7 +39,7 @@ end
 --- `:Flemma status`: what happens now and what waits, and the options that differ from the defaults, or all of them.
 ---@param page? "all"|"tools" instead
 function M.open(page)
-  local buf = require("flemma.buffer").resolve()
+  local buf = require("flemma.buffer.current").resolve()
   if buf then
     show(native("status", buf, page or "short", vim.o.columns) or {})
   end
@@ -58,9 +58,9 @@ end
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
 --- that the user can type in between.
 function M.estimate()
-  local buf = require("flemma.buffer").resolve()
+  local buf = require("flemma.buffer.current").resolve()
   local function go_on()
-    if buf and require("flemma.buffer").is_attached(buf) and native("usage_estimate", buf) then
+    if buf and require("flemma.buffer.current").is_attached(buf) and native("usage_estimate", buf) then
       vim.schedule(go_on)
     end
   end

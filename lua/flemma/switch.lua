@@ -189,7 +189,7 @@ end
 
 --- Reports whether autopilot is on in the current conversation.
 function M.say_autopilot()
-  local buf = require("flemma.buffer").resolve()
+  local buf = require("flemma.buffer.current").resolve()
   local words = buf and native("autopilot", buf)
   if words then
     say("INFO", words)

@@ -23,7 +23,7 @@ end
 --- Settles the edits of a buffer before the next key, and at the latest when Neovim is idle.
 ---@param buf integer
 function M.add(buf)
-  require("flemma.ui").schedule_refresh(buf)
+  require("flemma.refresh").schedule(buf)
   if not next(unsettled) then
     vim.on_key(settle, namespace)
   end

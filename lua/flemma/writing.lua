@@ -109,7 +109,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
     require("flemma.native").call("changed", buf, first, last + 1, first + #lines)
   end
   if ok then
-    require("flemma.ui").keep_at_end(buf)
+    require("flemma.activity").keep_at_end(buf)
   end
   settle()
   if not ok then

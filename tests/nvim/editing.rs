@@ -360,7 +360,7 @@ fn a_preview_that_the_user_scrolls_away_stays_away() {
     // What is drawn over the text is looked at again, and so are the folds.
     chat.nvim.lua(
         "local buf = vim.api.nvim_get_current_buf()
-         require('flemma.ui').schedule_refresh(buf)
+         require('flemma.refresh').schedule(buf)
          require('flemma.folds').rest(buf)
          vim.schedule(function() vim.schedule(function() vim.g.is_drawn = true end) end)",
         &[],

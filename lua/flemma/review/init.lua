@@ -228,7 +228,7 @@ end
 
 --- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
 function M.open()
-  local chat = require("flemma.buffer").resolve()
+  local chat = require("flemma.buffer.current").resolve()
   if not chat then
     return
   end
@@ -294,7 +294,7 @@ end
 ---@param chat integer
 function M.check(chat)
   local found = reviews_of(chat)
-  local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer").is_attached(chat)
+  local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer.current").is_attached(chat)
   if not found[1] or is_there and not native.call("is_settled", chat) then
     return
   end
@@ -315,7 +315,7 @@ end
 --- The proposals of a conversation have changed.
 ---@param chat integer
 function M.changed(chat)
-  require("flemma.ui").schedule_refresh(chat)
+  require("flemma.refresh").schedule(chat)
   for _, review in ipairs(reviews_of(chat)) do
     calls.get(chat, review.call, function(proposal, problem)
       if review.is_over or review.is_deciding then
@@ -344,5 +344,7 @@ function M.forget(chat)
     end)
   end
 end
+
+require("flemma.refresh").on_refresh = M.check
 
 return M

@@ -275,7 +275,7 @@ local PATIENCE, PAUSE = 5000, 5
 ---@param buf integer
 ---@return boolean
 local function is_settled(buf)
-  return not require("flemma.buffer").is_attached(buf) or native("is_settled", buf)
+  return not require("flemma.buffer.current").is_attached(buf) or native("is_settled", buf)
 end
 
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
@@ -285,7 +285,7 @@ end
 ---@return string? problem
 ---@return fun()? leave
 local function buffer_of(conversation)
-  local buffers = require("flemma.buffer")
+  local buffers = require("flemma.buffer.current")
   if type(conversation) == "number" then
     local buf = conversation == 0 and vim.api.nvim_get_current_buf() or conversation
     return buffers.is_attached(buf) and buf or nil, "stale"

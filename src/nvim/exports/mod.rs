@@ -32,7 +32,7 @@ mod usage;
 
 use std::{path::Path, rc::Rc};
 
-use mlua::{Lua, Table};
+use mlua::{Function, Lua, Table};
 
 use self::table::Exports;
 use super::{binding::Binding, panics};
@@ -49,7 +49,8 @@ pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
     let table = exports.clone();
     exports.set(
         "init",
-        lua.create_function(move |lua, (shim, state_dir): (Table, String)| {
+        lua.create_function(move |lua, state_dir: String| {
+            let shim: Table = lua.globals().get::<Function>("require")?.call("flemma.host")?;
             let binding = Rc::new(Binding::new(lua, shim, Path::new(&state_dir))?);
             fill(&Exports::new(lua, &table, &binding))
         })?,

@@ -1,6 +1,9 @@
 --- The table `config`: what tools of this kind are configured with. Only `enableTools` has an effect here.
 local M = {}
 
+--- Called when the tools are switched on or off.
+function M.on_switch() end
+
 ---@type table<string, any>
 local values = {}
 
@@ -59,7 +62,7 @@ function M.module.set(path, value)
     )
   end
   if M.are_tools_enabled() ~= was_enabled then
-    require("flemma.compat.silverbullet.tools").refresh()
+    M.on_switch()
   end
 end
 

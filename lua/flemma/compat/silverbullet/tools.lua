@@ -153,6 +153,7 @@ function M.install()
     end,
   })
   require("flemma.tools.keepers").add(M.sync)
+  require("flemma.compat.silverbullet.config").on_switch = M.refresh
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("flemma.silverbullet", { clear = true }),
     pattern = "FlemmaRequestSending",

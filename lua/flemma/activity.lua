@@ -1,5 +1,4 @@
---- What is drawn over a conversation while it works: spinners and a tool's latest output; and when the other things that are
---- drawn, such as the previews of pending calls, are brought up to date.
+--- What is shown while a conversation works: spinners, a tool's latest output, and the progress in other places.
 ---
 --- Nothing here changes text. Spinners are redrawn by a single timer, which only runs while a request or a tool is running.
 local M = {}
@@ -7,11 +6,6 @@ local M = {}
 local api = vim.api
 
 local live = api.nvim_create_namespace("flemma.live")
-M.live = live
-M.diagnostics = api.nvim_create_namespace("flemma")
-
--- A sign would open the column of signs, and all text would move.
-vim.diagnostic.config({ signs = false, virtual_text = true }, M.diagnostics)
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
@@ -31,18 +25,6 @@ local function native(...)
   return require("flemma.native").call(...)
 end
 
---- Sets up the highlighting of Markdown. Without a parser, Vim's syntax file is used, which knows nothing about messages.
----@param buf integer
-function M.highlight(buf)
-  if require("flemma.markdown").available() then
-    -- Other plugins look it up under this filetype.
-    require("vim.treesitter.language").register("markdown", "chat")
-    require("flemma.markdown").start(buf, require("flemma.looks").conceals_markdown)
-  else
-    vim.bo[buf].syntax = "markdown"
-  end
-end
-
 --- The width, in cells, of the narrowest text area that shows the buffer.
 function M.text_width(buf)
   local width = vim.o.columns
@@ -51,39 +33,6 @@ function M.text_width(buf)
     width = math.min(width, info.width - info.textoff)
   end
   return math.max(width, 1)
-end
-
----@type table<string, true>
-local scheduled = {}
-
---- Does something once for several changes.
----@param what string
----@param buf integer
----@param run fun()
-local function soon(what, buf, run)
-  local key = what .. buf
-  if not scheduled[key] then
-    scheduled[key] = true
-    vim.schedule(function()
-      scheduled[key] = nil
-      run()
-    end)
-  end
-end
-
---- Combines several changes into one refresh.
----@param buf integer
-function M.schedule_refresh(buf)
-  soon("refresh", buf, function()
-    native("noticed", buf)
-    require("flemma.following").keep_shown(buf, function()
-      require("flemma.previews").draw(buf)
-    end)
-    require("flemma.queue.view").draw(buf)
-    require("flemma.review").check(buf)
-    -- The line of a call says how it ended.
-    require("flemma.drawing").refresh(buf)
-  end)
 end
 
 --- The mark with the current activity, below the last line of each buffer.
@@ -165,11 +114,10 @@ function M.keep_at_end(buf)
   end
 end
 
---- A request or a tool is running in the buffer, or no longer is.
 ---@param buf integer
 ---@param is_busy boolean
----@param is_other? boolean whether it does something else now, which is shown at once
-function M.show(buf, is_busy, is_other)
+---@param is_other? boolean
+local function spin(buf, is_busy, is_other)
   if not is_busy then
     ends[buf], drawn[buf] = nil, nil
     if busy[buf] then
@@ -195,71 +143,32 @@ function M.show(buf, is_busy, is_other)
   end
 end
 
---- Forgets a buffer and takes its spinners away. Previews and diagnostics stay.
----@param buf integer
-function M.forget(buf)
-  M.show(buf, false)
-  require("flemma.previews").forget(buf)
-  require("flemma.looks.cards").forget(buf)
-  require("flemma.markdown").forget(buf)
-  pcall(api.nvim_del_augroup_by_name, "flemma.ui." .. buf)
+---@type fun()? redraws status lines, if they are in use
+M.on_change = nil
+
+--- What a conversation does or waits for has changed.
+function M.changed()
+  if M.on_change then
+    M.on_change()
+  end
 end
 
---- Takes everything that is drawn away from a buffer that was forgotten.
+--- A request or a tool is running in the buffer, or no longer is.
+---@param buf integer
+---@param is_busy boolean
+---@param is_other? boolean whether it does something else now, which is shown at once
+function M.show(buf, is_busy, is_other)
+  require("flemma.interrupt").watch(buf, is_busy)
+  spin(buf, is_busy, is_other)
+  require("flemma.queue.view").draw(buf)
+  require("flemma.progress").show(buf, is_busy)
+  M.changed()
+end
+
+--- Takes the spinners away from a buffer that was forgotten.
 ---@param buf integer
 function M.release(buf)
-  for _, namespace in ipairs({ live, M.diagnostics }) do
-    api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  end
-  vim.diagnostic.reset(M.diagnostics, buf)
-  require("flemma.looks").release(buf)
-  require("flemma.markdown").release(buf)
+  api.nvim_buf_clear_namespace(buf, live, 0, -1)
 end
-
----@param buf integer
-function M.attach(buf)
-  -- Once it is loaded, Neovim asks it what to draw.
-  require("flemma.drawing")
-  require("flemma.looks").attach(buf)
-  api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
-    group = api.nvim_create_augroup("flemma.ui." .. buf, { clear = true }),
-    buffer = buf,
-    desc = "Flemma: remove diagnostics when their cause is gone",
-    callback = function()
-      -- A command changes many lines, and leaves Insert mode in each.
-      soon("diagnose", buf, function()
-        native("diagnose_again", buf)
-      end)
-    end,
-  })
-end
-
-local group = api.nvim_create_augroup("flemma.ui", { clear = true })
-
-api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
-  group = group,
-  desc = "Flemma: fit what is drawn to the windows",
-  callback = function(args)
-    local wins = args.event == "BufWinEnter" and vim.fn.win_findbuf(args.buf) or vim.v.event.windows or {}
-    for _, win in ipairs(wins) do
-      local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
-      if buf and require("flemma.buffer").is_attached(buf) then
-        M.schedule_refresh(buf)
-      end
-    end
-  end,
-})
-
-api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold" }, {
-  group = group,
-  desc = "Flemma: find out again what calls that wait would write",
-  callback = function(args)
-    if args.event == "BufEnter" and not require("flemma.buffer").is_attached(args.buf) then
-      return
-    elseif args.event ~= "CursorHold" or require("flemma.previews").is_watching() then
-      native("check_proposals")
-    end
-  end,
-})
 
 return M

@@ -1,0 +1,66 @@
+--- The faults of a conversation's text, as diagnostics of Neovim.
+local M = {}
+
+local api = vim.api
+
+local namespace = api.nvim_create_namespace("flemma")
+
+-- A sign would open the column of signs, and all text would move.
+vim.diagnostic.config({ signs = false, virtual_text = true }, namespace)
+
+---@alias flemma.Fault { line: integer, severity: "error"|"warning", message: string }
+
+local severities = { error = vim.diagnostic.severity.ERROR, warning = vim.diagnostic.severity.WARN }
+
+---@type table<integer, flemma.Fault[]> by buffer
+local waiting = {}
+
+--- Shows faults in place of those before. On Neovim 0.12, diagnostics draw the status lines and with them the windows, in the
+--- middle of a change. So they are set afterwards.
+---@param buf integer
+---@param faults flemma.Fault[]
+function M.set(buf, faults)
+  if not waiting[buf] then
+    vim.schedule(function()
+      local latest = waiting[buf]
+      waiting[buf] = nil
+      if api.nvim_buf_is_loaded(buf) then
+        local function diagnostic(fault)
+          local severity = severities[fault.severity]
+          return { lnum = fault.line, col = 0, severity = severity, source = "flemma", message = fault.message }
+        end
+        vim.diagnostic.set(namespace, buf, vim.tbl_map(diagnostic, latest))
+      end
+    end)
+  end
+  waiting[buf] = faults
+end
+
+---@param buf integer
+---@param group integer the autocommands of the buffer
+function M.attach(buf, group)
+  local is_due = false
+  api.nvim_create_autocmd({ "InsertLeave", "TextChanged" }, {
+    group = group,
+    buffer = buf,
+    desc = "Flemma: remove diagnostics when their cause is gone",
+    callback = function()
+      -- A command changes many lines, and leaves Insert mode in each.
+      if not is_due then
+        is_due = true
+        vim.schedule(function()
+          is_due = false
+          require("flemma.native").call("diagnose_again", buf)
+        end)
+      end
+    end,
+  })
+end
+
+--- Takes the diagnostics away from a buffer that is no longer a conversation.
+---@param buf integer
+function M.release(buf)
+  vim.diagnostic.reset(namespace, buf)
+end
+
+return M
