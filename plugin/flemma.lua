@@ -34,7 +34,7 @@ vim.api.nvim_create_autocmd({ "BufReadCmd", "BufFilePost" }, {
   pattern = "flemma://*",
   desc = "Flemma: say that a page is closed that a session brings back",
   callback = function(args)
-    require("flemma.gone").came(args.event, args.buf)
+    require("flemma.buffer.closed_page").came(args.event, args.buf)
   end,
 })
 
@@ -52,7 +52,7 @@ end, {
 
 -- Not while Neovim is starting.
 vim.schedule(function()
-  require("flemma.helptags").ensure()
+  require("flemma.install.helptags").ensure()
 end)
 
 require("flemma.keymaps").plugs()

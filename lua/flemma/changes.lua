@@ -56,7 +56,7 @@ local function report(what, files)
       end
     end
   end
-  require("flemma.checktime").all(paths, moved)
+  require("flemma.buffer.checktime").all(paths, moved)
   local words = done == 0 and "nothing was changed" or ("%s %d file%s"):format(what, done, done == 1 and "" or "s")
   if #left > 0 then
     words = ("%s. Left alone: %s."):format(words, table.concat(left, "; "))
@@ -88,7 +88,7 @@ end
 ---@param name string
 ---@return integer
 local function page(name)
-  local buf = require("flemma.scratch").create()
+  local buf = require("flemma.buffer.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
   pcall(api.nvim_buf_set_name, buf, ("flemma://%s/%d"):format(name, buf))
   return buf

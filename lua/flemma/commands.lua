@@ -34,7 +34,7 @@ end
 ---@param value boolean
 local function sets(option, value)
   return function()
-    require("flemma.switch").set(option, value)
+    require("flemma.conversations.switch").set(option, value)
   end
 end
 
@@ -52,7 +52,7 @@ local commands = {
   send = { run = to("core", "send_or_execute") },
   cancel = { run = to("core", "cancel") },
   status = { run = to("status", "open"), words = { "all" }, means = "conversation" },
-  build = { run = to("build", "run") },
+  build = { run = to("install.build", "run") },
   health = { run = function() vim.cmd.checkhealth("flemma") end },
   tour = { run = to("tour", "open") },
   ask = {
@@ -68,13 +68,13 @@ local commands = {
   new = { run = to("core", "new"), takes = "text" },
   open = { run = to("core", "open"), takes = "text", complete = completes("conversations.picker") },
   toggle = { run = to("core", "toggle"), words = { "vertical", "horizontal", "tab", "float" } },
-  switch = { run = to("switch", "run"), takes = "words", complete = completes("switch") },
+  switch = { run = to("conversations.switch", "run"), takes = "words", complete = completes("conversations.switch") },
   ["autopilot:enable"] = { run = sets("tools.autopilot.enabled", true) },
   ["autopilot:disable"] = { run = sets("tools.autopilot.enabled", false) },
-  ["autopilot:status"] = { run = to("switch", "say_autopilot") },
+  ["autopilot:status"] = { run = to("conversations.switch", "say_autopilot") },
   ["logging:enable"] = { run = sets("logging.enabled", true) },
   ["logging:disable"] = { run = sets("logging.enabled", false) },
-  ["logging:open"] = { run = to("switch", "open_log") },
+  ["logging:open"] = { run = to("conversations.switch", "open_log") },
   ["tool:execute"] = { run = to("core", "execute_at_cursor"), means = "call", enters = true },
   ["tool:approve"] = {
     words = { "always" },
@@ -102,7 +102,7 @@ local commands = {
   unqueue = { run = to("core", "unqueue"), takes = "words" },
   steer = { run = to("core", "steer"), takes = "text" },
   pending = {
-    run = to("pending", "list"),
+    run = to("conversations.pending", "list"),
     takes = "words",
     complete = function(words, lead)
       return #words == 0 and vim.fn.getcompletion(lead, "dir") or {}

@@ -30,7 +30,7 @@ end
 ---@param buf integer
 ---@param line integer
 local function has_seen(buf, line)
-  return require("flemma.seen").allows_at(require("flemma.buffer.current").window(), buf, line)
+  return require("flemma.view.seen").allows_at(require("flemma.buffer.current").window(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -38,13 +38,13 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    local following = require("flemma.following")
+    local following = require("flemma.view.following")
     following.watch(buf)
     if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
       following.leave_insert(buf)
     end
     native("dispatch", buf, "advance")
-    if not require("flemma.lock").is_locked(buf) then
+    if not require("flemma.buffer.lock").is_locked(buf) then
       following.type_on_later(buf)
     end
   end
@@ -72,7 +72,7 @@ function M.execute_at_cursor(buf)
   end
   local line = meant_line(buf)
   if has_seen(buf, line) then
-    require("flemma.following").watch(buf)
+    require("flemma.view.following").watch(buf)
     native("dispatch", buf, "execute", { line = line })
   end
 end
@@ -88,7 +88,7 @@ local function decide(decision, first, last, message)
   end
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
-    require("flemma.following").watch(buf)
+    require("flemma.view.following").watch(buf)
     native("dispatch", buf, decision, { first = line, last = last or line, message = message })
   end
 end
@@ -138,14 +138,14 @@ end
 --- Stops the reply and every running tool. Text that has arrived is kept.
 ---@param buf? integer
 function M.cancel(buf)
-  local asked = require("flemma.switch").take_back()
+  local asked = require("flemma.conversations.switch").take_back()
   if asked then
     require("flemma.notify").say(vim.log.levels.INFO, ("cancelled: the request for the models of %s"):format(asked))
     return
   end
   buf = resolve(buf)
   if buf then
-    require("flemma.following").stop_typing(buf)
+    require("flemma.view.following").stop_typing(buf)
     native("dispatch", buf, "cancel")
   end
 end
@@ -171,14 +171,14 @@ end
 --- The actions that other modules have: the module, its function, and what that is given first.
 local others = {
   review = { "review", "open" },
-  ask = { "from_code", "ask" },
+  ask = { "conversations.from_code", "ask" },
   new = { "conversations", "new" },
   open = { "conversations.picker", "open" },
   toggle = { "conversations", "toggle" },
-  next_message = { "motion", "go", "next_message" },
-  prev_message = { "motion", "go", "prev_message" },
-  next_waiting = { "motion", "go", "next_waiting" },
-  prev_waiting = { "motion", "go", "prev_waiting" },
+  next_message = { "edit.motion", "go", "next_message" },
+  prev_message = { "edit.motion", "go", "prev_message" },
+  next_waiting = { "edit.motion", "go", "next_waiting" },
+  prev_waiting = { "edit.motion", "go", "prev_waiting" },
 }
 
 for name, place in pairs(others) do
@@ -192,7 +192,7 @@ end
 function M.queue(words)
   local buf = resolve()
   if buf then
-    require("flemma.following").watch(buf)
+    require("flemma.view.following").watch(buf)
     require("flemma.queue").queue(buf, words)
   end
 end
@@ -211,7 +211,7 @@ end
 function M.steer(words)
   local buf = resolve()
   if buf then
-    require("flemma.following").watch(buf)
+    require("flemma.view.following").watch(buf)
     require("flemma.queue").steer(buf, words)
   end
 end

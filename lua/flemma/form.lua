@@ -79,7 +79,7 @@ end
 ---@param form flemma.OpenForm
 ---@return string
 local function why_ended(form)
-  return require("flemma.late").why(form.buf, form.call)
+  return require("flemma.tools.late_answer").why(form.buf, form.call)
 end
 
 --- What the user has typed.
@@ -101,7 +101,7 @@ end
 ---@param why? string how the call has ended by default
 local function refuse(form, level, why)
   finish(form)
-  require("flemma.late").refuse(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
+  require("flemma.tools.late_answer").refuse(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
 end
 
 --- Whether the user can still answer the prompt of a form. A prompt cannot be answered any more if all windows that it has

@@ -19,7 +19,7 @@ function M.check()
     health.error(problem, { "Run " .. native.build_command, "Or, in a shell: " .. native.shell_command() })
     return
   end
-  local helptags = require("flemma.helptags")
+  local helptags = require("flemma.install.helptags")
   if not helptags.are_there() then
     helptags.ensure()
     vim.wait(3000, helptags.are_there, 20)
@@ -62,7 +62,7 @@ function M.check()
   end
 
   health.start("Editor")
-  if require("flemma.markdown").available() then
+  if require("flemma.view.markdown").available() then
     health.ok("tree-sitter parser for Markdown")
   else
     health.warn("no tree-sitter parser for Markdown: conversations are coloured by its syntax file instead")

@@ -4,22 +4,22 @@ local M = {}
 local api = vim.api
 
 M.write = function(...)
-  return require("flemma.writing").write(...)
+  return require("flemma.buffer.writing").write(...)
 end
 
-local lock = require("flemma.lock")
+local lock = require("flemma.buffer.lock")
 -- It has to know from now on whether the editor has the focus.
-require("flemma.sight")
+require("flemma.view.sight")
 
 M.lock = lock.lock
 M.observe = lock.observe
 
 lock.on_change = function(buf, is_locked)
-  local following = require("flemma.following")
+  local following = require("flemma.view.following")
   require("flemma.queue").map_keys(buf, lock.is_locked(buf))
   if not is_locked then
     following.type_on_later(buf)
-    require("flemma.folds").rest(buf)
+    require("flemma.view.folds").rest(buf)
   elseif buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
     following.leave_insert(buf)
     if lock.is_observer(buf) then
@@ -30,11 +30,11 @@ lock.on_change = function(buf, is_locked)
 end
 
 M.read_again = function(...)
-  return require("flemma.checktime").follow(...)
+  return require("flemma.buffer.checktime").follow(...)
 end
 
 M.cursor = function(...)
-  return require("flemma.following").cursor(...)
+  return require("flemma.view.following").cursor(...)
 end
 
 M.note_reviews = function(...)
@@ -45,11 +45,11 @@ M.note_reviews = function(...)
 end
 
 M.unfold = function(...)
-  require("flemma.folds").unfold(...)
+  require("flemma.view.folds").unfold(...)
 end
 
 M.follow = function(...)
-  return require("flemma.following").follow(...)
+  return require("flemma.view.following").follow(...)
 end
 
 local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }
@@ -73,33 +73,33 @@ end
 ---@param buf integer
 ---@param items flemma.Fault[]
 function M.diagnose(buf, items)
-  require("flemma.diagnostics").set(buf, items)
+  require("flemma.view.diagnostics").set(buf, items)
 end
 
 ---@param buf integer
 ---@param busy boolean whether a request or a tool is running in it
 ---@param is_other boolean whether it does something else now
 function M.show(buf, busy, is_other)
-  require("flemma.activity").show(buf, busy, is_other)
+  require("flemma.view.activity").show(buf, busy, is_other)
 end
 
 --- The status blocks changed.
 ---@param buf integer
 function M.refresh(buf)
-  require("flemma.refresh").schedule(buf)
-  require("flemma.activity").changed()
+  require("flemma.view.refresh").schedule(buf)
+  require("flemma.view.activity").changed()
 end
 
 --- What is drawn over the text has changed.
 ---@param buf integer
 function M.redraw(buf)
-  require("flemma.drawing").refresh(buf)
+  require("flemma.view.drawing").refresh(buf)
 end
 
 --- The user's edit is not settled yet.
 ---@param buf integer
 function M.unsettled(buf)
-  require("flemma.unsettled").add(buf)
+  require("flemma.buffer.settling").add(buf)
 end
 
 M.run_frontmatter = function(...)
@@ -117,13 +117,13 @@ end
 ---@param buf integer
 ---@return string problem empty if the file has the text
 function M.write_now(buf)
-  return require("flemma.saving").write_now(buf) or ""
+  return require("flemma.buffer.saving").write_now(buf) or ""
 end
 
 --- A conversation that `flemma run` carries on has come to its end.
 ---@param buf integer
 function M.driven(buf)
-  require("flemma.headless").driven(buf)
+  require("flemma.command_line.headless").driven(buf)
 end
 
 M.languages = function()
@@ -167,7 +167,7 @@ end
 --- Whether the user sees a buffer.
 ---@param buf integer
 function M.is_in_sight(buf)
-  return require("flemma.sight").sees(buf)
+  return require("flemma.view.sight").sees(buf)
 end
 
 --- Whether the user is typing in a buffer: in Insert, Replace or Select mode.
@@ -183,7 +183,7 @@ end
 ---@param number integer
 ---@param wanted { subject: string, path?: string }[]
 function M.look(buf, number, wanted)
-  require("flemma.captures").look(buf, number, wanted)
+  require("flemma.references.captures").look(buf, number, wanted)
 end
 
 --- Opens the form of a call that asks the user a question.
@@ -254,7 +254,7 @@ end
 ---@param text string
 function M.refuse_late(buf, tool, call, text)
   vim.schedule(function()
-    local late = require("flemma.late")
+    local late = require("flemma.tools.late_answer")
     require("flemma.notify").end_line()
     late.refuse(vim.log.levels.WARN, tool, call, late.why(buf, call), text)
   end)
@@ -289,7 +289,7 @@ end
 ---@param moved string[][] the old and the new path of each that has another name now
 function M.checktime(written, moved)
   vim.schedule(function()
-    require("flemma.checktime").all(written, moved)
+    require("flemma.buffer.checktime").all(written, moved)
   end)
 end
 
@@ -317,23 +317,23 @@ end
 function M.turn_over(buf)
   local options = require("flemma.options").get()
   if options and options.editing.auto_write then
-    require("flemma.saving").auto_write(buf)
+    require("flemma.buffer.saving").auto_write(buf)
   end
-  require("flemma.visits").leave_later(buf)
+  require("flemma.buffer.background").leave_later(buf)
 end
 
 ---@param buf integer
 ---@param saved flemma.Saved
 function M.saved(buf, saved)
-  require("flemma.saving").finished(buf, saved)
-  require("flemma.visits").leave_later(buf)
+  require("flemma.buffer.saving").finished(buf, saved)
+  require("flemma.buffer.background").leave_later(buf)
 end
 
 --- Schedules `drain` for when buffers can be changed. Called from a libuv callback.
 function M.wake()
   vim.schedule(function()
     require("flemma.native").call("drain")
-    require("flemma.folds").settle()
+    require("flemma.view.folds").settle()
   end)
 end
 

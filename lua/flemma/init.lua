@@ -5,14 +5,14 @@ local M = {}
 ---@param opts? flemma.Options see `:help flemma-configuration`
 ---@return boolean ok false when an option is invalid: a message names it, and the previous options remain in effect
 function M.setup(opts)
-  require("flemma.switch").take_back()
+  require("flemma.conversations.switch").take_back()
   -- A copy of the tables: the library takes a function out of it.
   return require("flemma.options").apply(vim.deepcopy(opts or {}))
 end
 
 --- Builds the native library in the background, like `:Flemma build`. For plugin managers that call a function.
 function M.build()
-  require("flemma.build").run()
+  require("flemma.install.build").run()
 end
 
 --- The options in effect, including the defaults, as a copy.

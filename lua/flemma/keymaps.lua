@@ -69,9 +69,9 @@ local function map(mode, key, action, buf)
   local name, kind = action[1], action.kind
   local function act()
     if mode == "o" then
-      return require(kind == "object" and "flemma.objects" or "flemma.motion").keys(name)
+      return require(kind == "object" and "flemma.edit.text_objects" or "flemma.edit.motion").keys(name)
     elseif kind == "object" then
-      require("flemma.objects").select(name)
+      require("flemma.edit.text_objects").select(name)
     else
       require("flemma.core")[name]()
     end
@@ -116,7 +116,7 @@ function M.plugs()
     end
   end
   vim.keymap.set("n", "<Plug>(flemma-ask-operator)", function()
-    vim.o.operatorfunc = "v:lua.require'flemma.from_code'.operate"
+    vim.o.operatorfunc = "v:lua.require'flemma.conversations.from_code'.operate"
     return "g@"
   end, { expr = true, desc = "Flemma: ask about what the motion covers" })
 end

@@ -27,7 +27,7 @@ function M.apply(opts)
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
   if options then
     M.set(options)
-    problems = require("flemma.highlights").apply(options.highlights)
+    problems = require("flemma.view.highlights").apply(options.highlights)
   elseif problems and not effective then
     -- The library's options for this case, in which nothing is approved.
     M.set(native.call("options"))

@@ -14,7 +14,7 @@ local function show(lines)
   lines = vim.tbl_map(function(line)
     return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
   end, lines)
-  local buf = require("flemma.scratch").create()
+  local buf = require("flemma.buffer.scratch").create()
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   pcall(api.nvim_buf_set_name, buf, ("flemma://page/%d"):format(buf))
   vim.bo[buf].modifiable = false

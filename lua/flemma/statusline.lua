@@ -100,7 +100,7 @@ function redraw()
   end
 end
 
-require("flemma.activity").on_change = function()
+require("flemma.view.activity").on_change = function()
   if not is_due then
     is_due = true
     later(PAUSE)

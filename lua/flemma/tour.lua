@@ -9,7 +9,7 @@ local FRONTMATTER = '```json\n{ "provider": "rehearsal", "model": "tour" }\n```\
 --- Copies the tour's files into a new folder, outside of Neovim's own folders, where every write would ask.
 ---@return string folder
 local function prepare()
-  local doc = require("flemma.helptags").folder
+  local doc = require("flemma.install.helptags").folder
   local folder = assert(vim.uv.fs_mkdtemp(vim.fs.joinpath(vim.uv.os_tmpdir(), "flemma-tour-XXXXXX")))
   local paths = vim.fn.globpath(vim.fn.escape(doc, ","), "tour/*", true, true)
   for _, path in ipairs(vim.list_extend(paths, { doc .. "/tour.chat" })) do

@@ -44,13 +44,13 @@ pub(super) const WARN: u64 = 3;
 /// or, with some plugin managers, once a conversation is open.
 const RUN: &str = "local channel, path, options = ...
 local function run()
-  local ok, headless = pcall(require, 'flemma.headless')
+  local ok, headless = pcall(require, 'flemma.command_line.headless')
   if not ok then
     pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
     if vim.bo.filetype ~= 'chat' then
       pcall(function() vim.bo.filetype = 'chat' end)
     end
-    ok, headless = pcall(require, 'flemma.headless')
+    ok, headless = pcall(require, 'flemma.command_line.headless')
   end
   if ok then
     headless.run(channel, path, options)
@@ -63,7 +63,7 @@ if vim.v.vim_did_enter == 1 then
 else
   vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(run) })
 end";
-const STOP: &str = "require('flemma.headless').stop()";
+const STOP: &str = "require('flemma.command_line.headless').stop()";
 
 /// Something that happens while a conversation is carried on.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ pub(super) struct Headless {
 
 impl Headless {
     /// Starts it. The conversation at `path` is carried on once the configuration is read; `options` are those of
-    /// `lua/flemma/headless.lua`.
+    /// `lua/flemma/command_line/headless.lua`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -250,7 +250,7 @@ fn listen(mut from: impl Read, tell: &Sender<Happening>) {
     let _ = tell.send(Happening::Gone);
 }
 
-/// What `lua/flemma/headless.lua` tells.
+/// What `lua/flemma/command_line/headless.lua` tells.
 fn happening(arguments: &[Value]) -> Option<Happening> {
     match arguments {
         [event, level, message] if event.as_str() == Some("message") => {

@@ -240,7 +240,7 @@ fn failed(reason: &str) -> Value {
 
 /// Why Neovim does not carry the conversation on.
 fn refusal(problem: &str) -> String {
-    if problem.contains("module 'flemma.headless' not found") {
+    if problem.contains("module 'flemma.command_line.headless' not found") {
         return "Neovim does not have Flemma with your configuration, or an older version of it; `nvim` in a terminal has to \
                 show it in :checkhealth flemma"
             .to_owned();

@@ -1,6 +1,6 @@
 //! `flemma.opt`, from Lua: the functions behind the tables that a file's code sees.
 //!
-//! The tables themselves are made in `lua/flemma/opt.lua`, which can say in which line of the file a mistake stands.
+//! The tables themselves are made in `lua/flemma/frontmatter/opt.lua`, which can say in which line of the file a mistake stands.
 //! What they mean is in [`crate::config::buffer`].
 
 use std::{cell::RefCell, rc::Rc};

@@ -154,7 +154,7 @@ impl Scripts for LuaScripts {
     }
 
     fn sandbox(&self) -> Option<LuaSandbox> {
-        let script = api::get_runtime_file("lua/flemma/evaluation.lua", false).ok()?.next()?;
+        let script = api::get_runtime_file("lua/flemma/tools/evaluation.lua", false).ok()?.next()?;
         Some(LuaSandbox { nvim: own_program()?, script })
     }
 

@@ -27,7 +27,7 @@ const START: &str = "ulimit -v 400000 2>/dev/null; exec \"$0\" \"$@\"";
 pub struct LuaSandbox {
     /// Neovim: a program, and arguments before its own.
     pub nvim: Vec<OsString>,
-    /// What it runs: `lua/flemma/evaluation.lua`.
+    /// What it runs: `lua/flemma/tools/evaluation.lua`.
     pub script: PathBuf,
 }
 

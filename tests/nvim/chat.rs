@@ -86,7 +86,7 @@ impl Chat {
     pub fn wait_until_idle(&mut self) {
         let idle = "local buf = vim.api.nvim_get_current_buf()
             return vim.bo.modifiable and require('flemma.native').call('is_at_rest', buf)
-              and not require('flemma.saving').is_writing(buf)";
+              and not require('flemma.buffer.saving').is_writing(buf)";
         self.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(idle, &[]) == true && spinner(nvim).is_empty());
     }
 

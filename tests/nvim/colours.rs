@@ -24,7 +24,11 @@ fn attributes(nvim: &mut Nvim, text: &str) -> Value {
 }
 
 fn assert_parsers(nvim: &mut Nvim) {
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
+    assert_eq!(
+        nvim.lua("return require('flemma.view.markdown').available()", &[]),
+        true,
+        "Neovim has parsers of its own"
+    );
 }
 
 const TEXT: &str = "\

@@ -263,7 +263,7 @@ fn insert_mode_comes_back_after_a_turn_that_is_over_at_once() {
         vim.api.nvim_create_autocmd('InsertEnter', { callback = function() entered = entered + 1 end })
         vim.cmd('Flemma send')
         return vim.wait(30000, function()
-          return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.lock').is_locked(0)
+          return vim.fn.search([[^one$]], 'nw') ~= 0 and not require('flemma.buffer.lock').is_locked(0)
         end, 1)";
     assert_eq!(chat.nvim.lua(lua, &[]), true);
     chat.nvim.wait_for("insert mode, entered again", |nvim| nvim.lua("return entered", &[]) == 1 && nvim.mode() == "i");
@@ -360,8 +360,8 @@ fn a_preview_that_the_user_scrolls_away_stays_away() {
     // What is drawn over the text is looked at again, and so are the folds.
     chat.nvim.lua(
         "local buf = vim.api.nvim_get_current_buf()
-         require('flemma.refresh').schedule(buf)
-         require('flemma.folds').rest(buf)
+         require('flemma.view.refresh').schedule(buf)
+         require('flemma.view.folds').rest(buf)
          vim.schedule(function() vim.schedule(function() vim.g.is_drawn = true end) end)",
         &[],
     );
@@ -500,7 +500,7 @@ fn one_command_on_many_lines_counts_as_each_line_typed() {
 
 /// Runs the same random commands in two buffers with the same text. In the second one every change is reported by itself.
 const TWINS: &str = r#"
-    local seed, native, burst = ..., require('flemma.native'), require('flemma.burst')
+    local seed, native, burst = ..., require('flemma.native'), require('flemma.buffer.batch')
     local text = { '@You:' }
     for n = 1, 150 do
       text[#text + 1] = ({ 'line %d of it', 'x %d', '', '```lua', 'flemma.opt.x = %d', '```', '@You:' })[n % 7 + 1]:format(n)

@@ -90,7 +90,7 @@ const DRIVER: &str = "
           note('problems', problem)
         end
       end
-      if #waiting == 0 and not require('flemma.lock').is_locked(buf) then
+      if #waiting == 0 and not require('flemma.buffer.lock').is_locked(buf) then
         core.send_or_execute(buf)
       end
     end

@@ -197,7 +197,7 @@ fn a_buffer_that_cannot_follow_stays_and_the_user_hears_of_it() {
         vim.fn.setline(1, 'mine')
         vim.uv.fs_rename('vault/a.md', 'vault/b.md')
         local folder = vim.uv.fs_realpath('vault')
-        require('flemma.checktime').all({ folder .. '/b.md' }, { { folder .. '/a.md', folder .. '/b.md' } })";
+        require('flemma.buffer.checktime').all({ folder .. '/b.md' }, { { folder .. '/a.md', folder .. '/b.md' } })";
     chat.nvim.lua(script, &[]);
     chat.nvim
         .wait_for("the message", |nvim| said(nvim).contains("Its buffer keeps the old name: it has unsaved changes"));

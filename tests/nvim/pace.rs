@@ -14,7 +14,7 @@ use super::{
 
 /// Counts what is written and parsed from here on.
 const COUNT: &str = "
-    local writing = require('flemma.writing')
+    local writing = require('flemma.buffer.writing')
     local write = writing.write
     Count = { writes = 0, bytes = 0, parses = 0 }
     vim.treesitter.get_parser(0, 'markdown'):register_cbs({ on_changedtree = function() Count.parses = Count.parses + 1 end })
@@ -35,7 +35,11 @@ fn counted(nvim: &mut Nvim) -> (u64, u64, u64) {
 
 /// Waits until Markdown has its colours.
 fn wait_for_markdown(nvim: &mut Nvim) {
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
+    assert_eq!(
+        nvim.lua("return require('flemma.view.markdown').available()", &[]),
+        true,
+        "Neovim has parsers of its own"
+    );
     nvim.wait_for("Markdown to be known", |nvim| nvim.lua("return vim.b.ts_highlight", &[]) == true);
     nvim.command("redraw!");
 }
@@ -149,7 +153,7 @@ fn the_first_screen_is_drawn_before_parsers_are_loaded() {
         screen: Some((60, 20)),
         ..Options::default()
     });
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
+    assert_eq!(nvim.lua("return require('flemma.view.markdown').available()", &[]), true);
     nvim.wait_for("the queries", |nvim| nvim.lua("return vim.g.screen", &[]) != Value::Null);
     assert_eq!(nvim.lua("return vim.g.screen", &[]), "query: Some **words**");
 }

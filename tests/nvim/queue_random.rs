@@ -26,7 +26,7 @@ const LOOK: &str = "local chat = vim.fn.bufnr('notes.chat')
       draft = table.concat(drafts, '\\n'),
       queued = table.concat(below, ' '),
       is_open = vim.bo.filetype == 'flemma_queue',
-      is_locked = require('flemma.lock').is_locked(chat),
+      is_locked = require('flemma.buffer.lock').is_locked(chat),
     }";
 
 /// Goes to the conversation's window.

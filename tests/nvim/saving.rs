@@ -109,7 +109,7 @@ fn an_automatic_write_equals_a_write_by_neovim() {
                  vim.fn.setline(1, {text})
                  vim.bo.modified = true
                  vim.cmd('silent noautocmd keepalt write! theirs.txt')
-                 require('flemma.saving').write_now(0 + vim.api.nvim_get_current_buf())
+                 require('flemma.buffer.saving').write_now(0 + vim.api.nvim_get_current_buf())
                  return vim.bo.modified"
             );
             assert_eq!(chat.nvim.lua(&code, &[]), false, "{case} {text}: {}", said(&mut chat.nvim));
@@ -118,7 +118,7 @@ fn an_automatic_write_equals_a_write_by_neovim() {
     }
     // An empty buffer has no line.
     chat.nvim.command("set noautoread | silent %delete | silent noautocmd keepalt write! theirs.txt");
-    chat.nvim.lua("require('flemma.saving').write_now(vim.api.nvim_get_current_buf())", &[]);
+    chat.nvim.lua("require('flemma.buffer.saving').write_now(vim.api.nvim_get_current_buf())", &[]);
     assert_eq!(fs::read(&ours).unwrap(), fs::read(&theirs).unwrap());
 }
 
@@ -183,7 +183,7 @@ fn a_file_that_cannot_be_written_is_reported_once() {
     fs::write(&file, "theirs\n").unwrap();
     chat.nvim.command("silent write!");
     chat.nvim.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'more' })", &[]);
-    chat.nvim.lua("require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())", &[]);
+    chat.nvim.lua("require('flemma.buffer.saving').auto_write(vim.api.nvim_get_current_buf())", &[]);
     wait_until_written(&mut chat.nvim);
     assert_eq!(fs::read_to_string(&file).unwrap(), "@You:\nmine\nmore\n");
 }
@@ -191,7 +191,7 @@ fn a_file_that_cannot_be_written_is_reported_once() {
 #[test]
 fn files_that_must_not_be_written_are_left_alone() {
     let mut chat = start("", []);
-    let auto_write = "require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+    let auto_write = "require('flemma.buffer.saving').auto_write(vim.api.nvim_get_current_buf())
                       return vim.fn.exists('#flemma.saving.flight.' .. vim.api.nvim_get_current_buf()) == 1";
     for (set, unset, words) in [
         ("setlocal readonly", "setlocal noreadonly", "'readonly' is set"),
@@ -221,7 +221,7 @@ fn user_commands_during_a_background_write_work_normally() {
     // In one chunk, so that the end of the automatic write cannot be processed in between.
     let begin = "local buf = vim.api.nvim_get_current_buf()
         vim.api.nvim_buf_set_lines(buf, -1, -1, false, { (...) })
-        require('flemma.saving').auto_write(buf)
+        require('flemma.buffer.saving').auto_write(buf)
         assert(vim.fn.exists('#flemma.saving.flight.' .. buf) == 1)";
     let landed = |nvim: &mut Nvim| {
         nvim.wait_for("the write to end", |nvim| {
@@ -267,7 +267,7 @@ fn leaving_waits_for_a_write_in_progress() {
     let file = chat.nvim.work().join("notes.chat");
     let _ = chat.nvim.try_lua(
         "vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'last words' })
-         require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+         require('flemma.buffer.saving').auto_write(vim.api.nvim_get_current_buf())
          vim.cmd('qall!')",
         &[],
     );
@@ -311,7 +311,7 @@ fn a_file_changed_by_a_tool_is_reported_without_a_question() {
     // The write of a conversation that is under way does not matter.
     chat.nvim.command("messages clear");
     fs::write(chat.nvim.work().join("mine.txt"), "theirs again\n").unwrap();
-    during_a_write(&mut chat, "more", "require('flemma.checktime').all()");
+    during_a_write(&mut chat, "more", "require('flemma.buffer.checktime').all()");
     assert!(
         said(&mut chat.nvim).contains("mine.txt was changed on disk and in its buffer"),
         "{}",
@@ -326,7 +326,7 @@ fn during_a_write(chat: &mut Chat, line: &str, then: &str) {
     let code = format!(
         "local buf = vim.api.nvim_get_current_buf()
          vim.api.nvim_buf_set_lines(buf, -1, -1, false, {{ (...) }})
-         require('flemma.saving').auto_write(buf)
+         require('flemma.buffer.saving').auto_write(buf)
          assert(vim.fn.exists('#flemma.saving.flight.' .. buf) == 1)
          {then}"
     );
@@ -402,7 +402,7 @@ fn a_late_automatic_write_leaves_out_half_a_reply() {
     chat.nvim.wait_for("the beginning", |nvim| nvim.text().contains("The beginning"));
     // Another write is wanted while one is under way, as when a request is sent right after a result. On a slow machine,
     // part of the reply has arrived when that write ends.
-    let slow = "local saving = require('flemma.saving')
+    let slow = "local saving = require('flemma.buffer.saving')
         local finished = saving.finished
         saving.finished = function(...)
           local ended = { ... }
@@ -432,7 +432,7 @@ fn the_user_writes_right_after_a_refused_automatic_write() {
     let mut chat = start("", []);
     // The buffer is modified when it becomes a conversation.
     let code = "vim.cmd([[set filetype=text | call append(2, 'one') | set filetype=chat]])
-        require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())
+        require('flemma.buffer.saving').auto_write(vim.api.nvim_get_current_buf())
         vim.cmd('silent write')
         return vim.bo.modified";
     assert_eq!(chat.nvim.lua(code, &[]), false, "{}", said(&mut chat.nvim));
@@ -448,7 +448,7 @@ fn a_write_with_a_bang_overrides_an_automatic_write() {
     // Without a bang their text stays.
     chat.nvim.lua(
         &format!(
-            "{change} vim.fn.append(2, 'one') require('flemma.saving').auto_write(vim.api.nvim_get_current_buf())"
+            "{change} vim.fn.append(2, 'one') require('flemma.buffer.saving').auto_write(vim.api.nvim_get_current_buf())"
         ),
         &[],
     );

@@ -101,7 +101,7 @@ impl Nvim {
         }
         let root = env!("CARGO_MANIFEST_DIR");
         // A test sees a call at once. Those of `seen` restore the delay.
-        let seen = "require('flemma.seen').delay = 0";
+        let seen = "require('flemma.view.seen').delay = 0";
         // A user with a status line of their own, in which tests find the name of the file.
         let line = "vim.o.statusline = '%<%f %h%m%r%=%-14.(%l,%c%V%) %P'";
         let init = format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{seen}\n{line}\n{}\n", options.init);

@@ -35,7 +35,7 @@ local function open(opts)
     width, height = math.max(math.min(width, columns - 2), 1), math.max(math.min(height, lines - 2), 1)
     local col = math.max(math.floor((columns - width) / 2) - 1, 0)
     local row = math.max(math.floor((lines - height) / 2) - 1, 0)
-    local border = require("flemma.looks").border()
+    local border = require("flemma.view.looks").border()
     local config = { relative = "editor", width = width, height = height, col = col, row = row, border = border }
     return api.nvim_open_win(0, true, config)
   elseif opts.layout == "vertical" and width >= MIN_WIDTH and columns - width >= MIN_WIDTH then
@@ -58,7 +58,7 @@ function M.load(buf)
   if api.nvim_buf_is_loaded(buf) then
     return
   end
-  local ok, found = pcall(require("flemma.swap").decide, "e", function()
+  local ok, found = pcall(require("flemma.buffer.swapfile").decide, "e", function()
     -- Functions do not ask autocommands about swap files.
     -- A conversation that leaves the window is not what the user comes back to.
     vim.cmd(("silent %s buffer %d"):format(vim.bo.filetype == "chat" and "keepalt" or "", buf))

@@ -52,7 +52,7 @@ end
 ---@param buf integer the conversation
 ---@return integer draft
 local function create(buf)
-  local draft = require("flemma.scratch").create({ is_named = true })
+  local draft = require("flemma.buffer.scratch").create({ is_named = true })
   local name = ("flemma://queue/%d"):format(draft)
   api.nvim_buf_set_name(draft, name)
   drafts[buf] = draft

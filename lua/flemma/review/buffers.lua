@@ -57,7 +57,7 @@ end
 ---@param side "old"|"new"
 ---@return integer
 local function create(review, file, side)
-  local buf = require("flemma.scratch").create({ is_named = true })
+  local buf = require("flemma.buffer.scratch").create({ is_named = true })
   local bo = vim.bo[buf]
   bo.buftype = side == "new" and "acwrite" or "nofile"
   bo.bufhidden = side == "new" and "hide" or "wipe"

@@ -133,7 +133,7 @@ local function show(review, kind)
     end
   end
   review.view = review.view or require("flemma.review.tab").open(review, closed)
-  review.shown = require("flemma.seen").now()
+  review.shown = require("flemma.view.seen").now()
 end
 
 --- Begins with what the user has made of the change for an approval that did not count, because a file had changed.
@@ -177,7 +177,7 @@ local function update(review, proposal)
     decision.note(review, true)
   end
   if is_other then
-    review.shown = require("flemma.seen").now()
+    review.shown = require("flemma.view.seen").now()
     local what = is_file and "the file" or "the call"
     local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, what)
     if next(review.stale) then
@@ -315,7 +315,7 @@ end
 --- The proposals of a conversation have changed.
 ---@param chat integer
 function M.changed(chat)
-  require("flemma.refresh").schedule(chat)
+  require("flemma.view.refresh").schedule(chat)
   for _, review in ipairs(reviews_of(chat)) do
     calls.get(chat, review.call, function(proposal, problem)
       if review.is_over or review.is_deciding then
@@ -345,6 +345,6 @@ function M.forget(chat)
   end
 end
 
-require("flemma.refresh").on_refresh = M.check
+require("flemma.view.refresh").on_refresh = M.check
 
 return M

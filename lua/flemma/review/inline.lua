@@ -137,7 +137,7 @@ function Inline:refresh()
   if not api.nvim_buf_is_loaded(self.buf) then
     return self:quit()
   end
-  require("flemma.checktime").reload(self.buf)
+  require("flemma.buffer.checktime").reload(self.buf)
   local problem = why_not(self.review, self.buf)
   if problem then
     self:quit()
@@ -257,7 +257,7 @@ function M.open(review, closed, edit)
   local self = setmetatable({ review = review, origin = api.nvim_get_current_win(), above = 0, run = 0 }, Inline)
   self.closed, self.is_new, self.buf = closed, vim.fn.bufexists(path) == 0, vim.fn.bufadd(path)
   if api.nvim_buf_is_loaded(self.buf) then
-    require("flemma.checktime").reload(self.buf)
+    require("flemma.buffer.checktime").reload(self.buf)
   else
     pcall(vim.fn.bufload, self.buf)
   end

@@ -302,7 +302,7 @@ local function buffer_of(conversation)
     -- To open it would run what the user has for files of that kind.
     return nil, ("%s is not a conversation"):format(conversation)
   end
-  local visits = require("flemma.visits")
+  local visits = require("flemma.buffer.background")
   local buf = visits.open(path)
   local function leave()
     visits.close(buf)

@@ -81,7 +81,7 @@ local function load(path)
   local ok, result = true, nil
   if not api.nvim_buf_is_loaded(buf) then
     local was_listed = vim.bo[buf].buflisted
-    ok, result = pcall(require("flemma.swap").decide, "o", function()
+    ok, result = pcall(require("flemma.buffer.swapfile").decide, "o", function()
       api.nvim_buf_call(buf, function()
         vim.cmd("silent keepalt edit")
       end)

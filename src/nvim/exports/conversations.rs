@@ -1,4 +1,4 @@
-//! The conversations of projects: the Rust side of `lua/flemma/conversations.lua`.
+//! The conversations of projects: the Rust side of `lua/flemma/conversations/init.lua`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Writes a conversation's file: the Rust side of `lua/flemma/saving.lua`.
+//! Writes a conversation's file: the Rust side of `lua/flemma/buffer/saving.lua`.
 
 use std::path::PathBuf;
 

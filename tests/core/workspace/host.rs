@@ -293,7 +293,7 @@ impl Host for FakeHost {
         let mut lines = found.lines();
         edit.apply(&mut lines);
         let mut change = edit.change();
-        // Whole lines are inserted between others, as `lua/flemma/writing.lua` does it.
+        // Whole lines are inserted between others, as `lua/flemma/buffer/writing.lua` does it.
         if edit.start == edit.end && edit.lines.len() > 1 && change.old_last == change.first + 1 {
             if edit.lines[0].is_empty() && edit.start.column == found.length(change.first) {
                 change = Change { first: change.first + 1, ..change };

@@ -89,7 +89,7 @@ fn a_result_without_its_call_is_drawn_all_the_same() {
 #[test]
 fn a_result_has_the_colours_of_the_file_that_was_read() {
     let mut nvim = open(TEXT, "", 80);
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true);
+    assert_eq!(nvim.lua("return require('flemma.view.markdown').available()", &[]), true);
     nvim.wait_for("Lua", |nvim| nvim.lua("return vim.b.ts_highlight", &[]) == true);
     let shown = rows(&mut nvim);
     let row = shown.iter().position(|row| row == "local x = 1").unwrap();

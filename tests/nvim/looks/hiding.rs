@@ -15,7 +15,7 @@ const MARKED: &str = "
         found[#found + 1] = line + 1
       end
     end
-    local first, last = require('flemma.looks.cards').raw(buf)
+    local first, last = require('flemma.view.cards').raw(buf)
     local lines = require('flemma.native').call('hidden', buf, 0, vim.api.nvim_buf_line_count(buf))
     for at = 3, #lines, 2 do
       for line = lines[at], lines[at + 1] - 1 do
@@ -199,7 +199,7 @@ fn markdown_keeps_its_signs_unless_the_user_conceals() {
     let mut nvim = open(text, "", 80);
     assert!(rows(&mut nvim).contains(&"Some **bold** words".to_owned()));
     // Neovim gives the window the level that it had, which is not the user's.
-    let conceals = "return require('flemma.looks').conceals_markdown(vim.api.nvim_get_current_buf())";
+    let conceals = "return require('flemma.view.looks').conceals_markdown(vim.api.nvim_get_current_buf())";
     for command in ["edit!", "bdelete | edit notes.chat"] {
         nvim.command(command);
         nvim.wait_for("the conversation", |nvim| rows(nvim).contains(&"Some **bold** words".to_owned()));
@@ -208,7 +208,7 @@ fn markdown_keeps_its_signs_unless_the_user_conceals() {
     nvim.command("setlocal conceallevel=3 | edit!");
     nvim.wait_for("the user's level", |nvim| nvim.lua(conceals, &[]) == true);
     let mut nvim = open(text, "vim.o.conceallevel = 2", 80);
-    if nvim.lua("return require('flemma.markdown').available()", &[]) == true {
+    if nvim.lua("return require('flemma.view.markdown').available()", &[]) == true {
         nvim.wait_for("the conceal", |nvim| rows(nvim).contains(&"Some bold words".to_owned()));
     }
 }

@@ -178,7 +178,7 @@ fn backgrounds_follow_the_colour_scheme_and_the_user_wins() {
     nvim.command("colorscheme retrobox");
     assert_ne!(line(&mut nvim), light);
     nvim.command("highlight FlemmaUserLine guibg=#123456");
-    nvim.lua("require('flemma.highlights').apply(nil)", &[]);
+    nvim.lua("require('flemma.view.highlights').apply(nil)", &[]);
     assert_eq!(line(&mut nvim), 0x12_3456, "somebody has defined it");
     let own = "require('flemma').setup({ highlights = { line_user = { bg = '#654321' }, role_user = 'ErrorMsg' } })";
     let mut nvim = open(TEXT, own, 80);

@@ -79,7 +79,11 @@ fn open(options: &str, columns: u32) -> Nvim {
 
 /// Waits until everything is drawn in its colours.
 fn wait_for_colours(nvim: &mut Nvim) {
-    assert_eq!(nvim.lua("return require('flemma.markdown').available()", &[]), true, "Neovim has parsers of its own");
+    assert_eq!(
+        nvim.lua("return require('flemma.view.markdown').available()", &[]),
+        true,
+        "Neovim has parsers of its own"
+    );
     let known = "return vim.b.ts_highlight";
     nvim.wait_for("the languages", |nvim| nvim.lua(known, &[]) == true);
 }

@@ -91,7 +91,7 @@ const DRIVER: &str = "
           decide(buf, call)
         end
       end
-      if #waiting == 0 and not require('flemma.lock').is_locked(buf) then
+      if #waiting == 0 and not require('flemma.buffer.lock').is_locked(buf) then
         require('flemma.core').send_or_execute(buf)
       end
     end

@@ -53,7 +53,7 @@ fn chat(options: &str, calls: &[(&str, Value)]) -> Chat {
 fn approve_all(chat: &mut Chat) -> Vec<(String, bool)> {
     chat.nvim.input("<C-]>");
     chat.nvim.wait_for("the end", |nvim| {
-        let is_locked = "return require('flemma.lock').is_locked(vim.api.nvim_get_current_buf())";
+        let is_locked = "return require('flemma.buffer.lock').is_locked(vim.api.nvim_get_current_buf())";
         let text = nvim.text();
         if text.contains("status=pending") && nvim.lua(is_locked, &[]) == false {
             nvim.command("silent! %Flemma tool:approve");

@@ -87,7 +87,7 @@ local function chunks_of(path)
   elseif not content:find(LANGUAGE, 1, true) then
     return {}
   end
-  local is_there = require("flemma.markdown").available()
+  local is_there = require("flemma.view.markdown").available()
   local ok, found = pcall(blocks, content, path)
   if is_there and ok then
     return found

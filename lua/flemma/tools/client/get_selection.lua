@@ -30,7 +30,7 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@return table
 return function(_, ctx)
-  local win = require("flemma.origin").window()
+  local win = require("flemma.references.origin").window()
   if not win then
     return places.failure("Nothing is selected: the user has no window open except conversations.")
   end

@@ -57,7 +57,7 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@param path string what they picked or typed
 local function say_late(ctx, path)
-  local late = require("flemma.late")
+  local late = require("flemma.tools.late_answer")
   late.refuse(vim.log.levels.WARN, "pick_file", ctx.call_id, late.why(ctx.bufnr, ctx.call_id), path)
 end
 

@@ -1,0 +1,235 @@
+--- Builds the native library: `:Flemma build`, and `build.lua` for lazy.nvim.
+---
+--- `scripts/build` does the work in a process of its own. This module reads its progress and reports the outcome. It does
+--- not depend on other modules while it runs, because a plugin manager runs it before the plugin is on 'runtimepath'.
+local M = {}
+
+local root = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h:h"))
+
+--- The maximum number of cargo's lines that a message about a failure quotes.
+local QUOTED = 3
+
+---@class flemma.Build
+---@field text string the current step, in one line
+---@field began integer when it started, in milliseconds of the loop's clock
+---@field ok? boolean whether it succeeded; nil while it is running
+---@field problem? string why it failed
+
+--- The build that is running, or the last one.
+---@type flemma.Build?
+local current
+
+--- A problem that can be found without running cargo.
+---@return string? problem
+local function obstacle()
+  if vim.fn.executable("bash") == 0 then
+    return "bash is not installed, and scripts/build requires it"
+  elseif vim.fn.executable("cargo") == 0 then
+    return "cargo is not installed. Install Rust 1.91 or later (https://rustup.rs), restart Neovim, and build again"
+  end
+end
+
+--- The file that gets cargo's full output.
+---@return string
+local function log_path()
+  return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "flemma-build.log")
+end
+
+--- A line of cargo's output without decoration. `12 | code` and bare gutters are removed, and so is a note that only
+--- repeats the command line of the linker.
+---@param line string
+---@return string? words nil when nothing is left
+local function plain(line)
+  local words = vim.trim(line):gsub("^|?%s*=%s+", "")
+  local is_drawing = words == "" or words:find("^%d*%s*|") or words:find("^note:%s+\"") or words:find("^note: some arguments")
+  return not is_drawing and words or nil
+end
+
+--- The part of cargo's output that tells the user why it failed.
+---@param output string
+---@return string
+local function reason(output)
+  local lines = {}
+  for line in output:gsub("\27%[[%d;]*%a", ""):gmatch("[^\r\n]+") do
+    local is_error = line:match("^error") or line:match("^build: ") or line:match("rror: ")
+    if #lines < QUOTED and (is_error or #lines > 0) then
+      lines[#lines + 1] = plain(line)
+    end
+  end
+  local words = #lines > 0 and table.concat(lines, "; "):gsub(":; ", ": ") or "it reported no error"
+  if output:find("resolve host", 1, true) or output:find("download", 1, true) and output:find("failed", 1, true) then
+    words = "cargo could not download the crates; check the network. " .. words
+  end
+  return words
+end
+
+--- Starts a build, or returns the one that is running.
+---@return flemma.Build build
+function M.start()
+  if current and current.ok == nil then
+    return current
+  end
+  local build = { text = "starting", began = vim.uv.now() }
+  current = build
+  local function finish(problem)
+    build.ok, build.problem = problem == nil, problem
+    build.text = problem and "failed" or "done"
+  end
+  local problem = obstacle()
+  if problem then
+    finish(problem)
+    return build
+  end
+  local output = {}
+  local function heard(_, data)
+    if not data then
+      return
+    end
+    output[#output + 1] = data
+    for line in data:gmatch("[^\r\n]+") do
+      local done, all = line:match("(%d+)/(%d+)")
+      if line:find("Building", 1, true) and done then
+        build.text = ("crate %s of %s"):format(done, all)
+      else
+        local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
+        if verb == "Compiling" or verb == "Downloading" or verb == "Updating" then
+          build.text = ("%s %s"):format(verb:lower(), crate)
+        end
+      end
+    end
+  end
+  local started, why = pcall(vim.system, { "bash", vim.fs.joinpath(root, "scripts", "build") }, {
+    cwd = root,
+    -- Has cargo report progress in numbers although there is no terminal.
+    env = { CARGO_TERM_PROGRESS_WHEN = "always", CARGO_TERM_PROGRESS_WIDTH = "80", CARGO_TERM_COLOR = "never" },
+    stdout = heard,
+    stderr = heard,
+  }, function(result)
+    local text = table.concat(output)
+    vim.schedule(function()
+      local file = io.open(log_path(), "w")
+      if file then
+        file:write(text)
+        file:close()
+      end
+      if result.code == 0 then
+        finish()
+      else
+        finish(("%s (the full output is in %s)"):format(reason(text), log_path()))
+      end
+    end)
+  end)
+  if not started then
+    finish(tostring(why))
+  end
+  return build
+end
+
+--- One line for the screen.
+---@param build flemma.Build
+---@return string
+function M.line(build)
+  return ("Flemma: building the native library, %s, %d s"):format(
+    build.text,
+    math.floor((vim.uv.now() - build.began) / 1000)
+  )
+end
+
+--- Builds, and returns when the build is done. In a coroutine such as lazy.nvim's, each line of progress is yielded.
+---@param yield? fun(line: string)
+function M.wait(yield)
+  local build = M.start()
+  local told
+  local function tell()
+    local line = M.line(build)
+    if yield and line ~= told then
+      told = line
+      yield(line)
+    elseif yield then
+      coroutine.yield()
+    end
+    return build.ok ~= nil
+  end
+  if yield then
+    while not tell() do
+    end
+  else
+    vim.wait(60 * 60 * 1000, function()
+      return build.ok ~= nil
+    end, 100)
+  end
+  if not build.ok then
+    error("Flemma: the native library was not built: " .. (build.problem or "it took longer than an hour"), 0)
+  end
+end
+
+--- The float that shows the progress.
+---@type integer?
+local float
+
+---@param line? string nil closes the float
+local function show(line)
+  if not line then
+    if float and vim.api.nvim_win_is_valid(float) then
+      vim.api.nvim_win_close(float, true)
+    end
+    float = nil
+    return
+  end
+  local width = math.max(1, math.min(vim.fn.strdisplaywidth(line), vim.o.columns - 2))
+  local config = {
+    relative = "editor",
+    anchor = "SE",
+    row = math.max(1, vim.o.lines - vim.o.cmdheight - 1),
+    col = vim.o.columns,
+    width = width,
+    height = 1,
+  }
+  if not float or not vim.api.nvim_win_is_valid(float) then
+    local buf = require("flemma.buffer.scratch").create()
+    vim.bo[buf].bufhidden = "wipe"
+    local fresh = vim.tbl_extend("force", config, { style = "minimal", focusable = false, noautocmd = true })
+    float = vim.api.nvim_open_win(buf, false, fresh)
+  else
+    vim.api.nvim_win_set_config(float, config)
+  end
+  vim.api.nvim_buf_set_lines(vim.api.nvim_win_get_buf(float), 0, -1, false, { line })
+end
+
+--- `:Flemma build`: builds in the background, shows the progress, and loads the library when it is done.
+function M.run()
+  local notify = require("flemma.notify")
+  if current and current.ok == nil then
+    return notify.say(vim.log.levels.INFO, "the native library is already being built")
+  end
+  local native = require("flemma.native")
+  if native.path() ~= native.built_path() then
+    local words = "nothing was built: $FLEMMA_NATIVE is set to %s, so a library built here would not be used. "
+      .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
+    return notify.say(vim.log.levels.ERROR, words:format(native.path()))
+  end
+  local build, was_loaded = M.start(), native.is_loaded()
+  local timer = assert(vim.uv.new_timer())
+  timer:start(
+    0,
+    200,
+    vim.schedule_wrap(function()
+      if timer:is_closing() then
+        return
+      elseif build.ok == nil then
+        return show(M.line(build))
+      end
+      timer:close()
+      show(nil)
+      if not build.ok then
+        notify.say(vim.log.levels.ERROR, "the native library was not built: " .. build.problem)
+      elseif was_loaded then
+        notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
+      elseif not native.is_loaded() then
+        require("flemma.install.missing").take()
+      end
+    end)
+  )
+end
+
+return M

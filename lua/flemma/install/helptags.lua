@@ -1,0 +1,26 @@
+--- The tags of the help file. Plugin managers only generate them for plugins that they have installed.
+local M = {}
+
+--- The folder of the help file.
+M.folder = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h:h") .. "/doc")
+
+--- Whether `:help flemma` finds its page.
+---@return boolean
+function M.are_there()
+  return vim.uv.fs_stat(M.folder .. "/tags") ~= nil
+end
+
+--- Generates the tags if they are missing or older than the help. If the folder is not writable, `:checkhealth flemma` says so.
+function M.ensure()
+  vim.uv.fs_stat(M.folder .. "/flemma.txt", function(_, help)
+    vim.uv.fs_stat(M.folder .. "/tags", function(_, tags)
+      if help and (not tags or tags.mtime.sec < help.mtime.sec) then
+        vim.schedule(function()
+          pcall(vim.cmd.helptags, M.folder)
+        end)
+      end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,67 @@
+--- Brings up to date what is drawn over conversations after their calls have changed: previews, cards, and what is queued.
+local M = {}
+
+local api = vim.api
+
+local function native(...)
+  return require("flemma.native").call(...)
+end
+
+--- Called with the buffer of each conversation that was brought up to date.
+---@type fun(buf: integer)?
+M.on_refresh = nil
+
+---@type table<integer, true>
+local scheduled = {}
+
+--- Combines several changes into one refresh.
+---@param buf integer
+function M.schedule(buf)
+  if scheduled[buf] then
+    return
+  end
+  scheduled[buf] = true
+  vim.schedule(function()
+    scheduled[buf] = nil
+    native("noticed", buf)
+    require("flemma.view.following").keep_shown(buf, function()
+      require("flemma.view.previews").draw(buf)
+    end)
+    require("flemma.queue.view").draw(buf)
+    -- The line of a call says how it ended.
+    require("flemma.view.drawing").refresh(buf)
+    if M.on_refresh then
+      M.on_refresh(buf)
+    end
+  end)
+end
+
+local group = api.nvim_create_augroup("flemma.refresh", { clear = true })
+
+api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
+  group = group,
+  desc = "Flemma: fit what is drawn to the windows",
+  callback = function(args)
+    local wins = args.event == "BufWinEnter" and vim.fn.win_findbuf(args.buf) or vim.v.event.windows or {}
+    for _, win in ipairs(wins) do
+      local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+      if buf and require("flemma.buffer.current").is_attached(buf) then
+        M.schedule(buf)
+      end
+    end
+  end,
+})
+
+api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold" }, {
+  group = group,
+  desc = "Flemma: find out again what calls that wait would write",
+  callback = function(args)
+    if args.event == "BufEnter" and not require("flemma.buffer.current").is_attached(args.buf) then
+      return
+    elseif args.event ~= "CursorHold" or require("flemma.view.previews").is_watching() then
+      native("check_proposals")
+    end
+  end,
+})
+
+return M
