@@ -129,6 +129,7 @@ api.nvim_set_decoration_provider(marks, {
       return false
     end
     require("flemma.view.seen").draw(win, buf)
+    require("flemma.view.folds").drawn(win, buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }
   end,

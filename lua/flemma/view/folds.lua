@@ -190,6 +190,32 @@ local function refold(buf, first, last, is_thorough)
   end
 end
 
+--- Whether nvim-ufo makes folds in a buffer. They would replace ours, and its lines hide what a card says.
+---@param buf integer
+---@return boolean
+local function has_ufo(buf)
+  local ok, is_there = pcall(function()
+    return package.loaded.ufo.hasAttached(buf)
+  end)
+  return ok and is_there == true and level() ~= nil
+end
+
+--- Takes a buffer away from nvim-ufo, which may have been loaded later than the conversation.
+---@param buf integer
+---@param foldtext string what replaces its own
+local function detach_ufo(buf, foldtext)
+  if not package.loaded.ufo or not level() then
+    return
+  end
+  pcall(package.loaded.ufo.detach, buf)
+  for _, win in ipairs(fn.win_findbuf(buf)) do
+    known[win] = nil
+    if vim.wo[win].foldtext:find("ufo", 1, true) then
+      vim.wo[win][0].foldtext = foldtext
+    end
+  end
+end
+
 --- Brings the folds and the hidden lines in some lines up to date, in all windows.
 ---@param buf integer
 ---@param first integer from 0
@@ -197,6 +223,9 @@ end
 local function look(buf, first, last)
   if require("flemma.view.looks").enabled() then
     require("flemma.view.cards").hide(buf, first, last)
+  end
+  if has_ufo(buf) then
+    detach_ufo(buf, EXPRESSION)
   end
   for _, win in ipairs(level() and fn.win_findbuf(buf) or {}) do
     local is_known = known[win] == buf
@@ -289,9 +318,24 @@ function M.open_lines(first, last)
   vim.cmd(("silent! %d,%dfoldopen!"):format(first, last))
 end
 
+--- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event
+--- tells of |zi|.
+---@param win integer
+---@param buf integer
+function M.drawn(win, buf)
+  local is_manual = api.nvim_get_option_value("foldmethod", { win = win }) == "manual"
+  if not is_manual or has_ufo(buf) then
+    known[win] = nil
+  end
+  if is_manual and known[win] ~= buf and api.nvim_get_option_value("foldenable", { win = win }) and level() then
+    M.schedule(buf)
+  end
+end
+
 --- Folds a conversation in all windows that show it.
 ---@param buf integer
 function M.attach(buf)
+  detach_ufo(buf, vim.go.foldtext)
   attached[buf] = { is_stale = false, has_come_to_rest = false, is_scheduled = false }
 end
 

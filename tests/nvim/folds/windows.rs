@@ -91,8 +91,34 @@ fn a_diff_of_two_conversations_has_its_own_folds() {
     assert_eq!(chat.nvim.lua("return vim.wo.foldmethod", &[]), "diff");
     chat.nvim.command("diffoff!");
     // Neovim turns 'foldenable' off here, because of the folds that it has made.
-    chat.nvim.input("zio<Esc>");
+    chat.nvim.input("zi");
     chat.nvim.wait_for("our folds", |nvim| closed(nvim).len() == 7);
+}
+
+#[test]
+fn folds_come_back_after_another_foldmethod() {
+    let mut chat = start(TURN);
+    chat.nvim.wait_for("our folds", |nvim| closed(nvim).len() == 7);
+    chat.nvim.command("set foldmethod=indent | redraw");
+    assert_eq!(closed(&mut chat.nvim), [""; 0]);
+    chat.nvim.command("set foldmethod=manual");
+    chat.nvim.wait_for("our folds", |nvim| closed(nvim).len() == 7);
+}
+
+#[test]
+fn nvim_ufo_is_kept_away_whenever_it_is_loaded() {
+    let mut chat = start(TURN);
+    chat.nvim.wait_for("our folds", |nvim| closed(nvim).len() == 7);
+    // It deletes them, and sets 'foldtext'.
+    chat.nvim.input("zE");
+    chat.nvim.wait_for("no folds", |nvim| closed(nvim).is_empty());
+    let ufo = "HasUfo = true
+        package.loaded.ufo = { hasAttached = function() return HasUfo end, detach = function() HasUfo = nil end }
+        vim.wo.foldtext = \"v:lua.require'ufo.main'.foldtext()\"";
+    chat.nvim.lua(ufo, &[]);
+    chat.nvim.wait_for_screen("▸ bash cargo test ");
+    chat.nvim.wait_for("our folds", |nvim| closed(nvim).len() == 7);
+    assert_eq!(chat.nvim.lua("return HasUfo == nil", &[]), true);
 }
 
 #[test]
