@@ -66,12 +66,15 @@ fn put(nvim: &mut Nvim, text: &str) {
 fn both_sources_offer_the_same_and_replace_the_right_text() {
     let mut chat = start("@You:\n");
     let nvim = &mut chat.nvim;
-    for plugin in ["blink", "cmp"] {
+    // nvim-cmp is told the name of a kind.
+    let kind = |item: &Value| item["cmp"]["kind_text"].as_str().map_or_else(|| item["kind"].clone(), Value::from);
+    let blink = ("blink", [json!(17), json!(3), json!(10)]);
+    for (plugin, kinds) in [blink, ("cmp", ["File", "Function", "Property"].map(Value::from))] {
         // Columns are bytes, also behind other letters than ASCII.
         put(nvim, "@You:\nGrüße 漢字 @./my¦ and more");
         let answer = ask(nvim, plugin);
         let file = item(&answer, "my file.txt");
-        assert_eq!((&file["kind"], &file["detail"]), (&json!(17), &json!("5 B")));
+        assert_eq!((&kind(file), &file["detail"]), (&kinds[0], &json!("5 B")));
         assert_eq!(file["documentation"], Value::Null, "its size is said once");
         // The filter of a plugin compares what was typed with this.
         assert_eq!((&file["filterText"], &file["insertTextFormat"]), (&json!("my%20file.txt"), &json!(1)));
@@ -85,14 +88,14 @@ fn both_sources_offer_the_same_and_replace_the_right_text() {
 
         put(nvim, "@You:\nUse @¦");
         let answer = ask(nvim, plugin);
-        assert_eq!(item(&answer, "bash")["kind"], 3);
+        assert_eq!(kind(item(&answer, "bash")), kinds[1]);
         nvim.lua(TAKE, &[item(&answer, "bash").clone(), "insert".into()]);
         assert_eq!(line(nvim), "Use @bash");
 
         put(nvim, "```lua\nflemma.opt.thin¦\n```\n\n@You:\nx");
         let answer = ask(nvim, plugin);
         let thinking = item(&answer, "thinking");
-        assert_eq!(thinking["kind"], 10);
+        assert_eq!(kind(thinking), kinds[2]);
         let documentation = thinking["documentation"]["value"].as_str().unwrap();
         assert!(documentation.contains("How much the model may think."), "{documentation}");
         nvim.lua(TAKE, &[thinking.clone(), "insert".into()]);
@@ -101,10 +104,12 @@ fn both_sources_offer_the_same_and_replace_the_right_text() {
         put(nvim, "@You:\n```\n@¦\n```");
         assert_eq!(ask(nvim, plugin)["items"], json!([]), "{plugin}");
     }
-    // The order is ours.
+    // The order is ours. nvim-cmp looks at the kinds first.
     put(nvim, "@You:\n@./¦");
     let answer = ask(nvim, "cmp");
-    let sorted: Vec<_> = answer["items"].as_array().unwrap().iter().map(|item| &item["sortText"]).collect();
+    let items = answer["items"].as_array().unwrap();
+    assert!(items.iter().all(|item| item["kind"] == items[0]["kind"]), "{items:?}");
+    let sorted: Vec<_> = items.iter().map(|item| &item["sortText"]).collect();
     assert!(sorted.is_sorted_by_key(|text| text.as_str().unwrap().to_owned()), "{sorted:?}");
     assert_eq!(nvim.messages(), "");
 }
