@@ -16,7 +16,7 @@ end
 
 -- The title in place of a long path, and what goes on, for users who have no status line and no tab line of their own.
 if vim.go.statusline == vim.api.nvim_get_option_info2("statusline", {}).default then
-  vim.opt_local.statusline = "%{%v:lua.require'flemma.statusline'.title()%} %h%m%r%<%="
+  vim.opt_local.statusline = "%<%{%v:lua.require'flemma.statusline'.title()%} %h%m%r%="
     .. "%{%v:lua.require'flemma.statusline'.component()%}  %-14.(%l,%c%V%) %P"
 end
 if vim.go.tabline == "" then
