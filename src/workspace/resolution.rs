@@ -161,7 +161,7 @@ impl Workspace {
         }
     }
 
-    /// Resolves a call of the conversation in a buffer. `reply` is called with the outcome, once it is known.
+    /// Resolves a call of the conversation in a buffer, once that is read. `reply` is called with the outcome, when it is known.
     pub fn resolve_later(
         &self,
         buffer: i32,
@@ -170,10 +170,11 @@ impl Workspace {
         role: Role,
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
-        match self.conversation(buffer) {
-            Some(conversation) => self.resolve_call(&conversation, call, resolution, role, reply),
-            None => reply(self, Err(missing(call))),
-        }
+        let call = call.clone();
+        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
+            Some(conversation) => workspace.resolve_call(&conversation, &call, resolution, role, reply),
+            None => reply(workspace, Err(missing(&call))),
+        });
     }
 
     /// The same, for a caller that waits for the acknowledgement, and so for the disk.
