@@ -118,6 +118,8 @@ pub enum ResolvedBy {
     Clock,
     /// The editor's user interface. The conversation goes on if it would have done so by itself.
     Other,
+    /// Whoever it was, what the file brings is not trusted yet. The conversation does not go on.
+    Untrusted,
 }
 
 /// How an edit is undone.

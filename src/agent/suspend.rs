@@ -72,7 +72,7 @@ impl Agent {
         if is_person {
             self.reset_counters();
         }
-        if by == ResolvedBy::Document {
+        if matches!(by, ResolvedBy::Document | ResolvedBy::Untrusted) {
             return;
         }
         if is_last && (self.armed || is_person) && view.settings().autopilot {

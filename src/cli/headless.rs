@@ -42,8 +42,21 @@ pub(super) const WARN: u64 = 3;
 
 /// What runs in it. Its arguments are the channel, the path, and the options. Flemma is there once the configuration is read,
 /// or, with some plugin managers, once a conversation is open.
+///
+/// Before that, it tells the errors of the configuration, which the user of an editor sees. What failed may have been a policy or
+/// a tool, or what loads Flemma. They are in the messages, as `v:errmsg` is also set by what is `:silent!`.
 const RUN: &str = "local channel, path, options = ...
+local function tell_errors()
+  local is_next = false
+  for line in vim.api.nvim_exec2('messages', { output = true }).output:gmatch('[^\\n]+') do
+    if is_next or line:find('^Error executing ') or line:find('^vim%.schedule callback: ') then
+      vim.rpcnotify(channel, 'flemma', 'message', vim.log.levels.WARN, 'an error in the configuration of Neovim: ' .. line)
+    end
+    is_next = line:find('^Error .*:$')
+  end
+end
 local function run()
+  tell_errors()
   local ok, headless = pcall(require, 'flemma.command_line.headless')
   if not ok then
     pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })

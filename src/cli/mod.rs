@@ -45,7 +45,9 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let is_json = error.use_stderr() && env::args_os().any(|argument| argument == "--json");
             if is_json {
-                return report::print(Err(Failure::Usage(error.render().to_string())), true);
+                let words = error.render().to_string();
+                let words = words.strip_prefix("error: ").unwrap_or(&words);
+                return report::print(Err(Failure::Usage(words.to_owned())), true);
             }
             // The help and the version come this way, too. Who reads them is gone if they cannot be written.
             let is_written = error.print().and_then(|()| io::stdout().flush()).is_ok();

@@ -157,8 +157,10 @@ pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
     };
     match put(&text) {
         Ok(()) => exit.into(),
+        // Who reads it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit.into(),
         Err(error) => {
-            // Who reads it is gone, or the disk is full. What was done is done.
+            // The disk is full, for example. What was done is done.
             let words = words(&error);
             let _ =
                 writeln!(io::stderr(), "flemma: the command was carried out, but its output was not written: {words}");

@@ -52,13 +52,15 @@ pub(super) fn run(arguments: &Run) -> Report {
 }
 
 fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
+    let begin = Instant::now();
     let configuration = Configuration::read()?;
     let (_, lines) = files::read(&arguments.path)?;
     let document = Document::parse(&lines);
     if document.tail(&lines) == Tail::Reply && document.open_calls(&lines).is_empty() {
         return Ok(report(&arguments.path, &json!({ "state": "done", "requests": 0 }), &[], Vec::new()));
     }
-    wait_for_holder(&arguments.path, arguments.takeover)?;
+    let timeout = arguments.timeout.map(Duration::from_secs);
+    wait_for_holder(&arguments.path, arguments.takeover, timeout.map(|timeout| begin + timeout))?;
     let path = state::absolute(&arguments.path)?;
     let options = json!({
         "trust": arguments.trust,
@@ -69,8 +71,7 @@ fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
     let program = configuration.nvim.unwrap_or_else(|| PathBuf::from("nvim"));
     let neovim = Headless::start(&program, &path.to_string_lossy(), &options)
         .map_err(|error| Failure::Failed(format!("{} was not started: {}", program.display(), words(&error))))?;
-    let timeout = arguments.timeout.map(Duration::from_secs);
-    let (mut result, warnings) = Drive { neovim, timeout, warnings: Vec::new(), last: None }.follow();
+    let (mut result, warnings) = Drive { neovim, begin, timeout, warnings: Vec::new(), last: None }.follow();
     if result["state"] == "held" {
         let owner = serde_json::from_value(result["owner"].take()).ok();
         return Err(Failure::Held { file: names::path(&arguments.path), owner });
@@ -89,8 +90,8 @@ fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
 }
 
 /// Waits until no other process holds the conversation, but not for ever. Another `flemma` does not take long, and a Neovim
-/// may be about to exit.
-fn wait_for_holder(path: &Path, takeover: Takeover) -> Result<(), Failure> {
+/// may be about to exit. After `end`, nothing is taken over any more.
+fn wait_for_holder(path: &Path, takeover: Takeover, end: Option<Instant>) -> Result<(), Failure> {
     let deadline = Instant::now() + PATIENCE;
     let mut lock = Lock::Ask;
     loop {
@@ -99,8 +100,9 @@ fn wait_for_holder(path: &Path, takeover: Takeover) -> Result<(), Failure> {
             Opened::Elsewhere(owner) => owner,
         };
         let is_far = owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host);
-        let is_late = is_far || Instant::now() >= deadline;
-        if is_late && takeover.steal && lock == Lock::Ask && (is_far || !editor::has_answering(path)?) {
+        let is_over = end.is_some_and(|end| Instant::now() >= end);
+        let is_late = is_far || is_over || Instant::now() >= deadline;
+        if is_late && !is_over && takeover.steal && lock == Lock::Ask && (is_far || !editor::has_answering(path)?) {
             lock = Lock::Steal;
         } else if is_late || attended(path) == Some(true) {
             return Err(match attended(path).filter(|_| !is_far) {
@@ -136,6 +138,8 @@ fn in_use(path: &Path, has_user: bool, owner: Option<Owner>) -> Failure {
 /// One conversation that is being carried on.
 struct Drive {
     neovim: Headless,
+    /// When the command began. The timeout counts from here.
+    begin: Instant,
     timeout: Option<Duration>,
     warnings: Vec<String>,
     /// The last warning, which may say why the conversation failed.
@@ -145,8 +149,9 @@ struct Drive {
 impl Drive {
     /// Follows it to its end. Gives that, and what the user was warned of.
     fn follow(mut self) -> (Value, Vec<String>) {
-        let begin = Instant::now();
-        let mut until = Some(begin + self.timeout.map_or(START, |timeout| timeout.min(START)));
+        let begin = self.begin;
+        let start = Instant::now() + START;
+        let mut until = Some(self.timeout.map_or(start, |timeout| start.min(begin + timeout)));
         let (mut has_begun, mut stopped) = (false, None::<String>);
         let result = loop {
             match self.neovim.next(until) {

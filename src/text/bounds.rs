@@ -15,6 +15,7 @@
 //! | commands | `brush-parser` | length, levels and openers, in `tools/rules/strict_lexer.rs` |
 //! | arithmetic | `fend-core` | parts, on a stack that is large enough for them, in `tools/builtin/arithmetic.rs` |
 //! | tables of Lua | `nvim/convert.rs` | 100 levels |
+//! | JSON Schemas with references | `jsonschema`, for a value | levels and steps, in `text/checking.rs` |
 //! | MessagePack, TOML | `rmpv`, `toml` | their own levels |
 //!
 //! What is made of JSON, YAML, XML and Lua is walked by functions of ours that recurse. It is as deep as these bounds allow.

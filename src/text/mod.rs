@@ -6,13 +6,14 @@
 //! - `diff` compares two texts, and [`unified`] writes what differs as a unified diff. [`hunks`] finds
 //!   out what has become of proposed changes.
 //! - [`ansi`] reads the colours in the output of commands, and removes its escape sequences.
-//! - [`bounds`] says which text may go to a parser that recurses.
+//! - [`bounds`] says which text may go to a parser that recurses, and `checking` which value may be checked by a schema.
 //! - [`suggest`] finds the word that was probably meant by a misspelled one.
 //!
 //! This module imports nothing from the rest of the crate.
 
 pub mod ansi;
 pub mod bounds;
+mod checking;
 pub(crate) mod code_span;
 pub(crate) mod diff;
 pub mod diff_line;
@@ -29,5 +30,6 @@ pub mod unified;
 pub(crate) mod visible;
 pub(crate) mod wrap;
 
+pub(crate) use checking::is_quickly_checked;
 pub use fence::Fence;
 pub(crate) use one_line::{escape_controls, one_line};

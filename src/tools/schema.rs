@@ -14,6 +14,7 @@ use super::{
     schema_errors::{describe, pointer},
     schema_repairs::repaired,
 };
+use crate::text::is_quickly_checked;
 
 /// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
@@ -88,6 +89,7 @@ impl CompiledSchema {
     /// # Errors
     /// What is wrong.
     pub(super) fn take<'a>(&self, subject: &str, input: &'a Value) -> Result<Cow<'a, Value>, AnswerMistakes> {
+        self.check_bounds(subject, input)?;
         let Err(mistakes) = self.check(subject, input) else { return Ok(Cow::Borrowed(input)) };
         let repaired = repaired(input, self.validator.iter_errors(input));
         if self.check(subject, &repaired).is_ok() { Ok(Cow::Owned(repaired)) } else { Err(mistakes) }
@@ -98,6 +100,7 @@ impl CompiledSchema {
     /// # Errors
     /// What is wrong.
     pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
+        self.check_bounds(subject, input)?;
         let mut mistakes = Vec::new();
         let mut more = 0;
         for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
@@ -114,6 +117,15 @@ impl CompiledSchema {
             mistakes.push(format!("and {more} more"));
         }
         Err(AnswerMistakes(mistakes))
+    }
+
+    fn check_bounds(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
+        if is_quickly_checked(&self.schema, input) {
+            return Ok(());
+        }
+        let problem = "cannot be checked, because following the references (`$ref`) of the schema takes too many steps; \
+                       give less, or have the author of the tool simplify its schema";
+        Err(AnswerMistakes(vec![format!("{subject}: {problem}")]))
     }
 
     /// The same for an answer, which may be the JSON text of what is expected.

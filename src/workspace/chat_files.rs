@@ -27,7 +27,7 @@ pub fn chat_files(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>>
         entry.depth() == 0 || !ignored.ignores(&path, is_folder).unwrap_or_else(is_hidden)
     };
     let mut walk = WalkBuilder::new(folder);
-    of(walk.standard_filters(false).filter_entry(is_usual))
+    of(walk.standard_filters(false).filter_entry(is_usual), real(folder))
 }
 
 /// The same for the folder in the state directory that has the conversations of the project in which a folder lies, and of the
@@ -37,13 +37,16 @@ pub fn project_chat_files(state: &Path, folder: &Path) -> impl Iterator<Item = R
     let root = project_root(&folder, &ConversationOptions::default().markers).unwrap_or(folder);
     let own = Projects::new(state.join("conversations")).own_folder(&root);
     // It is the user's own: no `.gitignore` above it is about it.
-    let entries = own.is_dir().then(|| of(WalkBuilder::new(&own).standard_filters(false)));
+    let entries = own.is_dir().then(|| of(WalkBuilder::new(&own).standard_filters(false), real(&own)));
     entries.into_iter().flatten()
 }
 
-fn of(walk: &WalkBuilder) -> impl Iterator<Item = Result<PathBuf, Error>> + use<> {
+/// What lies elsewhere, as a link shows, belongs to another folder.
+fn of(walk: &WalkBuilder, folder: PathBuf) -> impl Iterator<Item = Result<PathBuf, Error>> + use<> {
     let entries = walk.clone().sort_by_file_path(Path::cmp).build();
-    entries.filter_map(|entry| match entry {
+    let leads_out = move |entry: &DirEntry| entry.path_is_symlink() && !real(entry.path()).starts_with(&folder);
+    entries.filter_map(move |entry| match entry {
+        Ok(entry) if leads_out(&entry) => None,
         Ok(entry) => {
             let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
             let is_chat = entry.path().extension().is_some_and(|extension| extension == "chat");

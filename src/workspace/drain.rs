@@ -85,6 +85,7 @@ impl Workspace {
             NextDrain::After(pause) => self.host().wake_after(pause),
         }
         self.look_at_drives();
+        self.look_at_unsettled();
         if let Err(panic) = fed {
             resume_unwind(panic);
         }

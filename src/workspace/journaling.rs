@@ -258,7 +258,7 @@ impl Workspace {
             "nothing can be sent, run or decided in {}, because its journal cannot be read: {}.{}",
             conversation.holding().name(),
             words(error),
-            if self.host().carries_on() { again } else { "" }
+            if self.host().has_ui() { again } else { "" }
         ));
         let is_news = conversation.records().fail(problem.clone());
         // A wish that waited for longer would come as a surprise.

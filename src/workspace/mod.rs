@@ -165,6 +165,7 @@ mod reviewing;
 mod revival;
 mod running;
 mod saving;
+mod settling;
 mod stale;
 mod stale_folds;
 mod standing;

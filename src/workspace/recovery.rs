@@ -22,6 +22,7 @@ impl Workspace {
         self.tell_long_lines(&conversation);
         if !more {
             self.recover(&conversation);
+            self.look_at_unsettled_later();
         }
         more
     }

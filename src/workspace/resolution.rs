@@ -27,8 +27,8 @@ use super::{
     standing::{Standing, is_handed_on},
 };
 use crate::{
-    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict},
-    chat::{AwaitKind, OpenCall, Severity},
+    agent::{CallResult, Choice, Input, UndoStep, Verdict},
+    chat::{AwaitKind, OpenCall},
     journal::{Binding, CallKey, Decision, Event, Record, Role},
     model::{CallId, UserError},
     tools::{Definition, Executor, LuaRef},
@@ -161,7 +161,7 @@ impl Workspace {
         }
     }
 
-    /// Resolves a call of the conversation in a buffer. `reply` is called with the outcome, once it is known.
+    /// Resolves a call of the conversation in a buffer, once that is read. `reply` is called with the outcome, when it is known.
     pub fn resolve_later(
         &self,
         buffer: i32,
@@ -170,10 +170,11 @@ impl Workspace {
         role: Role,
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
-        match self.conversation(buffer) {
-            Some(conversation) => self.resolve_call(&conversation, call, resolution, role, reply),
-            None => reply(self, Err(missing(call))),
-        }
+        let call = call.clone();
+        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
+            Some(conversation) => workspace.resolve_call(&conversation, &call, resolution, role, reply),
+            None => reply(workspace, Err(missing(&call))),
+        });
     }
 
     /// The same, for a caller that waits for the acknowledgement, and so for the disk.
@@ -266,7 +267,10 @@ impl Workspace {
         }
         let awaiting = self.waits(conversation, &call);
         let key = call.key();
-        match self.standing(conversation, &call) {
+        let standing = self.standing(conversation, &call);
+        // Until it starts, the last decision counts.
+        let takes_back = matches!((&resolution, &standing), (Resolution::Reject(_), Standing::Approved(_)));
+        match standing {
             Standing::Ended(_) => {
                 let ending = conversation.records().with_ledger(|ledger| ledger.ending(&key).cloned());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
@@ -278,9 +282,10 @@ impl Workspace {
                     return Err(ResolveError::Invalid(message));
                 }
             }
-            // The first decision counts, also where the file has not got it yet. A key of the user may change it.
+            // Others are not approved twice, also where the file has not got it yet.
             Standing::Approved(by)
                 if role != Role::User
+                    && !takes_back
                     && (awaiting.is_none()
                         || by.role == Role::CommandLine
                             && !conversation.records().with_ledger(|ledger| is_handed_on(ledger, &key))) =>
@@ -291,7 +296,7 @@ impl Workspace {
             }
             _ => {}
         }
-        if awaiting.is_none() && role != Role::User {
+        if awaiting.is_none() && role != Role::User && !takes_back {
             // It was never asked about, or the user has written a decision that no key has carried out yet.
             return stale(if call.placeholder.is_none() { Stale::Undecided } else { Stale::Refused });
         }
@@ -316,6 +321,7 @@ impl Workspace {
         }
         let kind = self.effective_kind(conversation, &call);
         let definition = self.toolbox().get(&call.name);
+        let is_end = matches!(resolution, Resolution::Reject(_) | Resolution::Impossible(_) | Resolution::Expire);
         let mut refusal = None;
         let (events, input, starts) = match (resolution, kind) {
             (Resolution::Approve | Resolution::ApproveAs(_), AwaitKind::Approval)
@@ -394,14 +400,8 @@ impl Workspace {
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
         };
-        if self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-            let message = "the code in the frontmatter of this conversation is not trusted yet; open it in an editor, \
-                           press Ctrl-], and decide";
-            return Err(ResolveError::Invalid(message.to_owned()));
-        }
-        if self.is_at_fault(conversation) {
-            return Err(ResolveError::Invalid(self.document_fault(conversation)));
-        }
+        let input = if is_end { self.ending_input(conversation, id, &events, input) } else { input };
+        self.check_fault(conversation, &input)?;
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
         conversation.records().claim(id, claim);
         let records = self.records_of(conversation, &call, role, events);
@@ -443,31 +443,11 @@ impl Workspace {
         !self.host().carries_on() && self.recorded_kind(conversation, call).is_none()
     }
 
-    /// Says that the document has to be put right first.
-    fn document_fault(&self, conversation: &Conversation) -> String {
-        if self.host().carries_on() {
-            return "nothing was changed: the document has an error, which its diagnostics show".to_owned();
-        }
-        let diagnostics = conversation.page().diagnostics();
-        let first = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
-        let first = first.map_or_else(String::new, |found| format!(" in line {}: {}", found.line + 1, found.message));
-        format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)")
-    }
-
     /// Whether a call that is approved now starts in the same step. In a driven conversation the file is written first.
     pub(super) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
         let goes_on = !self.is_leaving() && !conversation.drive().is_on();
         is_server && goes_on && self.can_run_tools() && conversation.records().is_read()
-    }
-
-    pub(super) fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
-        let by = match role {
-            Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
-            Role::Clock => ResolvedBy::Clock,
-            Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
-        };
-        Input::Resolve { call: call.id.clone(), answer, by }
     }
 }
 

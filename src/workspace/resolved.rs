@@ -2,15 +2,17 @@
 
 use super::{
     Conversation, Workspace,
+    journaling::restored,
     records::Claim,
     resolution::{Prepared, ResolveError},
     stale::Stale,
     wish::Wish,
 };
 use crate::{
-    agent::{CallResult, Choice, Input, UndoStep},
-    journal::{CallKey, Role},
-    model::UserError,
+    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep},
+    chat::{OpenCall, Severity},
+    journal::{CallKey, Event, Role},
+    model::{CallId, UserError},
 };
 
 impl Workspace {
@@ -72,7 +74,10 @@ impl Workspace {
             _ => same.first().map(|prepared| prepared.input.clone()),
         };
         if let Some(input) = input.filter(|_| !same.is_empty()) {
-            let want = || self.want(conversation, Wish::Recorded(input));
+            let want = || match input {
+                Input::Resolve { by: ResolvedBy::Untrusted, .. } => self.end_untrusted(conversation, input, &prepared),
+                input => self.want(conversation, Wish::Recorded(input)),
+            };
             if prepared.iter().any(|prepared| prepared.is_awaited) { self.answering(want) } else { want() }
         }
         self.came_to_rest(conversation);
@@ -98,6 +103,68 @@ impl Workspace {
             self.decide(conversation, vec![call], &Choice::Reject(words), UndoStep::Own);
         }
         has_any
+    }
+
+    /// The input that follows from a resolution that only ends a call. It needs no trust, if the conversation does not go on.
+    pub(super) fn ending_input(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        events: &[Event],
+        input: Input,
+    ) -> Input {
+        let result = events.iter().find_map(|event| match event {
+            Event::Resolved(result) | Event::Expired(result) => Some(result),
+            _ => None,
+        });
+        match result {
+            Some(result) if !self.facts(conversation).is_free() => {
+                Input::Resolve { call: call.clone(), answer: restored(result), by: ResolvedBy::Untrusted }
+            }
+            _ => input,
+        }
+    }
+
+    /// A call of a conversation ends that may not go on. If a person wants it to, they are asked whether it may.
+    fn end_untrusted(&self, conversation: &Conversation, input: Input, prepared: &[Prepared]) {
+        self.feed(conversation, [input]);
+        let is_last = conversation.page().open_ids().is_empty();
+        let by_person = prepared.iter().any(|prepared| prepared.is_awaited) && self.host().carries_on();
+        if is_last && by_person && self.frontmatter(conversation).config.tools.autopilot.enabled {
+            self.want_alone(conversation, Input::CarryOn.into());
+        }
+    }
+
+    /// Whether the document or its frontmatter is in the way of this.
+    pub(super) fn check_fault(&self, conversation: &Conversation, input: &Input) -> Result<(), ResolveError> {
+        let needs_trust = !matches!(input, Input::Resolve { by: ResolvedBy::Untrusted, .. });
+        let lacks_trust = self.frontmatter(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
+        if lacks_trust && needs_trust {
+            let message = "the code in the frontmatter of this conversation is not trusted yet; open it in an editor, \
+                           press Ctrl-], and decide";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let diagnostics = conversation.page().diagnostics();
+        let first = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
+        if first.is_none() && (lacks_trust || !self.is_at_fault(conversation)) {
+            return Ok(());
+        }
+        if self.host().carries_on() {
+            let message = "nothing was changed: the document has an error, which its diagnostics show";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let first = first.map_or_else(String::new, |found| format!(" in line {}: {}", found.line + 1, found.message));
+        let message = format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)");
+        Err(ResolveError::Invalid(message))
+    }
+
+    pub(super) fn resolved(&self, call: &OpenCall, answer: CallResult, role: Role) -> Input {
+        let by = match role {
+            Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
+            Role::Clock => ResolvedBy::Clock,
+            Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
+        };
+        Input::Resolve { call: call.id.clone(), answer, by }
     }
 
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.

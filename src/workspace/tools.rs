@@ -118,6 +118,7 @@ impl Workspace {
             for conversation in conversations {
                 self.feed(&conversation, [Input::ToolsReady]);
             }
+            self.look_at_unsettled_later();
         }
     }
 

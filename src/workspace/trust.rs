@@ -34,6 +34,15 @@ pub struct GateFacts {
     pub folder: PathBuf,
 }
 
+impl GateFacts {
+    /// Whether a wish would go to the session at once.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let is_vetted = self.unvetted.is_empty() && self.references.is_empty();
+        self.frontmatter == FrontmatterTrust::Settled && is_vetted
+    }
+}
+
 /// Whether the user trusts a file's frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrontmatterTrust {

@@ -25,6 +25,7 @@ use super::{
     ports::{Host, Place, Scripts},
     projects::Projects,
     reviewers::Reviewers,
+    settling::Unsettled,
     toolbox::Toolbox,
     trust_store::TrustStore,
 };
@@ -86,6 +87,7 @@ pub struct Workspace {
     leaving: Cell<Leaving>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     is_answering: Cell<bool>,
+    unsettled: Unsettled,
     /// Where the whole of a truncated output is kept for a few days.
     outputs: Outputs,
 }
@@ -169,6 +171,7 @@ impl Workspace {
             known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
             leaving: Cell::default(),
             is_answering: Cell::new(false),
+            unsettled: Unsettled::default(),
             outputs: Outputs::new(state_dir.join("outputs")),
         };
         let config = workspace.config();
@@ -223,6 +226,10 @@ impl Workspace {
         let before = self.is_answering.replace(true);
         work();
         self.is_answering.set(before);
+    }
+
+    pub(super) fn unsettled(&self) -> &Unsettled {
+        &self.unsettled
     }
 
     pub(super) fn is_answering(&self) -> bool {

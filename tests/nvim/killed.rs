@@ -134,9 +134,11 @@ fn calls() -> Reply {
     reply(&stream.end("tool_use"))
 }
 
-fn last() -> Reply {
+/// The last reply. Where the editor ends while it arrives, the pauses are long enough for a busy machine to see that it does.
+fn last(kill: &Kill) -> Reply {
     let stream = Stream::new().text(&["The beginning", " and then ", "The end"]).end("end_turn");
-    let pause = Duration::from_millis(8);
+    let is_seen = matches!(kill, Kill::At(point) if point.starts_with("streaming"));
+    let pause = if is_seen { Duration::from_secs(5) } else { Duration::from_millis(8) };
     stream.events().iter().fold(Reply::stream(), |reply, event| reply.chunk(event.as_str()).pause(pause))
 }
 
@@ -151,6 +153,7 @@ impl Story {
     fn go_on(&mut self, kill: &Kill) {
         self.generation += 1;
         let has_calls = self.home.as_ref().is_some_and(|first| first.file("notes.chat").contains("**Tool Use:**"));
+        let last = || last(kill);
         let server = Server::start(if has_calls { vec![last(), last()] } else { vec![calls(), last(), last()] });
         let init = init(&server.base_url(), "") + "\n" + DRIVER;
         let point = if let Kill::At(point) = kill { point } else { "" };

@@ -231,9 +231,10 @@ const AT_ONCE: &str = "local wait, has_callback, heard = vim.wait, ..., nil
     wait(60000, function() return not vim.bo.readonly end, 1)
     local is_settled = require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())
     if has_callback then
-      vim.wait = function() error('it waits') end
+      local later = vim.defer_fn
+      vim.wait, vim.defer_fn = function() error('it waits') end, function() error('it polls') end
       resolve(0, 'toolu_1', answer, function(...) heard = { ... } end)
-      vim.wait = wait
+      vim.wait, vim.defer_fn = wait, later
       assert(heard == nil and wait(60000, function() return heard end, 1))
     else
       heard = { resolve(0, 'toolu_1', answer) }

@@ -65,11 +65,6 @@ local function start(path, options)
     -- What `setup` said, to nobody.
     tell("message", vim.log.levels.WARN, line)
   end
-  local problem_line = vim.v.errmsg:match("[^\n]*")
-  if problem_line ~= "" and shown:find(problem_line, 1, true) then
-    -- The user of an editor sees it. What failed may have been a policy or a tool.
-    tell("message", vim.log.levels.WARN, "an error in the configuration of Neovim: " .. problem_line)
-  end
   local library, why = native.load()
   local effective = require("flemma.options").get()
   if not library or not effective then

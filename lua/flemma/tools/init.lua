@@ -384,15 +384,7 @@ function M.resolve(conversation, call, result, callback)
   elseif not buf then
     return done(nil, problem)
   end
-  local deadline = vim.uv.now() + PATIENCE
-  local function look()
-    if is_settled(buf) or vim.uv.now() >= deadline then
-      resolve_later(buf, call, result, done)
-    else
-      vim.defer_fn(look, PAUSE)
-    end
-  end
-  look()
+  resolve_later(buf, call, result, done)
 end
 
 --- The calls that wait.

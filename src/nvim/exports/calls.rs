@@ -17,7 +17,7 @@ type Resolving = (i32, LuaString, Value, String, Option<Function>);
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // resolve_call(buffer, call, result, "user", "script" or "command-line", callback or nil) -> true, or nil and why not. It waits for the disk,
-    // unless there is a callback, which gets these values then.
+    // unless there is a callback, which gets these values once the conversation is read and the resolution is recorded.
     exports.add("resolve_call", |lua, binding, (buffer, call, result, role, callback): Resolving| {
         let call = CallId(call.to_string_lossy());
         let role = match role.as_str() {

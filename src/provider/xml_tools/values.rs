@@ -5,7 +5,10 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::xml::{Element, Node};
+use crate::{
+    text::is_quickly_checked,
+    xml::{Element, Node},
+};
 
 /// The key of an element's attributes.
 pub(super) const ATTRIBUTES: &str = "_attr";
@@ -220,7 +223,8 @@ fn choice<'a>(schema: &'a Value, element: &Element, source: &str) -> &'a Value {
         // Elements of the same names may still mean something else.
         let is_valid = |choice: &&&Value| {
             let value = object(element, Some(choice), source);
-            jsonschema::options().offline().build(choice).is_ok_and(|schema| schema.is_valid(&value))
+            let compiled = jsonschema::options().offline().build(choice);
+            compiled.is_ok_and(|schema| is_quickly_checked(choice, &value) && schema.is_valid(&value))
         };
         let best = (fitting.len() > 1).then(|| fitting.iter().find(is_valid)).flatten().or(fitting.first()).copied();
         best.or(text).or_else(|| objects.find(|choice| has_values_of(choice, element))).or(first)

@@ -108,8 +108,14 @@ fn step() -> impl Strategy<Value = Step> {
         StopReason::Refusal,
         StopReason::Pause,
     ]);
-    let by =
-        select(vec![ResolvedBy::Person, ResolvedBy::Other, ResolvedBy::Clock, ResolvedBy::Typed, ResolvedBy::Document]);
+    let by = select(vec![
+        ResolvedBy::Person,
+        ResolvedBy::Other,
+        ResolvedBy::Clock,
+        ResolvedBy::Typed,
+        ResolvedBy::Document,
+        ResolvedBy::Untrusted,
+    ]);
     let kind = select(vec![ErrorKind::Overloaded, ErrorKind::Interrupted, ErrorKind::InvalidRequest]);
     let status = select(vec!["pending", "approved", "denied", "rejected", "running", "aproved", "reject", "deny"]);
     prop_oneof![

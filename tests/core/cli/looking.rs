@@ -2,7 +2,10 @@
 
 use std::{
     fs,
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::Path,
 };
 
@@ -173,6 +176,23 @@ fn calls_whose_deadline_has_passed_get_an_error_result() {
 }
 
 #[test]
+fn a_link_out_of_the_folder_is_not_followed() {
+    let shell = Shell::new();
+    let overdue = WAITING.replace("2999", "2020");
+    for name in ["elsewhere/away.chat", "here/in/near.chat"] {
+        shell.put(name, &overdue);
+    }
+    symlink("../elsewhere/away.chat", shell.path("here/out.chat")).unwrap();
+    symlink("../elsewhere", shell.path("here/folder")).unwrap();
+    symlink("in/near.chat", shell.path("here/link.chat")).unwrap();
+    let said = shell.flemma(&["sweep", "here"]);
+    assert_eq!((said.code, said.out.as_str()), (0, "here/in/near.chat: call_theirs has expired\n"), "{said:?}");
+    assert_eq!(shell.text("elsewhere/away.chat"), overdue);
+    // One that is named is meant.
+    assert!(shell.flemma(&["sweep", "here/out.chat"]).out.contains("call_theirs has expired"));
+}
+
+#[test]
 fn what_sweep_leaves_as_it_is_is_named() {
     let shell = Shell::new();
     let late = WAITING.replace("2999", "2020");
@@ -301,5 +321,6 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
     let said = shell.flemma(&["--json", "resolve", "notes.chat"]);
     assert_eq!((said.code, said.err.as_str()), (2, ""));
     assert_eq!(said.json()["ok"], false);
+    assert!(said.json()["error"].as_str().unwrap().starts_with("the following required"), "{said:?}");
     assert_eq!(shell.text("notes.chat"), WAITING);
 }

@@ -106,14 +106,16 @@ fn of_two_command_lines_of_any_kind_one_wins() {
         let said = children.map(|child| Said::from(child.wait_with_output().unwrap()));
         let of = |command: &Vec<&str>| said.iter().zip(pair).find(|(_, arguments)| *arguments == command).unwrap().0;
         let ends = ends(&shell, &name, call);
-        assert_eq!(ends.len(), 1, "{pair:?} {said:?} {ends:?}");
+        // A rejection that comes second takes an approval back.
+        let is_taken_back = ends == ["approved", "resolved"] && of(&one).code == 0 && of(&other).code == 0;
+        assert!(ends.len() == 1 || is_taken_back, "{pair:?} {said:?} {ends:?}");
         if is_swept {
             // The answer is late whoever of them sees to that.
             let swept = of(&other);
             assert_eq!((of(&one).code, ends[0].as_str()), (1, "expired"), "{said:?}");
             // It may have come too late as well.
             assert!(swept.code == 0 || swept.json()["left"][0]["call"] == call, "{said:?}");
-        } else {
+        } else if !is_taken_back {
             let winners: Vec<_> = (0..2).filter(|at| said[*at].code == 0).collect();
             assert_eq!(winners.len(), 1, "{pair:?} {said:?}");
             won[winners[0]] += 1;

@@ -85,7 +85,6 @@ fn a_call_is_resolved_once_and_only_with_what_it_waits_for() {
     assert_eq!(shell.text("notes.chat"), WAITING);
     assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 0);
     refused("call_bash", &["--approve"], "it was approved before by the command line (");
-    refused("call_bash", &["--reject", ""], "it was approved before by the command line (");
     assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_ask", "--error", "no"]).code, 0);
     refused("call_ask", &["--result", "1"], "it was resolved before by the command line (");
     shell.put("late.chat", WAITING.replace("2999", "2020"));
@@ -93,6 +92,25 @@ fn a_call_is_resolved_once_and_only_with_what_it_waits_for() {
     assert_eq!(said.code, 1);
     assert!(said.err.ends_with("stale: its deadline passed at 2020-01-01T00:00:00Z\n"), "{said:?}");
     assert!(shell.text("late.chat").contains("The user did not respond in time."));
+}
+
+#[test]
+fn an_approval_can_be_taken_back_before_the_start() {
+    for is_written in [true, false] {
+        let shell = Shell::with_notes();
+        assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 0);
+        if !is_written {
+            // As if the file could not have been written.
+            shell.put("notes.chat", WAITING);
+        }
+        let said = shell.flemma(&["resolve", "notes.chat", "call_bash", "--reject", "on second thoughts"]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""));
+        let text = shell.text("notes.chat");
+        assert!(text.contains("**Tool Result:** `call_bash` (error)\n\n```\non second thoughts"), "{text}");
+        let said = shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]);
+        assert!(said.code == 1 && said.err.contains("stale: it was resolved before by the command line"), "{said:?}");
+        assert!(!shell.path("ran").exists());
+    }
 }
 
 #[test]
@@ -178,11 +196,10 @@ fn the_first_decision_counts_also_where_the_file_lacks_it() {
     assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_ask", "--result", "1"]).code, 0);
     // As if it could not have been written.
     shell.put("notes.chat", WAITING);
-    for (call, result) in [("call_bash", ["--reject", "no"]), ("call_ask", ["--result", "2"])] {
-        let said = shell.flemma(&["resolve", "notes.chat", call, result[0], result[1]]);
+    for (call, result) in [("call_bash", ["--approve"].as_slice()), ("call_ask", &["--result", "2"])] {
+        let said = shell.flemma(&[&["resolve", "notes.chat", call], result].concat());
         assert!(said.code == 1 && said.err.contains("stale"), "{said:?}");
     }
-    assert_eq!(shell.flemma(&["resolve", "notes.chat", "call_bash", "--approve"]).code, 1);
 }
 
 #[test]
@@ -191,10 +208,12 @@ fn what_is_no_regular_file_is_named_and_not_read() {
     let pipe = std::process::Command::new("mkfifo").arg(shell.path("pipe.chat")).status().unwrap();
     assert!(pipe.success());
     std::os::unix::fs::symlink("/dev/zero", shell.path("zero.chat")).unwrap();
-    for arguments in [["pending", "."], ["check", "."], ["sweep", "."]] {
-        let said = shell.flemma(&arguments);
-        let names = "flemma: ./pipe.chat is not a regular file\nflemma: ./zero.chat is not a regular file\n";
-        assert_eq!((said.code, said.err.as_str()), (1, names), "{arguments:?}");
+    for command in ["pending", "check", "sweep"] {
+        for (place, name) in [(".", "./pipe.chat"), ("zero.chat", "zero.chat")] {
+            let said = shell.flemma(&[command, place]);
+            let problem = format!("flemma: {name} is not a regular file\n");
+            assert_eq!((said.code, said.err), (1, problem), "{command}");
+        }
     }
     let said = shell.flemma(&["resolve", "pipe.chat", "call_bash", "--approve"]);
     assert_eq!(

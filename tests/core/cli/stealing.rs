@@ -1,6 +1,10 @@
 //! Conversations that a process elsewhere holds, or one that does not answer.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use super::harness::{Shell, WAITING};
 use crate::other_holder::Other;
@@ -36,6 +40,16 @@ fn a_holder_on_another_machine_is_named_and_left_alone() {
     let said = shell.flemma(&["--json", "resolve", "notes.chat", "call_bash", "--approve"]);
     assert_eq!((said.code, &said.json()["host"], &said.json()["pid"]), (4, &"far-away".into(), &4711.into()));
     assert_eq!((shell.text("notes.chat").as_str(), records(&shell)), (WAITING, String::new()));
+}
+
+#[test]
+fn the_timeout_of_a_run_counts_from_its_beginning() {
+    let shell = Shell::with_notes();
+    let _other = Other::hold(&shell.state().join("locks"), &shell.path("notes.chat"));
+    let begin = Instant::now();
+    let said = shell.flemma(&["run", "notes.chat", "--timeout", "1"]);
+    assert_eq!(said.code, 4, "{said:?}");
+    assert!(begin.elapsed() < Duration::from_secs(8), "it waits for ten seconds otherwise");
 }
 
 #[test]

@@ -406,3 +406,66 @@ fn a_path_of_megabytes_is_refused_before_it_is_looked_at() {
     }
     assert!(shop.render("ls", json!({ "label": null, "path": long, "limit": null })).text.contains("at most 4096"));
 }
+
+/// A chain of definitions, each of which refers to the next one twice.
+fn doubling(levels: usize, keyword: &str) -> Value {
+    let mut definitions = json!({ "d0": {} });
+    for level in 1..=levels {
+        let next = json!({ "$ref": format!("#/$defs/d{}", level - 1) });
+        definitions[format!("d{level}")] = json!({ keyword: [next.clone(), next] });
+    }
+    json!({ "type": "object", "$ref": format!("#/$defs/d{levels}"), "$defs": definitions })
+}
+
+#[test]
+fn the_references_of_a_schema_bound_a_check() {
+    let tree = |keyword: &str| {
+        let node = json!({ "type": "object", "properties": { "c": { "$ref": "#/$defs/n" } } });
+        json!({ "type": "object", "$ref": "#/$defs/n", "$defs": { "n": { keyword: [node.clone(), node]  } } })
+    };
+    let nested = |levels| (0..levels).fold(json!({}), |inner, _| json!({ "c": inner }));
+    let marked = json!({
+        "type": "object",
+        "allOf": [{ "properties": { "c": { "$ref": "#" } } }],
+        "unevaluatedProperties": false,
+    });
+    let named = json!({
+        "type": "object",
+        "$ref": "#node",
+        "$defs": { "n": { "$anchor": "node", "allOf": [{ "properties": { "c": { "$dynamicRef": "#node" } } }, { "$ref": "#" }] } },
+    });
+    for (schema, input) in [
+        (doubling(24, "allOf"), json!({})),
+        (doubling(24, "anyOf"), json!({})),
+        (doubling(24, "oneOf"), json!({ "x": 1 })),
+        (tree("allOf"), nested(20)),
+        (tree("anyOf"), nested(20)),
+        (marked, nested(40)),
+        (named, nested(40)),
+        (chain(5000), json!({})),
+    ] {
+        let problem = checked(&tool(schema), input).unwrap_err();
+        assert!(problem.starts_with("The input of `search` ") && problem.contains("takes too many steps"), "{problem}");
+    }
+    // What people write is checked.
+    let list = json!({ "c": nested(30), "a": vec![nested(3); 1000] });
+    let recursive = json!({
+        "type": "object",
+        "properties": { "c": { "$ref": "#" }, "a": { "type": "array", "items": { "$ref": "#" } } },
+        "additionalProperties": false,
+    });
+    for (schema, input) in
+        [(recursive, list), (doubling(8, "anyOf"), json!({})), (tree("anyOf"), nested(8)), (chain(400), json!({}))]
+    {
+        assert_eq!(checked(&tool(schema), input), Ok(()));
+    }
+}
+
+/// A chain of definitions, each of which refers to the next one.
+fn chain(levels: usize) -> Value {
+    let mut definitions = json!({ "d0": {} });
+    for level in 1..=levels {
+        definitions[format!("d{level}")] = json!({ "$ref": format!("#/$defs/d{}", level - 1) });
+    }
+    json!({ "type": "object", "$ref": format!("#/$defs/d{levels}"), "$defs": definitions })
+}

@@ -115,6 +115,24 @@ fn a_plugin_manager_may_load_it_with_the_file() {
 }
 
 #[test]
+fn an_error_in_the_configuration_is_said() {
+    let error = "vim.api.nvim_create_autocmd('VimEnter', { callback = function() pcall(vim.cmd, 'nosuch') end })
+        vim.cmd('silent! unknown')
+        error('broken by design')";
+    let user = Desktop::new("", error, [prose(&["fine"])]);
+    let said = user.flemma(&["run", "notes.chat"]);
+    assert!(said.code == 0 && said.err.contains("init.lua:") && said.err.contains("broken by design"), "{said:?}");
+    // Neovim has no Flemma then.
+    let path = user.home().join("config/nvim/init.lua");
+    let init = fs::read_to_string(&path).unwrap();
+    user.put("config/nvim/init.lua", &format!("error('broken before')\n{init}"));
+    user.put("work/notes.chat", "@You:\nHello again\n");
+    let said = user.flemma(&["run", "notes.chat"]);
+    assert!(said.code == 1 && said.err.contains("broken before"), "{said:?}");
+    assert!(said.err.contains("Neovim does not have Flemma"), "{said:?}");
+}
+
+#[test]
 fn messages_name_no_keys_where_there_is_no_editor() {
     let body = "vim.fn.writefile({ '@You:', 'Mine' }, 'notes.chat') return 'done'";
     let user = Desktop::new("", &tool(body), [call("toolu_1", "it", &json!({})), prose(&["fine"])]);
