@@ -1,18 +1,11 @@
---- The functions that the library calls in Neovim: the counterpart of `src/nvim/host.rs`, name by name.
+--- What the library needs of Neovim: the other side of `src/nvim/shim.rs` and `src/nvim/host.rs`, name by name.
 local M = {}
 
 local api = vim.api
 
-M.write = function(...)
-  return require("flemma.buffer.writing").write(...)
-end
-
 local lock = require("flemma.buffer.lock")
 -- It has to know from now on whether the editor has the focus.
 require("flemma.view.sight")
-
-M.lock = lock.lock
-M.observe = lock.observe
 
 lock.on_change = function(buf, is_locked)
   local following = require("flemma.view.following")
@@ -29,77 +22,213 @@ lock.on_change = function(buf, is_locked)
   end
 end
 
-M.read_again = function(...)
-  return require("flemma.buffer.checktime").follow(...)
+--- What each effect does, by its kind: the variants of `src/workspace/host_effect.rs`.
+---@type table<string, function>
+local effects = {}
+
+--- Performs an effect. It comes up to 200 times a second, and "wake" comes in a callback of libuv's.
+---@param kind string
+function M.perform(kind, ...)
+  effects[kind](...)
 end
 
-M.cursor = function(...)
-  return require("flemma.view.following").cursor(...)
-end
-
-M.note_reviews = function(...)
-  local review = package.loaded["flemma.review"]
-  if review then
-    review.note_made(...)
+--- A step of ours may trigger another plugin's autocommand that wipes the buffer, and then continue. So nothing is done to a
+--- buffer that is no longer loaded.
+local function if_loaded(act)
+  return function(buf, ...)
+    if api.nvim_buf_is_loaded(buf) then
+      return act(buf, ...)
+    end
   end
 end
 
-M.unfold = function(...)
+--- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So a question is asked when no
+--- function of the library is on the stack.
+local function later(ask)
+  ask = if_loaded(ask)
+  return function(...)
+    local arguments = vim.F.pack_len(...)
+    vim.schedule(function()
+      ask(vim.F.unpack_len(arguments))
+    end)
+  end
+end
+
+effects.lock = if_loaded(lock.lock)
+effects.observe = if_loaded(lock.observe)
+
+effects.cursor = if_loaded(function(...)
+  require("flemma.view.following").cursor(...)
+end)
+
+effects.follow = if_loaded(function(buf)
+  require("flemma.view.following").follow(buf)
+end)
+
+effects.unfold = function(...)
   require("flemma.view.folds").unfold(...)
 end
 
-M.follow = function(...)
-  return require("flemma.view.following").follow(...)
+effects.note_reviews = function(buf)
+  local review = package.loaded["flemma.review"]
+  if review then
+    review.note_made(buf)
+  end
+end
+
+effects.proposals_changed = function(buf)
+  local review = package.loaded["flemma.review"]
+  if review then
+    review.changed(buf)
+  end
 end
 
 local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }
 
 ---@param level "info"|"warn"|"error"
 ---@param message string
-function M.notify(level, message)
+function effects.notify(level, message)
   require("flemma.notify").say(levels[level], message)
 end
 
---- The file and the working directory of a buffer's tools. The windows of other buffers may have folders of their own.
----@param buf integer
----@return string name the file's full path, empty for a buffer without one
----@return string cwd
-function M.place(buf)
-  local tab, win = unpack(vim.fn.win_id2tabwin(vim.fn.win_findbuf(buf)[1] or 0))
-  local cwd = win > 0 and vim.fn.getcwd(win, tab) or vim.fn.getcwd(-1, -1)
-  return api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf) or "", cwd
-end
-
----@param buf integer
----@param items flemma.Fault[]
-function M.diagnose(buf, items)
-  require("flemma.view.diagnostics").set(buf, items)
-end
+effects.diagnose = if_loaded(function(buf, faults)
+  require("flemma.view.diagnostics").set(buf, faults)
+end)
 
 ---@param buf integer
 ---@param busy boolean whether a request or a tool is running in it
 ---@param is_other boolean whether it does something else now
-function M.show(buf, busy, is_other)
+effects.show = if_loaded(function(buf, busy, is_other)
   require("flemma.view.activity").show(buf, busy, is_other)
-end
+end)
 
---- The status blocks changed.
----@param buf integer
-function M.refresh(buf)
+effects.refresh = if_loaded(function(buf)
   require("flemma.view.refresh").schedule(buf)
   require("flemma.view.activity").changed()
-end
+end)
 
---- What is drawn over the text has changed.
----@param buf integer
-function M.redraw(buf)
+effects.redraw = function(buf)
   require("flemma.view.drawing").refresh(buf)
 end
 
---- The user's edit is not settled yet.
----@param buf integer
-function M.unsettled(buf)
+effects.unsettled = if_loaded(function(buf)
   require("flemma.buffer.settling").add(buf)
+end)
+
+--- With these options, Neovim takes ten times as long for each change of a long line.
+effects.long_lines = if_loaded(function(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.wo[win][0].linebreak, vim.wo[win][0].breakindent = false, false
+  end
+end)
+
+effects.turn_over = if_loaded(function(buf)
+  local options = require("flemma.options").get()
+  if options and options.editing.auto_write then
+    require("flemma.buffer.saving").auto_write(buf)
+  end
+  require("flemma.buffer.background").leave_later(buf)
+end)
+
+---@param buf integer
+---@param saved flemma.Saved
+function effects.saved(buf, saved)
+  require("flemma.buffer.saving").finished(buf, saved)
+  require("flemma.buffer.background").leave_later(buf)
+end
+
+--- A conversation that `flemma run` carries on has come to its end.
+effects.driven = function(buf)
+  require("flemma.command_line.headless").driven(buf)
+end
+
+--- A tool may have changed open files.
+---@param written string[] the real paths of those that are known to be written
+---@param moved string[][] the old and the new path of each that has another name now
+function effects.check_files(written, moved)
+  vim.schedule(function()
+    require("flemma.buffer.checktime").all(written, moved)
+  end)
+end
+
+--- A tool's answer came when its call had ended. It may come from anywhere, libuv's callbacks included.
+---@param buf integer
+---@param tool string
+---@param call string the call's id
+---@param text string
+function effects.refuse_late(buf, tool, call, text)
+  vim.schedule(function()
+    local late = require("flemma.tools.late_answer")
+    require("flemma.notify").end_line()
+    late.refuse(vim.log.levels.WARN, tool, call, late.why(buf, call), text)
+  end)
+end
+
+---@param event string name of the `User` autocommand
+---@param data table
+function effects.announce(event, data)
+  api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
+end
+
+---@param question { language: string }|{ files: string[], references: string[], line: integer }
+effects.ask = later(function(buf, number, question)
+  if question.language then
+    require("flemma.trust").ask(buf, number, question.language)
+  else
+    require("flemma.trust").ask_files(buf, number, question.files, question.references, question.line)
+  end
+end)
+
+effects.open_form = later(function(...)
+  require("flemma.form").open(...)
+end)
+
+effects.look = later(function(...)
+  require("flemma.references.captures").look(...)
+end)
+
+--- Schedules `drain` for when buffers can be changed.
+function effects.wake()
+  vim.schedule(function()
+    require("flemma.native").call("drain")
+    require("flemma.view.folds").settle()
+  end)
+end
+
+---@type uv.uv_timer_t?
+local pause
+
+--- Does the same once, after a delay.
+---@param milliseconds integer
+function effects.wake_after(milliseconds)
+  pause = pause or assert(vim.uv.new_timer())
+  pause:start(milliseconds, 0, effects.wake)
+end
+
+M.write = if_loaded(function(...)
+  require("flemma.buffer.writing").write(...)
+end)
+
+M.read_again = if_loaded(function(buf)
+  return require("flemma.buffer.checktime").follow(buf)
+end)
+
+---@param buf integer
+---@return string problem empty if the file has the text
+function M.write_now(buf)
+  return require("flemma.buffer.saving").write_now(buf) or ""
+end
+
+--- The files that have changes in the editor which are not saved.
+---@return string[]
+function M.unsaved()
+  return require("flemma.changes").unsaved()
+end
+
+--- Whether the user sees a buffer.
+---@param buf integer
+function M.is_in_sight(buf)
+  return require("flemma.view.sight").sees(buf)
 end
 
 M.run_frontmatter = function(...)
@@ -114,104 +243,6 @@ M.parse = function(...)
   return require("flemma.codeblock.parsers").parse(...)
 end
 
----@param buf integer
----@return string problem empty if the file has the text
-function M.write_now(buf)
-  return require("flemma.buffer.saving").write_now(buf) or ""
-end
-
---- A conversation that `flemma run` carries on has come to its end.
----@param buf integer
-function M.driven(buf)
-  require("flemma.command_line.headless").driven(buf)
-end
-
-M.languages = function()
-  return require("flemma.codeblock.parsers").languages()
-end
-
---- Where the command line reaches this Neovim: `:help v:servername`.
----@return string
-function M.server()
-  return vim.v.servername
-end
-
---- The files that have changes in the editor which are not saved.
----@return string[]
-function M.unsaved()
-  return require("flemma.changes").unsaved()
-end
-
---- What calls in a buffer would write may be something else now.
----@param buf integer
-function M.proposals_changed(buf)
-  local review = package.loaded["flemma.review"]
-  if review then
-    review.changed(buf)
-  end
-end
-
---- Whether a user can see this Neovim, so that tools can run in its user interface.
----@return boolean
-function M.has_ui()
-  return #api.nvim_list_uis() > 0
-end
-
---- A moment as the user reads it, in the time zone of the system or of $TZ.
----@param at integer seconds since 1970
----@return string
-function M.local_time(at)
-  return vim.fn.strftime("%Y-%m-%d %H:%M", at)
-end
-
---- Whether the user sees a buffer.
----@param buf integer
-function M.is_in_sight(buf)
-  return require("flemma.view.sight").sees(buf)
-end
-
---- Whether the user is typing in a buffer: in Insert, Replace or Select mode.
----@param buf integer
----@return boolean
-function M.is_typing(buf)
-  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^n?[iRsS\19]") ~= nil
-end
-
---- Looks up what the editor shows, for references in a conversation. It passes the answers to the library, when no function of
---- the library is on the stack.
----@param buf integer
----@param number integer
----@param wanted { subject: string, path?: string }[]
-function M.look(buf, number, wanted)
-  require("flemma.references.captures").look(buf, number, wanted)
-end
-
---- Opens the form of a call that asks the user a question.
----@param buf integer
----@param call string
-function M.open_form(buf, call)
-  require("flemma.form").open(buf, call)
-end
-
-M.ask_files = function(...)
-  return require("flemma.trust").ask_files(...)
-end
-
-M.ask_trust = function(...)
-  return require("flemma.trust").ask(...)
-end
-
-M.current_buffer = api.nvim_get_current_buf
-
----@param buf integer
----@param tool string
----@param timeout number seconds
----@param progress? fun(text: string)
----@return flemma.ExecutionContext
-function M.context(buf, tool, timeout, progress, about)
-  return require("flemma.tools.context").new(buf, tool, timeout, progress, about)
-end
-
 --- The function for the calls of a built-in tool that the editor answers. Its file is loaded by the first call.
 ---@param tool string
 ---@return fun(input: table, ctx: flemma.ExecutionContext, callback: fun(result: any)): any
@@ -221,43 +252,17 @@ function M.client_tool(tool)
   end
 end
 
----@param event string name of the `User` autocommand
----@param data table
-function M.announce(event, data)
-  api.nvim_exec_autocmds("User", { pattern = event, data = data, modeline = false })
-end
-
---- Calls a tool's function. Any error is returned as text.
+--- Calls a tool's function. Any error is returned as text. What comes last is the tool's context.
 ---@param execute function
+---@param input table
+---@param callback function
 ---@return boolean ok
 ---@return any value
 ---@return any problem
-function M.execute(execute, ...)
+function M.run_tool(execute, input, callback, ...)
   return xpcall(execute, function(thrown)
     return type(thrown) == "string" and thrown or vim.inspect(thrown)
-  end, ...)
-end
-
---- Calls a function when what has been written is on the screen: it may show a prompt that waits, and then nothing is drawn.
----@param run fun()
-function M.when_drawn(run)
-  vim.schedule(function()
-    vim.cmd.redraw()
-    run()
-  end)
-end
-
---- A tool's answer came when its call had ended. It may come from anywhere, libuv's callbacks included.
----@param buf integer
----@param tool string
----@param call string the call's id
----@param text string
-function M.refuse_late(buf, tool, call, text)
-  vim.schedule(function()
-    local late = require("flemma.tools.late_answer")
-    require("flemma.notify").end_line()
-    late.refuse(vim.log.levels.WARN, tool, call, late.why(buf, call), text)
-  end)
+  end, input, require("flemma.tools.context").new(...), callback)
 end
 
 --- Calls a function of a tool's definition, which must not change the buffer.
@@ -282,69 +287,6 @@ function M.ask_tool(buf, ask, ...)
     value = vim.inspect(value, { newline = " ", indent = "" })
   end
   return ok, value
-end
-
---- A tool may have changed open files.
----@param written string[] the real paths of those that are known to be written
----@param moved string[][] the old and the new path of each that has another name now
-function M.checktime(written, moved)
-  vim.schedule(function()
-    require("flemma.buffer.checktime").all(written, moved)
-  end)
-end
-
---- The open `.chat` files. Tools do not write to them.
----@return string[]
-function M.open_chats()
-  local paths = {}
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype == "chat" and api.nvim_buf_get_name(buf) ~= "" then
-      paths[#paths + 1] = api.nvim_buf_get_name(buf)
-    end
-  end
-  return paths
-end
-
---- Some lines are so long that Neovim takes its time for each change of them. With these options, that is ten times as long.
----@param buf integer
-function M.long_lines(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.wo[win][0].linebreak, vim.wo[win][0].breakindent = false, false
-  end
-end
-
----@param buf integer
-function M.turn_over(buf)
-  local options = require("flemma.options").get()
-  if options and options.editing.auto_write then
-    require("flemma.buffer.saving").auto_write(buf)
-  end
-  require("flemma.buffer.background").leave_later(buf)
-end
-
----@param buf integer
----@param saved flemma.Saved
-function M.saved(buf, saved)
-  require("flemma.buffer.saving").finished(buf, saved)
-  require("flemma.buffer.background").leave_later(buf)
-end
-
---- Schedules `drain` for when buffers can be changed. Called from a libuv callback.
-function M.wake()
-  vim.schedule(function()
-    require("flemma.native").call("drain")
-    require("flemma.view.folds").settle()
-  end)
-end
-
----@type uv.uv_timer_t?
-local pause
-
---- Does the same once, after a delay.
----@param milliseconds integer
-function M.wake_after(milliseconds)
-  pause = pause or assert(vim.uv.new_timer())
-  pause:start(milliseconds, 0, M.wake)
 end
 
 local group = api.nvim_create_augroup("flemma.host", { clear = true })
@@ -373,43 +315,5 @@ api.nvim_create_autocmd("UIEnter", {
     require("flemma.native").call("ui_attached")
   end,
 })
-
---- A step of ours may trigger another plugin's autocommand that wipes the buffer, and then continue. So nothing is done to a
---- buffer that is no longer loaded.
-for _, name in ipairs({
-  "cursor",
-  "diagnose",
-  "follow",
-  "lock",
-  "long_lines",
-  "observe",
-  "read_again",
-  "refresh",
-  "show",
-  "turn_over",
-  "unsettled",
-  "write",
-}) do
-  local perform = M[name]
-  M[name] = function(buf, ...)
-    if api.nvim_buf_is_loaded(buf) then
-      return perform(buf, ...)
-    end
-  end
-end
-
---- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So the question is asked
---- when no function of the library is on the stack.
-for _, name in ipairs({ "ask_files", "ask_trust", "look", "open_form" }) do
-  local ask = M[name]
-  M[name] = function(buf, ...)
-    local arguments = vim.F.pack_len(...)
-    vim.schedule(function()
-      if api.nvim_buf_is_loaded(buf) then
-        ask(buf, vim.F.unpack_len(arguments))
-      end
-    end)
-  end
-end
 
 return M

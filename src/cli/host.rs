@@ -6,7 +6,6 @@ use std::{
     path::PathBuf,
     rc::{Rc, Weak},
     sync::mpsc::Sender,
-    time::Duration,
 };
 
 use super::{files, names, report::Failure};
@@ -14,8 +13,8 @@ use crate::{
     agent::Level,
     chat::{Author, Text, TextEdit},
     workspace::{
-        FileLayout, Host, Workspace,
-        ports::{HostError, Place, Question},
+        FileLayout, Host, HostEffect, Workspace,
+        ports::{HostError, Place},
     },
 };
 
@@ -144,12 +143,6 @@ impl Host for FileHost {
         vec![PathBuf::from(&self.file)]
     }
 
-    fn notify(&self, level: Level, message: &str) {
-        if level != Level::Info {
-            self.told.borrow_mut().push(message.to_owned());
-        }
-    }
-
     fn has_ui(&self) -> bool {
         false
     }
@@ -158,15 +151,17 @@ impl Host for FileHost {
         false
     }
 
-    // Nobody is there who could answer, so the conversation waits for an editor.
-    fn ask(&self, _: i32, _: u64, _: Question) {}
-
-    fn wake(&self) {
-        let _ = self.waker.send(());
-    }
-
-    // The pause is for the keys of a user.
-    fn wake_after(&self, _: Duration) {
-        self.wake();
+    // Nobody is there who could answer a question, so the conversation waits for an editor.
+    fn perform(&self, effect: HostEffect<'_>) {
+        match effect {
+            HostEffect::Notify { level: Level::Warn | Level::Error, message } => {
+                self.told.borrow_mut().push(message.to_owned());
+            }
+            // The pause is for the keys of a user.
+            HostEffect::Wake | HostEffect::WakeAfter { .. } => {
+                let _ = self.waker.send(());
+            }
+            _ => {}
+        }
     }
 }

@@ -4,12 +4,7 @@ use std::{path::Path, rc::Rc};
 
 use mlua::{Lua, Table};
 
-use super::{
-    functions::Functions,
-    host::{NvimHost, Shim},
-    scripts::LuaScripts,
-    waker::Waker,
-};
+use super::{functions::Functions, scripts::LuaScripts, shim::Shim};
 use crate::{tools::Executor, workspace::Workspace};
 
 /// The one state of the plugin, on the main thread.
@@ -27,10 +22,9 @@ impl Binding {
     /// When the shim is not of this version, or Neovim's loop takes no handle.
     pub(super) fn new(lua: &Lua, shim: Table, state_dir: &Path) -> mlua::Result<Self> {
         let shim = Rc::new(Shim::new(lua, shim)?);
-        let waker = Waker::new(shim.waker()?).map_err(mlua::Error::external)?;
         let functions = Rc::<Functions>::default();
-        let host = Rc::new(NvimHost::new(&shim, waker.clone()));
         let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
+        let (host, waker) = (Rc::<Shim>::clone(&shim), shim.waker.clone());
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
         for (tool, _) in workspace.tools() {
             if matches!(tool.executor, Executor::Client(None)) {

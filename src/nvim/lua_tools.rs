@@ -10,11 +10,12 @@ use std::{
 };
 
 use mlua::{Function, Lua, Table, Value};
+use nvim_oxi::api;
 
 use super::{
     convert::{self, Room},
     functions::Functions,
-    host::{Shim, ToolDetails},
+    shim::{Shim, ToolDetails},
 };
 use crate::{
     model::UserError,
@@ -22,7 +23,10 @@ use crate::{
         DeclaredApproval, Definition, Executor, LuaRef, arranged,
         declare::{self, Field},
     },
-    workspace::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun},
+    workspace::{
+        Host as _, HostEffect, LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer,
+        ports::ToolRun,
+    },
 };
 
 /// The fields of a definition that Lua wrote.
@@ -111,19 +115,11 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         about.set("resolved_by", by)?;
         Ok(about)
     };
-    let context = progress.transpose().and_then(|progress| {
-        let details = ToolDetails { tool: &call.name, timeout, progress, about: about()? };
-        shim.context(buffer, details)
-    });
-    let context = match context {
-        Ok(context) => context,
-        Err(error) => {
-            let problem = format!("The tool `{}` could not start: {}", call.name, convert::words(&error));
-            answer.finish(LuaOutcome::failure(problem));
-            return None;
-        }
-    };
-    let input = match convert::from_json(lua, input) {
+    let details = progress
+        .transpose()
+        .and_then(|progress| Ok(ToolDetails { buffer, tool: call.name.clone(), timeout, progress, about: about()? }));
+    let input = details.and_then(|details| Ok((convert::from_json(lua, input)?, details)));
+    let (input, details) = match input {
         Ok(input) => input,
         Err(error) => {
             answer.finish(failed(&answer, &convert::words(&error)));
@@ -137,7 +133,7 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         late: is_client.then(|| Late { shim: Rc::clone(shim), buffer, call: call.id.0.clone() }),
         is_first: Rc::new(Cell::new(true)),
     };
-    let run = Run { execute: execute.clone(), input, context, is_async: definition.is_async, answers };
+    let run = Run { execute: execute.clone(), input, details, is_async: definition.is_async, answers };
     if is_client { run.when_drawn(lua, shim) } else { run.now(lua, shim) }
 }
 
@@ -171,8 +167,8 @@ impl Answers {
         let late = self.late.as_ref().filter(|_| self.is_first.get());
         if let Some((late, text)) = late.zip(refused.worth_keeping()) {
             self.is_first.set(false);
-            let text = lua.create_string(text)?;
-            late.shim.refuse_late(late.buffer, self.answer.tool(), &late.call, &text)?;
+            let (buffer, call) = (late.buffer, late.call.as_str());
+            late.shim.perform(HostEffect::RefuseLate { buffer, tool: self.answer.tool(), call, text: &text });
         }
         Ok(())
     }
@@ -182,7 +178,7 @@ impl Answers {
 struct Run {
     execute: Function,
     input: Value,
-    context: Table,
+    details: ToolDetails,
     is_async: bool,
     answers: Answers,
 }
@@ -190,9 +186,9 @@ struct Run {
 impl Run {
     /// Runs it here and now.
     fn now(self, lua: &Lua, shim: &Shim) -> Option<StopTool> {
-        let Self { execute, input, context, is_async, answers } = self;
+        let Self { execute, input, details, is_async, answers } = self;
         let answer = &answers.answer;
-        let returned = callback(lua, &answers).and_then(|callback| shim.execute(&execute, input, context, callback));
+        let returned = callback(lua, &answers).and_then(|callback| shim.run_tool(&execute, input, callback, details));
         let taken = match returned {
             Ok((true, Value::Function(stop), _)) if is_async => {
                 return Some(Box::new(move || stop.call::<()>(()).map_err(|error| convert::lua_error(&error))));
@@ -216,6 +212,8 @@ impl Run {
         let state = Rc::new(RefCell::new(Later::Waits(Box::new(self))));
         let (begun, its_shim) = (Rc::clone(&state), Rc::clone(shim));
         let begin = lua.create_function(move |lua, ()| {
+            // A prompt may wait, and then nothing is drawn. What other plugins draw may fail.
+            let _ = api::command("redraw");
             if let Later::Waits(run) = begun.replace(Later::Runs(None)) {
                 let stop = run.now(lua, &its_shim);
                 if let Later::Runs(own) = &mut *begun.borrow_mut() {
@@ -224,7 +222,7 @@ impl Run {
             }
             Ok(())
         });
-        if let Err(error) = begin.and_then(|begin| shim.when_drawn(begin)) {
+        if let Err(error) = begin.and_then(|begin| shim.editor.schedule(begin)) {
             if let Later::Waits(run) = state.replace(Later::Runs(None)) {
                 let answer = &run.answers.answer;
                 answer.finish(failed(answer, &convert::words(&error)));

@@ -1,14 +1,15 @@
 //! Neovim: the only code that knows the editor, and thin.
 //!
 //! `luaopen_flemma_native` builds the table of functions ([`exports`]) that the Lua code calls. Each of them is a call of the
-//! [`crate::workspace`], which calls back through its two ports: [`host`] shows and writes by way of `lua/flemma/host.lua`,
-//! [`scripts`] runs the Lua of users, plugins and files. Background work wakes the main thread through [`waker`]; the export
-//! `drain` takes what it left. Every export goes through mlua, which turns a panic into a Lua error: no panic unwinds into
-//! Neovim.
+//! [`crate::workspace`], which calls back through its two ports. [`host`] shows and writes by way of `lua/flemma/host.lua`
+//! ([`shim`]) and asks Neovim itself ([`editor`]); [`scripts`] runs the Lua of users, plugins and files. Background work wakes the
+//! main thread through [`waker`]; the export `drain` takes what it left. Every export goes through mlua, which turns a panic into
+//! a Lua error: no panic unwinds into Neovim.
 
 mod binding;
 mod buffer;
 mod convert;
+mod editor;
 mod exports;
 mod functions;
 mod host;
@@ -18,6 +19,7 @@ mod panics;
 mod policies;
 mod review_table;
 mod scripts;
+mod shim;
 mod tool_functions;
 mod usage_table;
 mod waker;

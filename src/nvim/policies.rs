@@ -4,7 +4,7 @@ use std::{cell::OnceCell, rc::Rc};
 
 use mlua::{Function, Lua, Table, Value};
 
-use super::{convert, host::Shim};
+use super::{convert, shim::Shim};
 use crate::tools::{
     LuaError,
     approval::{ApprovalCall, Decision, Resolve},

@@ -5,7 +5,7 @@ use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 use mlua::{IntoLuaMulti, Lua, Table, Value};
 use nvim_oxi::api;
 
-use super::{convert, functions::Functions, host::Shim, lua_tools, opt, policies, review_table, tool_functions};
+use super::{convert, functions::Functions, lua_tools, opt, policies, review_table, shim::Shim, tool_functions};
 use crate::{
     config::buffer::BufferOptions,
     model::{ModelError, UserError},
@@ -120,14 +120,15 @@ impl Scripts for LuaScripts {
         policies::module(&self.lua, &self.shim, module)
     }
 
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<serde_json::Value, LuaError>> {
+    fn parse(
+        &self,
+        buffer: i32,
+        language: &str,
+        code: &str,
+    ) -> Result<Result<serde_json::Value, LuaError>, Vec<String>> {
         let parsed = self.shim.parse(buffer, language, code)?;
         let parsed = parsed.and_then(|value| convert::to_json(&self.lua, value));
-        Some(parsed.map_err(|error| convert::lua_error(&error)))
-    }
-
-    fn languages(&self) -> Vec<String> {
-        self.shim.languages()
+        Ok(parsed.map_err(|error| convert::lua_error(&error)))
     }
 
     fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError> {

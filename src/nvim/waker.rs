@@ -13,12 +13,12 @@ use nvim_oxi::libuv::AsyncHandle;
 pub(super) struct Waker(Arc<AsyncHandle>);
 
 impl Waker {
-    /// A waker that calls `wake` on the main thread, in a callback of libuv's: all that `wake` may do there is
-    /// schedule.
-    pub(super) fn new(wake: Function) -> Result<Self, nvim_oxi::libuv::Error> {
+    /// A waker that has the effect `wake` performed on the main thread, in a callback of libuv's: all that may be done there is
+    /// to schedule.
+    pub(super) fn new(perform: Function) -> Result<Self, nvim_oxi::libuv::Error> {
         let handle = AsyncHandle::new(move || {
             // A panic here would unwind into libuv, and an error would be swallowed there: neither leaves.
-            let called = catch_unwind(AssertUnwindSafe(|| wake.call::<()>(())));
+            let called = catch_unwind(AssertUnwindSafe(|| perform.call::<()>("wake")));
             if !matches!(called, Ok(Ok(()))) {
                 eprintln!("Flemma: the main thread could not be woken");
             }

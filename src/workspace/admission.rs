@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     effective::Source,
     ports::Question,
     trust::{Admission, FileSearch, FrontmatterCode, FrontmatterTrust, GateFacts},
@@ -63,7 +63,7 @@ impl Workspace {
         if self.drive_was_asked(conversation, number, &question) {
             return;
         }
-        self.host().ask(conversation.buffer(), number, question);
+        self.host().perform(HostEffect::Ask { buffer: conversation.buffer(), number, question });
     }
 
     fn locate(&self, conversation: &Conversation, search: FileSearch) {

@@ -1,7 +1,7 @@
 //! Capturing references: what `@diff` or `@./a.rs#L10-L20` in the user's message means is found out when the message is sent, and
 //! written below the reference ([`crate::chat::write_captures`]).
 //!
-//! The session asks for it before a request (`capture`). The host is asked what the editor shows ([`super::Host::look`]); its
+//! The session asks for it before a request (`capture`). The host is asked what the editor shows ([`HostEffect::Look`]); its
 //! answer comes back by [`Workspace::looked`]. Files and git are read on threads that may wait, and there every name is
 //! judged by what the user denies reading and the agents permit. Then the session goes on, or nothing is sent.
 //!
@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::{
-    Conversation, Workspace, captured_diff,
+    Conversation, HostEffect, Workspace, captured_diff,
     captured_text::{self, CapturedText},
     editor_view::{EditorView, LookedUp},
 };
@@ -71,7 +71,7 @@ impl Workspace {
     /// Finds out what the references in the user's message mean.
     pub(super) fn capture(&self, conversation: &Conversation) {
         if let Some((line, written)) = self.unvetted_references(conversation).into_iter().next() {
-            self.host().unfold(conversation.buffer(), line);
+            self.host().perform(HostEffect::Unfold { buffer: conversation.buffer(), line });
             let problem = format!(
                 "Not sent: line {}: `{written}` was in the file before you opened it, and you have not allowed it to be sent.",
                 line + 1
@@ -93,13 +93,16 @@ impl Workspace {
         let number = conversation.captures().begin(wanted);
         if looked_up.is_empty() {
             self.looked_at(conversation, number, Vec::new());
-        } else if !self.host().look(conversation.buffer(), number, &looked_up) {
+        } else if self.host().is_editor() {
+            let buffer = conversation.buffer();
+            self.host().perform(HostEffect::Look { buffer, number, references: &looked_up });
+        } else {
             let problem = || Err(UserError::new("only an editor can say what this means, and there is none here"));
             self.looked_at(conversation, number, looked_up.iter().map(|_| problem()).collect());
         }
     }
 
-    /// The host has looked up the references to the editor ([`super::Host::look`]), in their order.
+    /// The host has looked up the references to the editor ([`HostEffect::Look`]), in their order.
     pub fn looked(&self, buffer: i32, number: u64, views: Vec<Result<EditorView, UserError>>) {
         if let Some(conversation) = self.conversation(buffer) {
             self.looked_at(&conversation, number, views);
@@ -162,7 +165,7 @@ impl Workspace {
         let Some(finished) = conversation.captures().finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
-            self.host().unfold(conversation.buffer(), reference.line);
+            self.host().perform(HostEffect::Unfold { buffer: conversation.buffer(), line: reference.line });
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
         for (line, words) in finished.iter().flatten() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Conversation, Workspace, effects::Effects, page::Changed};
+use super::{Conversation, HostEffect, Workspace, effects::Effects, page::Changed};
 use crate::{
     agent::{Level, Shell},
     chat::{self, Author, Change},
@@ -57,11 +57,11 @@ impl Workspace {
         let (page, is_busy) = (conversation.page(), conversation.is_busy());
         self.tell_long_lines(conversation);
         if tools {
-            self.host().refresh(conversation.buffer());
+            self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
             page.touch(!page.is_writing() && page.is_complete() && !is_busy);
         }
         if page.is_unsettled() {
-            self.host().unsettled(conversation.buffer());
+            self.host().perform(HostEffect::Unsettled { buffer: conversation.buffer() });
         }
         if is_busy && !page.is_writing() {
             self.stop_for_foreign_change(conversation);
@@ -72,7 +72,7 @@ impl Workspace {
     /// Tells the editor once that there are long lines.
     pub(super) fn tell_long_lines(&self, conversation: &Conversation) {
         if conversation.page().take_long_lines() {
-            self.host().long_lines(conversation.buffer());
+            self.host().perform(HostEffect::LongLines { buffer: conversation.buffer() });
         }
     }
 
@@ -112,8 +112,8 @@ impl Workspace {
         conversation.tasks().stop_all();
         session.account(&Effects::new(self, conversation), false);
         session.abandon();
-        self.host().lock(conversation.buffer(), false);
-        self.host().show(conversation.buffer(), false, false);
+        self.host().perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: false });
+        self.host().perform(HostEffect::Show { buffer: conversation.buffer(), is_busy: false, is_other: false });
         self.put_outbox_down_later(conversation);
         // The text may have come from the file, which knows nothing of the end of a tool.
         self.post_for(conversation.id(), Self::recover);
@@ -140,7 +140,7 @@ impl Workspace {
     pub(super) fn diagnose(&self, conversation: &Conversation) {
         let diagnostics = conversation.text_diagnostics();
         conversation.set_diagnosed(!diagnostics.is_empty());
-        self.host().diagnose(conversation.buffer(), &diagnostics);
+        self.host().perform(HostEffect::Diagnose { buffer: conversation.buffer(), diagnostics: &diagnostics });
     }
 
     /// Brings the diagnostics that are shown in a buffer up to date.

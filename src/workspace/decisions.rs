@@ -1,7 +1,7 @@
 //! What a key or a command decides about calls: to carry the conversation on, to run one call, to approve or reject several.
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     call_key::Keyed as _,
     resolution::{Prepared, Resolution, ResolveError},
     stale::Stale,
@@ -53,7 +53,7 @@ impl Workspace {
                 if let ToolInput::Malformed(input) = &*call.input {
                     return self.explain_input(conversation, call, input);
                 }
-                self.host().open_form(conversation.buffer(), &id);
+                self.host().perform(HostEffect::OpenForm { buffer: conversation.buffer(), call: &id });
             }
             (AwaitKind::ClientExec, Some(_)) => {
                 self.host().notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");

@@ -40,7 +40,7 @@ pub enum Command {
         /// The lines, from 0.
         lines: Range<usize>,
     },
-    /// The answer to a question: see [`super::Host::ask`].
+    /// The answer to a question: see [`HostEffect::Ask`](super::HostEffect::Ask).
     Answer {
         /// The number of the question.
         question: u64,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Conversation, Job, Workspace,
+    Conversation, HostEffect, Job, Workspace,
     background::Mailbox,
     effects::{Effects, SLICE},
 };
@@ -80,9 +80,9 @@ impl Workspace {
         }
         match next {
             NextDrain::Woken => {}
-            NextDrain::Now => self.host().wake(),
+            NextDrain::Now => self.host().perform(HostEffect::Wake),
             // Counted from here: however long a slice takes, the user's keys get the pause.
-            NextDrain::After(pause) => self.host().wake_after(pause),
+            NextDrain::After(pause) => self.host().perform(HostEffect::WakeAfter { pause }),
         }
         self.look_at_drives();
         self.look_at_unsettled();

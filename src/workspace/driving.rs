@@ -6,7 +6,7 @@
 //! conversation from going on is a failure, which the user was told of.
 
 use super::{
-    Command, Conversation, Workspace,
+    Command, Conversation, HostEffect, Workspace,
     drive::{DriveEnd, DriveOptions},
     effective::Effective,
     effects::Effects,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Workspace {
-    /// Carries the conversation in a buffer on without a user. [`super::Host::driven`] hears of the end.
+    /// Carries the conversation in a buffer on without a user. [`HostEffect::Driven`] tells of the end.
     pub fn drive(&self, buffer: i32, options: DriveOptions) {
         let Some(conversation) = self.conversation(buffer) else { return };
         conversation.drive().begin(options);
@@ -177,7 +177,7 @@ impl Workspace {
     fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
         if conversation.drive().end(end) {
             conversation.evaluated().forget();
-            self.host().driven(conversation.buffer());
+            self.host().perform(HostEffect::Driven { buffer: conversation.buffer() });
         }
     }
 }

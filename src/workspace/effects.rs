@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Conversation, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
+    Conversation, HostEffect, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
     standing::Standing, workspace::Leaving,
 };
 use crate::{
@@ -141,9 +141,9 @@ impl Shell for Effects<'_> {
 
     fn lock(&self, locked: bool) {
         let host = self.workspace.host();
-        host.lock(self.buffer(), locked);
+        host.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
         if !locked {
-            host.turn_over(self.buffer());
+            host.perform(HostEffect::TurnOver { buffer: self.buffer() });
             self.workspace.watch_deadlines(self.conversation, false);
             self.workspace.put_down_later(self.conversation);
             self.workspace.tell_rest_later(self.conversation);
@@ -247,11 +247,11 @@ impl Shell for Effects<'_> {
     }
 
     fn cursor(&self, target: CursorTarget) {
-        self.workspace.host().cursor(self.buffer(), target);
+        self.workspace.host().perform(HostEffect::Cursor { buffer: self.buffer(), target });
     }
 
     fn follow(&self) {
-        self.workspace.host().follow(self.buffer());
+        self.workspace.host().perform(HostEffect::Follow { buffer: self.buffer() });
     }
 
     fn notify(&self, level: Level, message: &str) {
@@ -285,15 +285,19 @@ impl Shell for Effects<'_> {
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.set_diagnosed(!diagnostics.is_empty());
-        self.workspace.host().diagnose(self.buffer(), diagnostics);
+        self.workspace.host().perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
         for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
             // The user is told about this line.
-            self.workspace.host().unfold(self.buffer(), error.line);
+            self.workspace.host().perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
         }
     }
 
     fn show(&self, activity: &Activity, is_other: bool) {
-        self.workspace.host().show(self.buffer(), *activity != Activity::Idle, is_other);
+        self.workspace.host().perform(HostEffect::Show {
+            buffer: self.buffer(),
+            is_busy: *activity != Activity::Idle,
+            is_other,
+        });
     }
 
     fn account(&self, usage: Usage, complete: bool) {
@@ -306,25 +310,34 @@ impl Shell for Effects<'_> {
         match moment {
             LifecycleEvent::RequestSending => {
                 accounts.take_ended();
-                host.announce(self.buffer(), Announcement::RequestSending);
+                host.perform(HostEffect::Announce { buffer: self.buffer(), what: Announcement::RequestSending });
             }
             LifecycleEvent::RequestFinished { complete } => {
                 let usage = accounts.take_ended();
-                host.announce(self.buffer(), Announcement::RequestFinished { complete, usage });
+                host.perform(HostEffect::Announce {
+                    buffer: self.buffer(),
+                    what: Announcement::RequestFinished { complete, usage },
+                });
             }
             LifecycleEvent::ToolExecuting(call) => {
                 let announcement = Announcement::ToolExecuting { tool: &call.name, call: &call.id.0 };
-                host.announce(self.buffer(), announcement);
+                host.perform(HostEffect::Announce { buffer: self.buffer(), what: announcement });
             }
             LifecycleEvent::ToolFinished(id) => {
                 self.conversation.tasks().remove_tool(id);
                 self.workspace.drop_suspended(self.conversation, id);
-                host.announce(self.buffer(), Announcement::ToolFinished { call: &id.0 });
+                host.perform(HostEffect::Announce {
+                    buffer: self.buffer(),
+                    what: Announcement::ToolFinished { call: &id.0 },
+                });
                 self.workspace.files_were_written();
             }
             LifecycleEvent::ToolPending(id, kind) => {
                 self.workspace.note_asked(self.conversation, id, kind);
-                host.announce(self.buffer(), Announcement::ToolPending { call: &id.0, kind });
+                host.perform(HostEffect::Announce {
+                    buffer: self.buffer(),
+                    what: Announcement::ToolPending { call: &id.0, kind },
+                });
             }
         }
     }

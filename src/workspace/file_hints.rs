@@ -4,7 +4,7 @@
 
 use std::{ops::Range, path::PathBuf};
 
-use super::{Conversation, Workspace};
+use super::{Conversation, HostEffect, Workspace};
 use crate::tools::Access;
 
 impl Workspace {
@@ -51,7 +51,7 @@ impl Workspace {
         let then = move |workspace: &Self, found: Vec<(PathBuf, bool)>| {
             let Some(conversation) = workspace.conversations().by_id(id) else { return };
             if conversation.bare_names().end(found) {
-                workspace.host().redraw(conversation.buffer());
+                workspace.host().perform(HostEffect::Redraw { buffer: conversation.buffer() });
             }
         };
         if self.background().run(look, then).is_err() {

@@ -106,10 +106,14 @@ impl Workspace {
         is_trusted: bool,
     ) -> Result<FrontmatterRun, Fault> {
         let Source { language, code } = source;
-        if let Some(parsed) = self.scripts().parse(conversation.buffer(), language, code) {
-            let value = parsed.map_err(|problem| Fault::new(0, format!("the {language} frontmatter: {problem}")))?;
-            return self.read_data(&value, is_trusted);
-        }
+        let mut known = match self.scripts().parse(conversation.buffer(), language, code) {
+            Ok(parsed) => {
+                let value =
+                    parsed.map_err(|problem| Fault::new(0, format!("the {language} frontmatter: {problem}")))?;
+                return self.read_data(&value, is_trusted);
+            }
+            Err(known) => known,
+        };
         match language.as_str() {
             "lua" if !is_trusted => Err(Fault::untrusted("Lua")),
             "lua" => {
@@ -124,7 +128,6 @@ impl Workspace {
             }
             "" => Err(Fault::new(0, "the frontmatter names no language; write lua or json after the opening fence")),
             other => {
-                let mut known = self.scripts().languages();
                 known.extend(["json".to_owned(), "lua".to_owned()]);
                 let meant = nearest(other, known.iter().map(String::as_str));
                 let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     holder::{Holder, OtherHolder},
     wish::Wish,
 };
@@ -136,8 +136,9 @@ impl Workspace {
         let mut has_changes = false;
         let was_observed = holding.set_observed(false);
         if was_observed {
-            has_changes = self.host().observe(buffer, false);
-            self.host().show(buffer, conversation.is_busy(), false);
+            self.host().perform(HostEffect::Observe { buffer, is_observed: false });
+            has_changes = self.host().has_changes(buffer);
+            self.host().perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
         }
         if holding.set_told(false) {
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
@@ -188,8 +189,10 @@ impl Workspace {
             self.feed(conversation, [Input::Cancel]);
         }
         conversation.holding().set_observed(true);
-        let has_changes = self.host().observe(conversation.buffer(), true);
-        self.host().show(conversation.buffer(), conversation.is_busy(), false);
+        let buffer = conversation.buffer();
+        self.host().perform(HostEffect::Observe { buffer, is_observed: true });
+        let has_changes = self.host().has_changes(buffer);
+        self.host().perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
         has_changes
     }
 
@@ -440,7 +443,8 @@ impl Workspace {
     /// Keeps the user from changing the text from the key on, while what they want waits for the disk.
     pub(super) fn lock_while_wanted(&self, conversation: &Conversation) {
         if !conversation.session().is_busy() {
-            self.host().lock(conversation.buffer(), conversation.is_wanted());
+            self.host()
+                .perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: conversation.is_wanted() });
         }
     }
 

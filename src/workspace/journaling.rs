@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{Conversation, Workspace, call_key::Keyed as _, records::needs_opening};
+use super::{Conversation, HostEffect, Workspace, call_key::Keyed as _, records::needs_opening};
 use crate::{
     agent::{CallResult, Input, Level, Placement},
     chat::{AwaitKind, Language, OpenCall, Status},
@@ -245,7 +245,7 @@ impl Workspace {
             self.journal().fenced(self.fence(conversation)).append_soon(&path, missing, |_| {});
         }
         // The lines of calls say how long they took.
-        self.host().redraw(conversation.buffer());
+        self.host().perform(HostEffect::Redraw { buffer: conversation.buffer() });
         self.start_waiting(conversation);
         self.feed(conversation, [Input::ToolsReady]);
         self.recover(conversation);

@@ -1,7 +1,7 @@
 //! What is known of messages, on its way to the file and from it.
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     known_messages::{Notes, key_of},
 };
 use crate::{agent::Level, usage::MessageNote};
@@ -19,7 +19,7 @@ impl Workspace {
             }
             if workspace.known_messages().take(read.ok()) {
                 for conversation in workspace.conversations().all() {
-                    workspace.host().redraw(conversation.buffer());
+                    workspace.host().perform(HostEffect::Redraw { buffer: conversation.buffer() });
                 }
             }
             if workspace.known_messages().is_late() {

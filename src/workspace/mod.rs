@@ -31,9 +31,8 @@
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
 //! use flemma::{
-//!     agent::Level,
 //!     chat::{Text, TextEdit},
-//!     workspace::{Command, Host, NoScripts, Workspace, ports::{HostError, Place, Question}},
+//!     workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}},
 //! };
 //!
 //! /// One buffer, and the questions that the user was asked.
@@ -43,10 +42,11 @@
 //!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
 //!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
 //!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), ..Place::default() } }
-//!     fn notify(&self, _level: Level, message: &str) { println!("{message}") }
-//!     fn ask(&self, _buffer: i32, _number: u64, question: Question) { self.1.borrow_mut().push(question) }
-//!     fn wake(&self) {}
-//!     fn wake_after(&self, _pause: Duration) {}
+//!     fn perform(&self, effect: HostEffect<'_>) {
+//!         if let HostEffect::Ask { question, .. } = effect {
+//!             self.1.borrow_mut().push(question);
+//!         }
+//!     }
 //! }
 //!
 //! // A file from somewhere else, with code in its frontmatter.
@@ -115,6 +115,7 @@ mod frontmatter;
 mod generation;
 mod holder;
 mod holding;
+mod host_effect;
 mod interrupted;
 mod interrupted_calls;
 mod journaling;
@@ -204,6 +205,7 @@ pub use editor_view::{EditorItem, EditorView, LookedUp};
 pub use file_layout::{FileLayout, LineBreak};
 pub use forms::AskedForm;
 pub use from_code::{Asked, AskedAbout};
+pub use host_effect::HostEffect;
 pub use latest_output::LatestOutput;
 pub use look::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};

@@ -13,8 +13,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use super::host_effect::{Announcement, Question, Saved};
 use super::{
-    editor_view::LookedUp,
+    host_effect::HostEffect,
     latest_output::LatestOutput,
     lua_outcome::LuaOutcome,
     reviewed::{DrawnHunks, Reviewed},
@@ -22,16 +23,15 @@ use super::{
     tool_answer::ToolAnswer,
 };
 use crate::{
-    agent::{CursorTarget, Level},
-    chat::{AwaitKind, Diagnostic, OpenCall, Text, TextEdit},
+    agent::Level,
+    chat::{OpenCall, Text, TextEdit},
     config::{FileOptions, buffer::BufferOptions},
     journal::Actor,
     model::{CallId, ModelError, UserError},
     tools::{
-        DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, Written, approval::Resolve, builtin::FilesToPick,
+        DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
         command::CommandResult,
     },
-    usage::Record,
 };
 
 /// Where a conversation is.
@@ -65,71 +65,6 @@ pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
     Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }
 
-/// A question for the user, which is answered with yes or no.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whether they trust the code or the policy in the file's frontmatter.
-    Frontmatter {
-        /// The language, as the fence names it.
-        language: String,
-    },
-    /// Whether the conversation may show files outside its folder, and what the editor shows.
-    Files {
-        /// Where they really are.
-        files: Vec<String>,
-        /// The references to what the editor shows, as they are written.
-        references: Vec<String>,
-        /// The line, from 0, that names the first of them.
-        line: usize,
-    },
-}
-
-/// What other plugins are told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Announcement<'a> {
-    /// A request goes out.
-    RequestSending,
-    /// A request is over.
-    RequestFinished {
-        /// Whether its reply is complete.
-        complete: bool,
-        /// What it has used; `None` where the provider counted nothing.
-        usage: Option<Record>,
-    },
-    /// A tool starts.
-    ToolExecuting {
-        /// The tool's name.
-        tool: &'a str,
-        /// The call's id.
-        call: &'a str,
-    },
-    /// A call has its result.
-    ToolFinished {
-        /// The call's id.
-        call: &'a str,
-    },
-    /// A call waits.
-    ToolPending {
-        /// The call's id.
-        call: &'a str,
-        /// What it waits for.
-        kind: AwaitKind,
-    },
-}
-
-/// How a write of a file has ended.
-#[derive(Debug)]
-pub struct Saved {
-    /// What came with the text.
-    pub tick: i64,
-    /// What went wrong.
-    pub problem: Option<UserError>,
-    /// Whether nothing else has changed the file since.
-    pub is_current: bool,
-    /// Whether a reply is arriving, so that the text ends with an incomplete one.
-    pub is_replying: bool,
-}
-
 /// Why a buffer was not changed, in the host's words.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
@@ -142,8 +77,7 @@ impl HostError {
     }
 }
 
-/// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on. A host need not
-/// draw anything, so what is drawn has an empty default.
+/// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on.
 pub trait Host {
     /// The text of a buffer, for as long as the conversation lives. A buffer that is gone has no lines.
     fn text(&self, buffer: i32) -> Rc<dyn Text>;
@@ -154,12 +88,11 @@ pub trait Host {
     /// When the buffer is gone or cannot be changed.
     fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError>;
 
-    /// Keeps the user from changing the buffer, or lets them again.
-    fn lock(&self, _buffer: i32, _is_locked: bool) {}
+    /// Shows, tells or asks something; what a host has no means for, it leaves. Effects come up to 200 times a second while a reply arrives.
+    fn perform(&self, effect: HostEffect<'_>);
 
-    /// Makes a buffer read-only whose file is held elsewhere, or lets the user change it again. Says whether it has changes
-    /// that its file lacks.
-    fn observe(&self, _buffer: i32, _is_observed: bool) -> bool {
+    /// Whether a buffer has changes that its file lacks.
+    fn has_changes(&self, _buffer: i32) -> bool {
         false
     }
 
@@ -181,45 +114,6 @@ pub trait Host {
     fn runtime_folders(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-
-    /// Shows whether the conversation is busy, and whether it does something else now than before.
-    fn show(&self, _buffer: i32, _is_busy: bool, _is_other: bool) {}
-
-    /// The status blocks have changed, which has to be noticed ([`super::Workspace::noticed`]).
-    fn refresh(&self, _buffer: i32) {}
-
-    /// What is drawn over the text of a buffer has changed.
-    fn redraw(&self, _buffer: i32) {}
-
-    /// The user's edit has to be settled when it is complete: before the next key, which may be undo
-    /// ([`Conversation::settle`](super::Conversation::settle)), and at the latest when nothing else is to be done
-    /// ([`super::Workspace::noticed`]).
-    fn unsettled(&self, _buffer: i32) {}
-
-    /// Shows diagnostics in place of those before.
-    fn diagnose(&self, _buffer: i32, _diagnostics: &[Diagnostic]) {}
-
-    /// Moves the cursor of the windows that follow the conversation.
-    fn cursor(&self, _buffer: i32, _target: CursorTarget) {}
-
-    /// Puts the cursor at the end in those windows.
-    fn follow(&self, _buffer: i32) {}
-
-    /// The user has to look at a line: opens the folds that it is in, in all windows.
-    fn unfold(&self, _buffer: i32, _line: usize) {}
-
-    /// Calls of a buffer are about to be approved: what the user has made of their changes in reviews that are open has to be known
-    /// ([`super::Workspace::keep_made`]).
-    fn note_reviews(&self, _buffer: i32) {}
-
-    /// A buffer has lines that are so long that an editor takes its time for each change of them.
-    fn long_lines(&self, _buffer: i32) {}
-
-    /// A turn is over.
-    fn turn_over(&self, _buffer: i32) {}
-
-    /// Tells the user something.
-    fn notify(&self, level: Level, message: &str);
 
     /// The time.
     fn now(&self) -> Timestamp {
@@ -251,56 +145,34 @@ pub trait Host {
         None
     }
 
+    /// Whether it is an editor, which can look up what it shows ([`HostEffect::Look`]).
+    fn is_editor(&self) -> bool {
+        false
+    }
+
     /// Whether conversations go on here. Where they do not, decisions and answers are recorded and written, and neither does
     /// a tool run nor is a request sent.
     fn carries_on(&self) -> bool {
         true
     }
 
-    /// Looks up what the editor shows, for references in a conversation. The answers, in the same order, come back by
-    /// [`super::Workspace::looked`] with this number. `false` if there is no editor.
-    fn look(&self, _buffer: i32, _number: u64, _references: &[LookedUp]) -> bool {
-        false
-    }
-
-    /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
-    fn open_form(&self, _buffer: i32, _call: &CallId) {}
-
-    /// Tells other plugins what happened.
-    fn announce(&self, _buffer: i32, _what: Announcement<'_>) {}
-
-    /// A tool may have changed files that are open. These were written for certain; their links are resolved.
-    fn check_files(&self, _written: &Written) {}
-
     /// The files that are open with changes which are not saved.
     fn unsaved_files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-
-    /// What calls in a buffer would write may be something else now.
-    fn proposals_changed(&self, _buffer: i32) {}
-
-    /// A write of a buffer's file has ended.
-    fn saved(&self, _buffer: i32, _saved: Saved) {}
 
     /// Writes the file of a buffer that has changes, and waits for the disk: for conversations that no user looks at. Gives
     /// why it was not written.
     fn write_now(&self, _buffer: i32) -> Option<UserError> {
         None
     }
+}
 
-    /// A drive has ended ([`super::Workspace::drive_result`]).
-    fn driven(&self, _buffer: i32) {}
-
-    /// Asks the user. The answer comes back as [`super::Command::Answer`] with this number; the answer to an earlier question
-    /// has no effect any more.
-    fn ask(&self, buffer: i32, number: u64, question: Question);
-
-    /// Comes back to [`super::Workspace::drain`] soon.
-    fn wake(&self);
-
-    /// Comes back to [`super::Workspace::drain`] after a pause, once; a pause that is not over begins anew.
-    fn wake_after(&self, pause: Duration);
+impl dyn Host + '_ {
+    /// Tells the user something.
+    pub fn notify(&self, level: Level, message: &str) {
+        self.perform(HostEffect::Notify { level, message });
+    }
 }
 
 /// One call of a tool that is written in Lua.
@@ -408,11 +280,11 @@ pub trait Scripts {
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
     fn policy_module(&self, module: &str) -> Resolve;
 
-    /// What a parser that was registered for this language reads; `None` where there is none.
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Option<Result<Value, LuaError>>;
-
-    /// The languages that parsers were registered for.
-    fn languages(&self) -> Vec<String>;
+    /// What a parser that was registered for this language reads.
+    ///
+    /// # Errors
+    /// The languages that parsers were registered for, where this is none of them.
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Result<Result<Value, LuaError>, Vec<String>>;
 
     /// Runs the Lua of a file's frontmatter, which sets `options`.
     ///
@@ -494,12 +366,8 @@ impl Scripts for NoScripts {
         Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
     }
 
-    fn parse(&self, _: i32, _: &str, _: &str) -> Option<Result<Value, LuaError>> {
-        None
-    }
-
-    fn languages(&self) -> Vec<String> {
-        Vec::new()
+    fn parse(&self, _: i32, _: &str, _: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
+        Err(Vec::new())
     }
 
     fn run_frontmatter(&self, _: &str, _: BufferOptions) -> Result<FrontmatterRun, ScriptError> {

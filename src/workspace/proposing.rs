@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{
-    Conversation, Resolution, Workspace,
+    Conversation, HostEffect, Resolution, Workspace,
     call_key::Keyed as _,
     ready::Found,
     ready::label,
@@ -169,7 +169,7 @@ impl Workspace {
             Surveyed::WaitsFor { call, is_at_work } => proposals.note_waiting(key, survey, call, is_at_work),
         };
         if is_news {
-            self.host().refresh(conversation.buffer());
+            self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
         }
     }
 
@@ -185,8 +185,8 @@ impl Workspace {
         let is_final = !conversation.proposals().is_late() && !above.any(is_open);
         let Some(news) = conversation.proposals().put(key, survey, found.clone(), is_final) else { return };
         if news.is_news {
-            self.host().refresh(conversation.buffer());
-            self.host().proposals_changed(conversation.buffer());
+            self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.host().perform(HostEffect::ProposalsChanged { buffer: conversation.buffer() });
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         // It may have been carried out before the interruption, and asks about that.

@@ -7,7 +7,7 @@
 use std::{io, path::PathBuf, sync::mpsc, thread, time::Duration};
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     kept_outbox::Kept,
     outbox::{MessageId, QueuedMessage, Since, Urgency},
 };
@@ -70,7 +70,7 @@ impl Workspace {
     /// The user has changed what is queued.
     fn outbox_changed(&self, conversation: &Conversation) {
         self.keep_outbox(conversation);
-        self.host().refresh(conversation.buffer());
+        self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
         let is_ready = conversation.outbox().with(|outbox| outbox.state().is_ready);
         let waits = || conversation.is_known() && !conversation.page().open_ids().is_empty();
         // A turn is about to begin.
@@ -84,7 +84,7 @@ impl Workspace {
     pub(super) fn outbox_departed(&self, conversation: &Conversation, departure: Departure) {
         conversation.outbox().change(|outbox| outbox.departed(departure));
         self.keep_outbox(conversation);
-        self.host().refresh(conversation.buffer());
+        self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
         // What was queued must not be lost, and the reply may take minutes.
         self.write_soon(conversation);
     }
@@ -170,7 +170,7 @@ impl Workspace {
         if has_draft {
             let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
             self.host().notify(Level::Info, &self.with_name(conversation, message));
-            self.host().refresh(conversation.buffer());
+            self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
         }
         self.put_down_later(conversation);
     }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     call_key::Keyed as _,
     journaling::{not_recorded, recorded},
     records::Claim,
@@ -254,7 +254,7 @@ impl Workspace {
         self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         if resolution == Resolution::Approve {
-            self.host().note_reviews(conversation.buffer());
+            self.host().perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
         }
         let open = conversation.page().open_call(id);
         let Some(call) = open.clone().filter(|call| !call.aborted) else {

@@ -1,7 +1,7 @@
 //! Carrying out resolutions that are recorded: in the document, and in what runs.
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     journaling::restored,
     records::Claim,
     resolution::{Prepared, ResolveError},
@@ -170,7 +170,7 @@ impl Workspace {
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
     pub(super) fn came_to_rest(&self, conversation: &Conversation) {
         if !conversation.is_busy() {
-            self.host().turn_over(conversation.buffer());
+            self.host().perform(HostEffect::TurnOver { buffer: conversation.buffer() });
         }
         self.watch_deadlines(conversation, false);
     }

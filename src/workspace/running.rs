@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::task::AbortHandle;
 
 use super::{
-    Conversation, Workspace,
+    Conversation, HostEffect, Workspace,
     call_key::Keyed as _,
     latest_output::LatestOutput,
     lookups::{unanswered, unanswered_for_model},
@@ -480,7 +480,7 @@ impl Workspace {
         let what = if self.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
         self.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         if let Some(fence) = conversation.page().result_line(&call.id) {
-            self.host().unfold(conversation.buffer(), fence);
+            self.host().perform(HostEffect::Unfold { buffer: conversation.buffer(), line: fence });
         }
     }
 }

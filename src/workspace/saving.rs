@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Conversation, FileLayout, Workspace,
+    Conversation, FileLayout, HostEffect, Workspace,
     file_on_disk::FileOnDisk,
     ports::{Saved, folder_of},
 };
@@ -44,12 +44,12 @@ impl Workspace {
         if !conversation.set_write_due(true) {
             self.post_for(conversation.id(), |workspace, conversation| {
                 conversation.set_write_due(false);
-                workspace.host().turn_over(conversation.buffer());
+                workspace.host().perform(HostEffect::TurnOver { buffer: conversation.buffer() });
             });
         }
     }
 
-    /// Begins to write a buffer's text to its file; says whether it could. [`super::Host::saved`] hears of the end, with
+    /// Begins to write a buffer's text to its file; says whether it could. [`HostEffect::Saved`] tells of the end, with
     /// `tick`.
     pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
@@ -76,7 +76,7 @@ impl Workspace {
                 is_replying: workspace.conversation(buffer).is_some_and(|it| it.session().is_replying()),
             };
             workspace.flights().end(buffer);
-            workspace.host().saved(buffer, saved);
+            workspace.host().perform(HostEffect::Saved { buffer, saved });
         };
         self.flights().begin(buffer, file);
         let is_begun = self.background().run(write, then).is_ok();

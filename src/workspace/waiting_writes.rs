@@ -15,7 +15,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Workspace, call_key::Keyed as _, rejection::with_writes_before, standing::Standing};
+use super::{
+    Conversation, HostEffect, Workspace, call_key::Keyed as _, rejection::with_writes_before, standing::Standing,
+};
 use crate::{
     agent::{CallResult, Input, Level, Verdict},
     chat::OpenCall,
@@ -248,7 +250,7 @@ impl Workspace {
     /// Calls may have written files: they are read again where they are open, and what other calls would write to them may be
     /// something else now.
     pub(super) fn files_were_written(&self) {
-        self.host().check_files(&take_written());
+        self.host().perform(HostEffect::CheckFiles { written: &take_written() });
         self.check_proposals();
     }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace, answers::answer_text, call_key::Keyed as _, decisions::BEING_RECORDED,
+    Conversation, HostEffect, Workspace, answers::answer_text, call_key::Keyed as _, decisions::BEING_RECORDED,
     journaling::recorded, records::Claim, standing::Standing, suspension::EXPIRED_AT_ONCE, wish::Wish,
 };
 use crate::{
@@ -97,7 +97,7 @@ impl Workspace {
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
-        self.host().note_reviews(conversation.buffer());
+        self.host().perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
         let mut written = Written::default();
         let mut free = self.free_slots(conversation);
         let now = self.host().now();

@@ -78,31 +78,60 @@ fn tests_use_every_export_for_faults() {
     assert_eq!(unused, [""; 0]);
 }
 
-#[test]
-fn lua_defines_what_rust_calls_and_nothing_else() {
-    let (_, shim) =
-        sources("lua/flemma", "lua").into_iter().find(|(name, _)| name.ends_with("flemma/host.lua")).unwrap();
-    let defined: BTreeSet<_> = shim
-        .lines()
-        .filter_map(|line| line.strip_prefix("function M.").or_else(|| line.strip_prefix("M.")))
+/// The text of one file.
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// What a file of Lua defines in this table.
+fn defined(text: &str, table: &str) -> BTreeSet<String> {
+    let (function, field) = (format!("function {table}."), format!("{table}."));
+    text.lines()
+        .filter_map(|line| line.strip_prefix(&function).or_else(|| line.strip_prefix(&field)))
         // What another module of Lua sets.
         .filter(|rest| !rest.ends_with("= nil"))
         .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned())
-        .collect();
-    let (_, host) = sources("src/nvim", "rs").into_iter().find(|(name, _)| name.ends_with("nvim/host.rs")).unwrap();
+        .collect()
+}
+
+#[test]
+fn lua_defines_what_rust_calls_and_nothing_else() {
+    let defined = defined(&read("lua/flemma/host.lua"), "M");
+    let (shim, host) = (read("src/nvim/shim.rs"), read("src/nvim/host.rs"));
     let mut others = Vec::new();
     let mut called = BTreeSet::new();
-    for call in ["tell(", "shim.ask(", "self.ask(", "get::<Function>(", "table.get("] {
+    for call in ["self.ask(", "get::<Function>(", "table.get("] {
+        called.extend(first_arguments(&shim, call, &mut others));
         called.extend(first_arguments(&host, call, &mut others));
     }
     // The functions that call by name.
-    others.retain(|other| {
-        !matches!(other.as_str(), "&self, name: &str, args: impl IntoLuaMulti) {" | "name)?;")
-            && !other.starts_with("name)")
-    });
+    others.retain(|other| !other.starts_with("name)"));
     assert_eq!(others, [""; 0], "a function of the shim is named where it is called");
     assert_eq!(called, defined);
-    let listed = host.split("const NAMES").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
+    let listed = shim.split("const NAMES").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
     let listed: BTreeSet<_> = listed.split('"').skip(1).step_by(2).map(str::to_owned).collect();
     assert_eq!(listed, defined, "`NAMES` is checked when the library is loaded");
+}
+
+#[test]
+fn every_effect_has_one_handler_in_lua() {
+    let effects = read("src/workspace/host_effect.rs");
+    let body = effects.split("pub enum HostEffect").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
+    let variants =
+        body.lines().filter_map(|line| line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase)));
+    let kinds: BTreeSet<_> = variants
+        .map(|line| {
+            let name = line.chars().take_while(char::is_ascii_alphanumeric);
+            let snake: String = name.flat_map(|c| [c.is_uppercase().then_some('_'), Some(c)]).flatten().collect();
+            snake.trim_start_matches('_').to_lowercase()
+        })
+        .collect();
+    assert_eq!(defined(&read("lua/flemma/host.lua"), "effects"), kinds);
+    let mut others = Vec::new();
+    let mut told = BTreeSet::new();
+    for (file, call) in [("src/nvim/host.rs", "self.tell("), ("src/nvim/waker.rs", "perform.call::<()>(")] {
+        told.extend(first_arguments(&read(file), call, &mut others));
+    }
+    assert_eq!(others, [""; 0], "the kind of an effect is written where it is told");
+    assert_eq!(told, kinds);
 }

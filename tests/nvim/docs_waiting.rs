@@ -188,7 +188,7 @@ fn a_message_after_a_prompt_begins_a_line_without_a_screen() {
     let ways = [
         "require([[flemma.form]]).open(0, [[toolu_01]])",
         "vim.ui.input({ prompt = [[Name? ]] }, function(text)
-           require([[flemma.host]]).refuse_late(vim.fn.bufnr(), [[ask_user]], [[toolu_01]], text)
+           require([[flemma.host]]).perform([[refuse_late]], vim.fn.bufnr(), [[ask_user]], [[toolu_01]], text)
          end)",
     ];
     for way in ways {

@@ -50,11 +50,11 @@ end
 ---@param language string
 ---@param code string
 ---@return boolean? ok nil if the language is not registered
----@return any value the options or the error
+---@return any value the options, the error, or the languages that are registered
 function M.parse(buf, language, code)
   local parser = parsers[language]
   if not parser then
-    return nil
+    return nil, M.languages()
   end
   local name = vim.api.nvim_buf_get_name(buf)
   return xpcall(parser, function(thrown)

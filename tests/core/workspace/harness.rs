@@ -324,7 +324,6 @@ impl Harness {
     }
 
     fn host_wakes(&self) {
-        use flemma::workspace::Host;
         self.host.wake();
     }
 

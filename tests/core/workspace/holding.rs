@@ -9,7 +9,7 @@ use std::{
 use flemma::{
     agent::Choice,
     runtime::holder::{BufferLocks, Hold},
-    workspace::{Command, Host, ports::Question},
+    workspace::{Command, ports::Question},
 };
 use serde_json::json;
 

@@ -8,7 +8,6 @@ use std::{
     path::{Path, PathBuf},
     rc::{Rc, Weak},
     sync::mpsc::Sender,
-    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -16,10 +15,10 @@ use jiff::Timestamp;
 use flemma::{
     agent::{CursorTarget, Level},
     chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit},
-    model::{CallId, UserError},
+    model::UserError,
     workspace::{
-        EditorView, Host, LookedUp, Workspace,
-        ports::{Announcement, HostError, Place, Question, Saved},
+        EditorView, Host, HostEffect, LookedUp, Workspace,
+        ports::{Announcement, HostError, Place, Question},
     },
 };
 
@@ -210,6 +209,29 @@ impl FakeHost {
         self.buffers.borrow().keys().copied().collect()
     }
 
+    /// Does something to a buffer, if it is there.
+    fn on(&self, number: i32, act: impl FnOnce(&Buffer)) {
+        if let Some(buffer) = self.find(number) {
+            act(&buffer);
+        }
+    }
+
+    pub fn wake(&self) {
+        let _ = self.waker.send(());
+    }
+
+    fn look(&self, buffer: i32, number: u64, references: &[LookedUp]) {
+        let names = references.iter().map(|(subject, path)| match path {
+            Some(path) => format!("{subject} {}", path.display()),
+            None => subject.to_string(),
+        });
+        self.looked_up.borrow_mut().extend(names);
+        self.looks.borrow_mut().push((buffer, number, references.to_vec()));
+        if !self.looks_later.get() {
+            self.answer_look();
+        }
+    }
+
     /// Answers what it was asked first.
     pub fn answer_look(&self) {
         let (buffer, number, references) = self.looks.borrow_mut().remove(0);
@@ -307,18 +329,6 @@ impl Host for FakeHost {
         Ok(())
     }
 
-    fn lock(&self, buffer: i32, is_locked: bool) {
-        if let Some(buffer) = self.find(buffer) {
-            buffer.is_locked.set(is_locked);
-        }
-    }
-
-    fn observe(&self, buffer: i32, is_observed: bool) -> bool {
-        let Some(buffer) = self.find(buffer) else { return false };
-        buffer.is_observed.set(is_observed);
-        buffer.is_modified.get()
-    }
-
     fn read_again(&self, number: i32) -> bool {
         let Some(buffer) = self.find(number).filter(|buffer| !buffer.is_modified.get()) else { return false };
         let text = fs::read_to_string(&*buffer.file.borrow()).unwrap_or_default();
@@ -340,49 +350,6 @@ impl Host for FakeHost {
         files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
     }
 
-    fn show(&self, buffer: i32, is_busy: bool, _: bool) {
-        if let Some(buffer) = self.find(buffer) {
-            buffer.is_busy.set(is_busy);
-        }
-    }
-
-    fn refresh(&self, buffer: i32) {
-        if let Some(buffer) = self.find(buffer) {
-            buffer.needs_notice.set(true);
-        }
-    }
-
-    fn unsettled(&self, buffer: i32) {
-        self.refresh(buffer);
-    }
-
-    fn diagnose(&self, buffer: i32, diagnostics: &[Diagnostic]) {
-        if let Some(buffer) = self.find(buffer) {
-            diagnostics.clone_into(&mut buffer.diagnostics.borrow_mut());
-        }
-    }
-
-    fn cursor(&self, buffer: i32, target: CursorTarget) {
-        if let Some(buffer) = self.find(buffer) {
-            buffer.cursor.set(Some(target));
-        }
-    }
-
-    fn follow(&self, _: i32) {}
-
-    fn turn_over(&self, buffer: i32) {
-        self.announced.borrow_mut().push(format!("turn over in {buffer}"));
-    }
-
-    fn notify(&self, level: Level, message: &str) {
-        let level = match level {
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        };
-        self.told.borrow_mut().push(format!("{level}: {message}"));
-    }
-
     fn now(&self) -> Timestamp {
         self.clock.get().unwrap_or_else(Timestamp::now)
     }
@@ -399,58 +366,62 @@ impl Host for FakeHost {
         self.is_typing.get()
     }
 
-    fn look(&self, buffer: i32, number: u64, references: &[LookedUp]) -> bool {
-        if self.view.borrow().is_none() {
-            return false;
-        }
-        let names = references.iter().map(|(subject, path)| match path {
-            Some(path) => format!("{subject} {}", path.display()),
-            None => subject.to_string(),
-        });
-        self.looked_up.borrow_mut().extend(names);
-        self.looks.borrow_mut().push((buffer, number, references.to_vec()));
-        if !self.looks_later.get() {
-            self.answer_look();
-        }
-        true
-    }
-
-    fn open_form(&self, _: i32, call: &CallId) {
-        self.forms.borrow_mut().push(call.to_string());
-    }
-
-    fn announce(&self, buffer: i32, what: Announcement<'_>) {
-        let line = match what {
-            Announcement::RequestSending => format!("sending from {buffer}"),
-            Announcement::RequestFinished { complete: true, .. } => format!("finished in {buffer}"),
-            Announcement::RequestFinished { complete: false, .. } => format!("cut off in {buffer}"),
-            Announcement::ToolExecuting { tool, call } => format!("executing {tool} {call}"),
-            Announcement::ToolFinished { call } => format!("tool finished {call}"),
-            Announcement::ToolPending { call, kind } => format!("pending {call} {kind}"),
-        };
-        self.announced.borrow_mut().push(line);
-    }
-
-    fn check_files(&self, _written: &flemma::tools::Written) {}
-
     fn unsaved_files(&self) -> Vec<PathBuf> {
         self.unsaved.borrow().clone()
     }
 
-    fn saved(&self, buffer: i32, saved: Saved) {
-        self.saved.borrow_mut().push((buffer, saved.tick, saved.problem.map(|error| error.to_string())));
+    fn has_changes(&self, buffer: i32) -> bool {
+        self.find(buffer).is_some_and(|buffer| buffer.is_modified.get())
     }
 
-    fn ask(&self, buffer: i32, number: u64, question: Question) {
-        self.questions.borrow_mut().push((buffer, number, question));
+    fn is_editor(&self) -> bool {
+        self.view.borrow().is_some()
     }
 
-    fn wake(&self) {
-        let _ = self.waker.send(());
+    fn perform(&self, effect: HostEffect<'_>) {
+        match effect {
+            HostEffect::Lock { buffer, is_locked } => self.on(buffer, |it| it.is_locked.set(is_locked)),
+            HostEffect::Observe { buffer, is_observed } => self.on(buffer, |it| it.is_observed.set(is_observed)),
+            HostEffect::Show { buffer, is_busy, .. } => self.on(buffer, |it| it.is_busy.set(is_busy)),
+            HostEffect::Refresh { buffer } | HostEffect::Unsettled { buffer } => {
+                self.on(buffer, |it| it.needs_notice.set(true));
+            }
+            HostEffect::Diagnose { buffer, diagnostics } => {
+                self.on(buffer, |it| diagnostics.clone_into(&mut it.diagnostics.borrow_mut()));
+            }
+            HostEffect::Cursor { buffer, target } => self.on(buffer, |it| it.cursor.set(Some(target))),
+            HostEffect::TurnOver { buffer } => self.announced.borrow_mut().push(format!("turn over in {buffer}")),
+            HostEffect::Announce { buffer, what } => self.announced.borrow_mut().push(announced(buffer, &what)),
+            HostEffect::Notify { level, message } => {
+                let level = match level {
+                    Level::Info => "info",
+                    Level::Warn => "warn",
+                    Level::Error => "error",
+                };
+                self.told.borrow_mut().push(format!("{level}: {message}"));
+            }
+            HostEffect::Look { buffer, number, references } => self.look(buffer, number, references),
+            HostEffect::OpenForm { call, .. } => self.forms.borrow_mut().push(call.to_string()),
+            HostEffect::Saved { buffer, saved } => {
+                self.saved.borrow_mut().push((buffer, saved.tick, saved.problem.map(|error| error.to_string())));
+            }
+            HostEffect::Ask { buffer, number, question } => {
+                self.questions.borrow_mut().push((buffer, number, question));
+            }
+            // The pause is for the user's keys; nobody types here.
+            HostEffect::Wake | HostEffect::WakeAfter { .. } => self.wake(),
+            _ => {}
+        }
     }
+}
 
-    // The pause is for the user's keys; nobody types here.
-    fn wake_after(&self, _: Duration) {
-        self.wake();
+fn announced(buffer: i32, what: &Announcement<'_>) -> String {
+    match what {
+        Announcement::RequestSending => format!("sending from {buffer}"),
+        Announcement::RequestFinished { complete: true, .. } => format!("finished in {buffer}"),
+        Announcement::RequestFinished { complete: false, .. } => format!("cut off in {buffer}"),
+        Announcement::ToolExecuting { tool, call } => format!("executing {tool} {call}"),
+        Announcement::ToolFinished { call } => format!("tool finished {call}"),
+        Announcement::ToolPending { call, kind } => format!("pending {call} {kind}"),
     }
 }

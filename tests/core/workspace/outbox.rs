@@ -51,7 +51,6 @@ impl Harness {
     /// Waits until the disk has this draft.
     #[track_caller]
     fn wait_for_draft(&self, expected: &str) {
-        use flemma::workspace::Host;
         self.drain_until(&format!("the draft {expected:?} on the disk"), |chat| {
             let drafts = fs::read_dir(chat.state("outbox")).into_iter().flatten().filter_map(|entry| {
                 let path = entry.ok()?.path();
@@ -71,7 +70,6 @@ impl Harness {
     /// Waits until the disk has exactly these.
     #[track_caller]
     fn wait_for_kept(&self, expected: &[&str]) {
-        use flemma::workspace::Host;
         self.drain_until(&format!("{expected:?} on the disk"), |chat| {
             let is_there = chat.kept() == expected;
             if !is_there {

@@ -135,13 +135,10 @@ impl Scripts for FakeScripts {
         found.unwrap_or_else(|| Rc::new(move |_| Err(missing.clone())))
     }
 
-    fn parse(&self, _: i32, language: &str, code: &str) -> Option<Result<Value, LuaError>> {
-        let parser = self.parsers.borrow().get(language).cloned()?;
-        Some(parser(code).map_err(LuaError::new))
-    }
-
-    fn languages(&self) -> Vec<String> {
-        self.parsers.borrow().keys().cloned().collect()
+    fn parse(&self, _: i32, language: &str, code: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
+        let parsers = self.parsers.borrow();
+        let parser = parsers.get(language).ok_or_else(|| parsers.keys().cloned().collect::<Vec<_>>())?;
+        Ok(parser(code).map_err(LuaError::new))
     }
 
     /// The Lua that Flemma itself writes, and its like, a statement a line: `flemma.opt.PATH = JSON`,
