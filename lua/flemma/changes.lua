@@ -106,7 +106,8 @@ local verbs = {
 ---@param done string what was done then
 local function restore(chat, proposed, done)
   ask_about_changed(proposed.files, function(overwrite)
-    native.call("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)
+    local fields = { number = proposed.number, overwrite = overwrite, unsaved = M.unsaved() }
+    native.call("dispatch", chat, "restore", fields, function(files, problem)
       if files then
         report(done, files)
       else
@@ -149,37 +150,42 @@ local function show(chat, proposed, verb)
   vim.keymap.set("n", "<CR>", enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
 end
 
+--- Shows what was proposed, or why there is nothing to do.
 ---@param verb "undo"|"redo"|"rollback"
----@param what "last"|"call"|"redo"|"after"
----@param about? string
-local function propose(verb, what, about)
-  local chat = require("flemma.buffer").resolve()
-  if not chat then
-    return
-  end
-  native.call("propose_taking_back", chat, what, about, M.unsaved(), function(proposed, problem)
+---@param chat integer
+local function shows(verb, chat)
+  return function(proposed, problem)
     if proposed then
       show(chat, proposed, verbs[verb])
     else
       notify.say(vim.log.levels.WARN, ("%s: %s"):format(verb, problem))
     end
-  end)
+  end
 end
 
 --- Takes back the last write, or what one call has written.
 ---@param call? string the call's id
 function M.undo(call)
-  propose("undo", call and "call" or "last", call)
+  local chat = require("flemma.buffer").resolve()
+  if chat then
+    native.call("dispatch", chat, "undo", { call = call, unsaved = M.unsaved() }, shows("undo", chat))
+  end
 end
 
 --- Makes again what was taken back last.
 function M.redo()
-  propose("redo", "redo")
+  local chat = require("flemma.buffer").resolve()
+  if chat then
+    native.call("dispatch", chat, "redo", { unsaved = M.unsaved() }, shows("redo", chat))
+  end
 end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", "after", tostring(api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1))
+  local chat, line = require("flemma.buffer").resolve(), api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
+  if chat then
+    native.call("dispatch", chat, "roll_back", { line = line, unsaved = M.unsaved() }, shows("rollback", chat))
+  end
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.
@@ -216,7 +222,7 @@ function M.walk()
   if not chat then
     return
   end
-  native.call("changed_files", chat, function(files, problem)
+  native.call("list", "changed_files", { buffer = chat }, function(files, problem)
     if not files then
       return notify.say(vim.log.levels.WARN, ("changes: %s"):format(problem))
     elseif not files[1] then
@@ -237,7 +243,7 @@ function M.complete(words, lead)
   end
   return vim.tbl_filter(function(id)
     return vim.startswith(id, lead)
-  end, native.call("undo_words", buf) or {})
+  end, native.call("state", buf, "writing_calls") or {})
 end
 
 return M

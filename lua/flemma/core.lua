@@ -22,8 +22,8 @@ local function meant_line(buf)
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
   local is_closed = fold[1] >= 0 and vim.api.nvim_win_get_buf(win) == buf
-  local waiting = is_closed and native("waiting_in", buf, fold[1], fold[2]) or {}
-  return #waiting == 1 and waiting[1][4] or line
+  local waiting = is_closed and native("calls", buf, "waiting", { first = fold[1], last = fold[2] }) or {}
+  return #waiting == 1 and waiting[1].line or line
 end
 
 --- Whether the user has had time to see the call at a line.
@@ -54,7 +54,7 @@ end
 ---@param buf? integer
 function M.send_to_provider(buf)
   buf = resolve(buf)
-  local open = buf and #native("open_calls", buf) or 0
+  local open = buf and #(native("calls", buf, "open") or {}) or 0
   if open > 0 then
     local words = ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
     require("flemma.notify").say(vim.log.levels.WARN, words)
@@ -77,11 +77,11 @@ function M.execute_at_cursor(buf)
   end
 end
 
----@param decision "approve"|"always_approve"|"reject"
+--- Decides about the calls of lines.
 ---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param message? string
-local function decide(decision, first, last, message)
+---@param run fun(buf: integer, first: integer, last: integer)
+local function decide(first, last, run)
   local buf = resolve()
   if not buf then
     return
@@ -89,7 +89,7 @@ local function decide(decision, first, last, message)
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    native("dispatch", buf, decision, { first = line, last = last or line, message = message })
+    run(buf, line, last or line)
   end
 end
 
@@ -99,12 +99,18 @@ end
 ---@param last? integer
 ---@param always? boolean also adds a rule to the frontmatter that approves similar calls
 function M.approve(first, last, always)
-  decide(always and "always_approve" or "approve", first, last)
+  decide(first, last, function(buf, from, to)
+    if always then
+      native("dispatch", buf, "always_approve", { first = from, last = to })
+    else
+      native("dispatch", buf, "approve", { first = from, last = to })
+    end
+  end)
 end
 
 --- Approves the call under the cursor, and similar ones from now on.
 function M.approve_always()
-  decide("always_approve")
+  M.approve(nil, nil, true)
 end
 
 --- Rejects the tool calls of the current buffer whose blocks overlap the lines.
@@ -112,23 +118,25 @@ end
 ---@param last? integer
 ---@param message? string the reason for the model
 function M.reject(first, last, message)
-  decide("reject", first, last, message)
+  decide(first, last, function(buf, from, to)
+    native("dispatch", buf, "reject", { first = from, last = to, message = message })
+  end)
 end
 
 --- Asks for a reason, and rejects the call under the cursor. The question may be answered later, when lines have moved.
 function M.reject_with_reason()
   local buf = resolve()
   local line = buf and meant_line(buf)
-  local call = line and has_seen(buf, line) and native("call_at", buf, line)
+  local call = line and has_seen(buf, line) and (native("calls", buf, "at", { line = line }) or {})[1]
   if not call then
     return
   end
   require("flemma.ask").input({ prompt = "Reason, for the model (empty for none): " }, function(reason)
     if reason then
       local result = { approved = false, message = reason:find("%S") and reason or nil }
-      native("resolve_call", buf, call, result, "user", function(ok, why)
+      native("resolve_call", buf, call.id, result, "user", function(ok, why)
         if not ok then
-          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call, why))
+          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call.id, why))
         end
       end)
     end

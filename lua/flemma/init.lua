@@ -14,17 +14,18 @@ function M.setup(opts)
   end
   require("flemma.switch").take_back()
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
-  if options then
+  local is_taken = options ~= nil and problems == nil
+  if is_taken then
     require("flemma.options").set(options)
     problems = require("flemma.highlights").apply(options.highlights)
-  elseif problems and not require("flemma.options").taken() then
+  elseif options and not require("flemma.options").taken() then
     -- The library's options for this case, in which nothing is approved.
-    require("flemma.options").set(native.call("options"))
+    require("flemma.options").set(options)
   end
   for _, problem in ipairs(problems or {}) do
-    notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
+    notify.say(is_taken and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
   end
-  return options ~= nil
+  return is_taken
 end
 
 --- Builds the native library in the background, like `:Flemma build`. For plugin managers that call a function.

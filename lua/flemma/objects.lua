@@ -21,23 +21,19 @@ local function find(object)
       last = first
     end
   end
-  local kind = vim.endswith(object, "message") and "message" or "tool"
   local is_selected = is_visual and (first < last or mode:sub(1, 1) == "V")
   local is_inner = vim.startswith(object, "inner")
   local buf = require("flemma.buffer").resolve()
   if not buf then
     return nil, 0
   end
-  local from, to, column = require("flemma.native").call(
-    "text_object",
-    buf,
-    kind,
-    first - 1,
-    last,
-    is_selected,
-    is_inner,
-    vim.v.count1
-  )
+  local at = { first = first - 1, last = last, is_selected = is_selected, is_inner = is_inner, count = vim.v.count1 }
+  local native, from, to, column = require("flemma.native").call, nil, nil, nil
+  if vim.endswith(object, "message") then
+    from, to, column = native("find", buf, "message_object", at)
+  else
+    from, to, column = native("find", buf, "call_object", at)
+  end
   return from and from + 1, to or 0, column
 end
 

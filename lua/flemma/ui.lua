@@ -75,7 +75,7 @@ end
 ---@param buf integer
 function M.schedule_refresh(buf)
   soon("refresh", buf, function()
-    native("noticed", buf)
+    native("event", buf, "edited")
     require("flemma.following").keep_shown(buf, function()
       require("flemma.previews").draw(buf)
     end)
@@ -107,7 +107,7 @@ local function draw(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
-  local now = native("live", buf, M.text_width(buf))
+  local now = native("state", buf, "live", { width = M.text_width(buf) })
   if not now then
     return
   end
@@ -228,7 +228,7 @@ function M.attach(buf)
     callback = function()
       -- A command changes many lines, and leaves Insert mode in each.
       soon("diagnose", buf, function()
-        native("diagnose_again", buf)
+        native("event", buf, "diagnosed")
       end)
     end,
   })
@@ -257,7 +257,7 @@ api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold
     if args.event == "BufEnter" and not require("flemma.buffer").is_attached(args.buf) then
       return
     elseif args.event ~= "CursorHold" or require("flemma.previews").is_watching() then
-      native("check_proposals")
+      native("editor_event", "files_changed")
     end
   end,
 })
