@@ -150,42 +150,36 @@ local function show(chat, proposed, verb)
   vim.keymap.set("n", "<CR>", enter, { buffer = buf, nowait = true, desc = "Flemma: " .. verb.question })
 end
 
---- Shows what was proposed, or why there is nothing to do.
 ---@param verb "undo"|"redo"|"rollback"
----@param chat integer
-local function shows(verb, chat)
-  return function(proposed, problem)
+---@param what "last"|"redo"|{ call: string }|{ after: integer }
+local function propose(verb, what)
+  local chat = require("flemma.buffer").resolve()
+  if not chat then
+    return
+  end
+  native.call("dispatch", chat, "propose", { what = what, unsaved = M.unsaved() }, function(proposed, problem)
     if proposed then
       show(chat, proposed, verbs[verb])
     else
       notify.say(vim.log.levels.WARN, ("%s: %s"):format(verb, problem))
     end
-  end
+  end)
 end
 
 --- Takes back the last write, or what one call has written.
 ---@param call? string the call's id
 function M.undo(call)
-  local chat = require("flemma.buffer").resolve()
-  if chat then
-    native.call("dispatch", chat, "undo", { call = call, unsaved = M.unsaved() }, shows("undo", chat))
-  end
+  propose("undo", call and { call = call } or "last")
 end
 
 --- Makes again what was taken back last.
 function M.redo()
-  local chat = require("flemma.buffer").resolve()
-  if chat then
-    native.call("dispatch", chat, "redo", { unsaved = M.unsaved() }, shows("redo", chat))
-  end
+  propose("redo", "redo")
 end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  local chat, line = require("flemma.buffer").resolve(), api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1
-  if chat then
-    native.call("dispatch", chat, "roll_back", { line = line, unsaved = M.unsaved() }, shows("rollback", chat))
-  end
+  propose("rollback", { after = api.nvim_win_get_cursor(require("flemma.buffer").window())[1] - 1 })
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.

@@ -77,11 +77,11 @@ function M.execute_at_cursor(buf)
   end
 end
 
---- Decides about the calls of lines.
+---@param decision "approve"|"always_approve"|"reject"
 ---@param first? integer line, from 0; the cursor's line by default
 ---@param last? integer
----@param run fun(buf: integer, first: integer, last: integer)
-local function decide(first, last, run)
+---@param message? string
+local function decide(decision, first, last, message)
   local buf = resolve()
   if not buf then
     return
@@ -89,7 +89,7 @@ local function decide(first, last, run)
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
     require("flemma.following").watch(buf)
-    run(buf, line, last or line)
+    native("dispatch", buf, "decide", { decision = decision, first = line, last = last or line, message = message })
   end
 end
 
@@ -99,18 +99,12 @@ end
 ---@param last? integer
 ---@param always? boolean also adds a rule to the frontmatter that approves similar calls
 function M.approve(first, last, always)
-  decide(first, last, function(buf, from, to)
-    if always then
-      native("dispatch", buf, "always_approve", { first = from, last = to })
-    else
-      native("dispatch", buf, "approve", { first = from, last = to })
-    end
-  end)
+  decide(always and "always_approve" or "approve", first, last)
 end
 
 --- Approves the call under the cursor, and similar ones from now on.
 function M.approve_always()
-  M.approve(nil, nil, true)
+  decide("always_approve")
 end
 
 --- Rejects the tool calls of the current buffer whose blocks overlap the lines.
@@ -118,9 +112,7 @@ end
 ---@param last? integer
 ---@param message? string the reason for the model
 function M.reject(first, last, message)
-  decide(first, last, function(buf, from, to)
-    native("dispatch", buf, "reject", { first = from, last = to, message = message })
-  end)
+  decide("reject", first, last, message)
 end
 
 --- Asks for a reason, and rejects the call under the cursor. The question may be answered later, when lines have moved.

@@ -21,19 +21,18 @@ local function find(object)
       last = first
     end
   end
-  local is_selected = is_visual and (first < last or mode:sub(1, 1) == "V")
-  local is_inner = vim.startswith(object, "inner")
   local buf = require("flemma.buffer").resolve()
   if not buf then
     return nil, 0
   end
-  local at = { first = first - 1, last = last, is_selected = is_selected, is_inner = is_inner, count = vim.v.count1 }
-  local native, from, to, column = require("flemma.native").call, nil, nil, nil
-  if vim.endswith(object, "message") then
-    from, to, column = native("find", buf, "message_object", at)
-  else
-    from, to, column = native("find", buf, "call_object", at)
-  end
+  local from, to, column = require("flemma.native").call("find", buf, "object", {
+    is_message = vim.endswith(object, "message"),
+    first = first - 1,
+    last = last,
+    is_selected = is_visual and (first < last or mode:sub(1, 1) == "V"),
+    is_inner = vim.startswith(object, "inner"),
+    count = vim.v.count1,
+  })
   return from and from + 1, to or 0, column
 end
 

@@ -31,13 +31,8 @@ local function cut(name, text, limits)
       error(("truncate_%s: `%s` must be a non-negative whole number, not %s"):format(name, key, vim.inspect(limit)), 3)
     end
   end
-  local fields, native = { text = text, lines = limits.max_lines, bytes = limits.max_bytes }, require("flemma.native")
-  local result
-  if name == "head" then
-    result = native.call("text", "head", fields)
-  else
-    result = native.call("text", "tail", fields)
-  end
+  local fields = { text = text, from_end = name == "tail", lines = limits.max_lines, bytes = limits.max_bytes }
+  local result = require("flemma.native").call("text", "truncated", fields)
   return result or error(("truncate_%s failed; `:messages` says why"):format(name), 3)
 end
 

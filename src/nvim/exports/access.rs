@@ -10,19 +10,12 @@ use crate::{model::CallId, nvim::convert, tools::Access};
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Wanted {
-    /// The tool of a call wants to use a file. -> why it may not
-    Call { call: String, access: FileAccess, path: BString },
-    /// A model is to be told about files or buffers. -> for each whether it may, and whether nothing is denied
+    // The tool of a call wants to use a file. -> why it may not
+    Call { call: CallId, access: Access, path: BString },
+    // A model is to be told about files or buffers. -> for each whether it may, and whether nothing is denied
     Read { names: Vec<BString> },
-    /// A file does not exist. -> that, with similar names; or nil if the model may not be told of it
+    // A file does not exist. -> that, with similar names; or nil if the model may not be told of it
     Missing { path: BString, name: BString },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum FileAccess {
-    Read,
-    Write,
 }
 
 /// Adds the function.
@@ -33,11 +26,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = workspace.conversation(buffer);
         match (convert::variant(lua, &what, Some(fields))?, conversation) {
             (Wanted::Call { call, access, path }, Some(conversation)) => {
-                let access = match access {
-                    FileAccess::Read => Access::Read,
-                    FileAccess::Write => Access::Write,
-                };
-                let problem = workspace.path_problem(&conversation, &CallId(call), access, &convert::path(path));
+                let problem = workspace.path_problem(&conversation, &call, access, &convert::path(path));
                 problem.map(|problem| problem.to_string()).into_lua_multi(lua)
             }
             (Wanted::Call { .. }, None) => "The conversation of this call is closed.".into_lua_multi(lua),

@@ -21,50 +21,66 @@ enum Action {
     CancelTools,
     CancelTool { line: usize },
     Execute { line: usize },
-    Approve { first: usize, last: usize },
-    AlwaysApprove { first: usize, last: usize },
-    Reject { first: usize, last: usize, message: Option<BString> },
-    /// Answers a question about trust.
+    Decide { decision: Decision, first: usize, last: usize, message: Option<BString> },
+    // Answers a question about trust.
     Answer { question: u64, is_yes: bool },
-    /// -> whether it was queued. What `steers` goes out before the next request.
+    // -> whether it was queued. What `steers` goes out before the next request.
     Queue { text: BString, steers: bool },
-    /// Everything that is queued goes out before the next request.
+    // Everything that is queued goes out before the next request.
     Steer,
-    /// -> the text of the message that was taken back
+    // -> the text of the message that was taken back
     Unqueue { place: Option<usize> },
-    /// This is being written in the input window; it is kept, and not sent.
+    // This is being written in the input window; it is kept, and not sent.
     KeepDraft { text: BString },
-    /// Asks about lines of the file at `path`, or about `lines`. -> the line, from 0, and the column, in bytes, where the user goes on
-    /// typing; or the text for a message that is queued, because the conversation is at work; or nil and why nothing was written
-    Ask { words: BString, path: Option<BString>, first: usize, last: usize, name: BString, language: BString, lines: Option<Vec<BString>> },
-    /// Takes back the last write, or what a call has written. `unsaved` are the files with changes in buffers. This and the next two call
-    /// back with a table as in `flemma.Proposed`, or with nil and why there is nothing to do.
-    Undo { call: Option<String>, unsaved: Vec<BString> },
-    Redo { unsaved: Vec<BString> },
-    /// Takes back everything after the message at a line.
-    RollBack { line: usize, unsaved: Vec<BString> },
-    /// Does what was proposed with this number. `overwrite` are the places, from 1, of files that others have changed. Calls back with a
-    /// table of `path`, `problem` and `moved_to` for each file, or with nil and why nothing was done.
+    // Asks about lines of the file at `path`, or about `lines`. -> the line, from 0, and the column, in bytes, where the user goes on
+    // typing; or the text for a message that is queued, because the conversation is at work; or nil and why nothing was written
+    Ask(Question),
+    // Finds out what taking something back would do. `unsaved` are the files with changes in buffers. Calls back with a table as in
+    // `flemma.Proposed`, or with nil and why there is nothing to do.
+    Propose { what: TakeBack, unsaved: Vec<BString> },
+    // Does what was proposed with this number. `overwrite` are the places, from 1, of files that others have changed. Calls back with a
+    // table of `path`, `problem` and `moved_to` for each file, or with nil and why nothing was done.
     Restore { number: u64, overwrite: Vec<usize>, unsaved: Vec<BString> },
-    /// Approves what a call would write. Calls back with nothing, or with why nothing was approved.
-    Accept { call: BString, revision: BString, contents: Vec<Content> },
-    /// The user has made this of it. -> whether that is kept
-    KeepReview { call: BString, revision: BString, contents: Vec<Content>, has_conflict: bool },
-    /// Carries it on without a user.
-    Drive { trust: bool, max_turns: Option<u32>, provider: Option<String>, model: Option<String> },
-    /// -> whether it is driven
+    // Approves what a call would write. Calls back with nothing, or with why nothing was approved.
+    Accept { call: CallId, revision: BString, contents: Vec<Content> },
+    // The user has made this of it. -> whether that is kept
+    KeepReview { call: CallId, revision: BString, contents: Vec<Content>, has_conflict: bool },
+    // Carries it on without a user.
+    Drive(DriveOptions),
+    // -> whether it is driven
     StopDriving,
-    /// Estimates what a request would use. -> whether it has to be called again
+    // Estimates what a request would use. -> whether it has to be called again
     Estimate,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    AlwaysApprove,
+    Reject,
+}
+
+/// A question about lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    words: BString,
+    path: Option<BString>,
+    first: usize,
+    last: usize,
+    name: BString,
+    language: BString,
+    lines: Option<Vec<BString>>,
 }
 
 /// What the user wants of all conversations.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum GeneralAction {
-    /// -> the effective options, what is in effect now; or nil, problem; or nil, nil, a provider without a model
+    // -> the effective options, what is in effect now; or nil, problem; or nil, nil, a provider without a model
     Switch { words: Vec<String> },
-    /// -> the effective options, what is in effect now; or nil, problem
+    // -> the effective options, what is in effect now; or nil, problem
     Set { option: String, enabled: bool },
     ResetUsage,
 }
@@ -107,8 +123,8 @@ fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<
         GeneralAction::Switch { words } => options::switch(lua, binding, &words),
         GeneralAction::Set { option, enabled } => {
             let toggle = Toggle::of(&option).ok_or_else(|| format!("`{option}` cannot be set at run time"));
-            let set = toggle
-                .and_then(|toggle| binding.workspace.set(toggle, enabled).map_err(|problem| problem.to_string()));
+            let set =
+                toggle.and_then(|toggle| binding.workspace.set(toggle, enabled).map_err(|problem| problem.to_string()));
             match set {
                 Ok(message) => (options::effective(lua, binding)?, message).into_lua_multi(lua),
                 Err(problem) => (Value::Nil, problem).into_lua_multi(lua),
@@ -124,17 +140,21 @@ fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<
 /// What is done when this returns, or goes on by itself.
 fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::Result<MultiValue> {
     let workspace = &binding.workspace;
-    let decide = |first: usize, last: usize, choice| Command::Decide { lines: first..last + 1, choice };
     let command = match action {
         Action::Advance => Command::Advance,
         Action::Cancel => Command::Cancel,
         Action::CancelTools => Command::CancelTools,
         Action::CancelTool { line } => Command::CancelTool { line },
         Action::Execute { line } => Command::Execute { line },
-        Action::Approve { first, last } => decide(first, last, Choice::Approve),
-        Action::AlwaysApprove { first, last } => Command::AlwaysApprove { lines: first..last + 1 },
-        Action::Reject { first, last, message } => {
-            decide(first, last, Choice::Reject(message.map(|message| message.to_string())))
+        Action::Decide { decision, first, last, message } => {
+            let lines = first..last + 1;
+            match decision {
+                Decision::Approve => Command::Decide { lines, choice: Choice::Approve },
+                Decision::AlwaysApprove => Command::AlwaysApprove { lines },
+                Decision::Reject => {
+                    Command::Decide { lines, choice: Choice::Reject(message.map(|message| message.to_string())) }
+                }
+            }
         }
         Action::Answer { question, is_yes } => Command::Answer { question, is_yes },
         Action::Queue { text, steers } => {
@@ -146,7 +166,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         }
         Action::Steer => return workspace.steer_with_queued(buffer).into_lua_multi(lua),
         Action::KeepDraft { text } => return workspace.keep_draft(buffer, &text.to_string()).into_lua_multi(lua),
-        Action::Ask { words, path, first, last, name, language, lines } => {
+        Action::Ask(Question { words, path, first, last, name, language, lines }) => {
             let about = match lines {
                 Some(lines) => AskedAbout::Text {
                     name: name.to_string(),
@@ -166,16 +186,15 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         }
         Action::KeepReview { call, revision, contents, has_conflict } => {
             let taken = contents.into_iter().map(Taken::from).collect();
-            let call = CallId(call.to_string());
             return workspace.keep_made(buffer, &call, &revision.to_string(), taken, has_conflict).into_lua_multi(lua);
         }
-        Action::Drive { trust, max_turns, provider, model } => {
-            workspace.drive(buffer, DriveOptions { is_trusted: trust, max_turns, provider, model });
+        Action::Drive(options) => {
+            workspace.drive(buffer, options);
             return true.into_lua_multi(lua);
         }
         Action::StopDriving => return workspace.stop_driving(buffer).into_lua_multi(lua),
         Action::Estimate => return workspace.estimate(buffer).into_lua_multi(lua),
-        Action::Undo { .. } | Action::Redo { .. } | Action::RollBack { .. } | Action::Restore { .. } | Action::Accept { .. } => {
+        Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } => {
             return Err(mlua::Error::runtime("the callback is missing"));
         }
     };
@@ -185,12 +204,8 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
 
 /// What calls back with an answer.
 fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> mlua::Result<()> {
-    let propose = |what, unsaved| changes::propose(binding, buffer, what, unsaved, callback.clone());
     match action {
-        Action::Undo { call: Some(call), unsaved } => propose(TakeBack::Call(CallId(call)), unsaved),
-        Action::Undo { call: None, unsaved } => propose(TakeBack::Last, unsaved),
-        Action::Redo { unsaved } => propose(TakeBack::Redo, unsaved),
-        Action::RollBack { line, unsaved } => propose(TakeBack::After(line), unsaved),
+        Action::Propose { what, unsaved } => changes::propose(binding, buffer, what, unsaved, callback),
         Action::Restore { number, overwrite, unsaved } => {
             let overwrite: Vec<_> = overwrite.into_iter().filter_map(|place| place.checked_sub(1)).collect();
             changes::restore(binding, buffer, number, &overwrite, unsaved, callback);
@@ -198,7 +213,6 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
         Action::Accept { call, revision, contents } => {
             let taken = contents.into_iter().map(Taken::from).collect();
             let callback = binding.functions.keep(callback);
-            let call = CallId(call.to_string());
             binding.workspace.accept(buffer, &call, &revision.to_string(), taken, move |workspace, accepted| {
                 workspace.give_verdict(callback, accepted.err());
             });

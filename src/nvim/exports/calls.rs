@@ -15,13 +15,13 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Which {
-    /// The one whose use or result a line belongs to: its id.
+    // The one whose use or result a line belongs to: its id.
     At { line: usize },
-    /// Those that have no result yet: the id of each.
+    // Those that have no result yet: the id of each.
     Open,
-    /// Those in these lines that a key could run or resolve: the id and the tool of each, whether it has a status block, and its line.
+    // Those in these lines that a key could run or resolve: the id and the tool of each, whether it has a status block, and its line.
     Waiting { first: usize, last: usize },
-    /// Those that wait, as in `flemma.PendingCall`; of all conversations if none is named.
+    // Those that wait, as in `flemma.PendingCall`; of all conversations if none is named.
     Pending,
 }
 

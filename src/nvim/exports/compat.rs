@@ -16,9 +16,9 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Xml {
-    /// The JSON Schema of a tool, from an example of a call.
+    // The JSON Schema of a tool, from an example of a call.
     Schema,
-    /// The value in XML, perhaps in an element of this name.
+    // The value in XML, perhaps in an element of this name.
     Text { name: Option<String> },
 }
 

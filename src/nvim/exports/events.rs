@@ -19,25 +19,25 @@ enum BufferEvent {
     Attached,
     Detached,
     Reloaded,
-    /// Its file has another name.
+    // Its file has another name.
     Renamed,
-    /// The changes that were just reported were undo or redo.
+    // The changes that were just reported were undo or redo.
     Undone,
-    /// The changes that were reported so far are complete, and were not undo.
+    // The changes that were reported so far are complete, and were not undo.
     Settled,
-    /// An edit of the user's is complete.
+    // An edit of the user's is complete.
     Edited,
-    /// These lines changed again before `changed_lines` was told of them.
+    // These lines changed again before `changed_lines` was told of them.
     Missed { first: usize, last: usize },
-    /// These lines came from another file.
+    // These lines came from another file.
     ReadIn { first: usize, last: usize },
-    /// Neovim has written it to this file: what is trusted in it stays so.
+    // Neovim has written it to this file: what is trusted in it stays so.
     Saved { path: String },
-    /// Neovim has read or written the file of this name, which has the buffer's text.
+    // Neovim has read or written the file of this name, which has the buffer's text.
     OnDisk { path: BString },
-    /// The user looks at it, or, if not `is_entered`, it was written.
+    // The user looks at it, or, if not `is_entered`, it was written.
     Used { path: BString, is_entered: bool },
-    /// What a diagnostic is about may be gone.
+    // What a diagnostic is about may be gone.
     Diagnosed,
 }
 
@@ -45,30 +45,21 @@ enum BufferEvent {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum EditorEvent {
-    /// A user interface is attached, so that client tools can run in it.
+    // A user interface is attached, so that client tools can run in it.
     UiAttached,
-    /// Files may have changed.
+    // Files may have changed.
     FilesChanged,
-    /// There are other parsers for the frontmatter.
+    // There are other parsers for the frontmatter.
     ParsersChanged,
-    /// Neovim is about to exit: nothing starts any more.
+    // Neovim is about to exit: nothing starts any more.
     Leaving,
-    /// The files are written after this, and then Neovim exits.
+    // The files are written after this, and then Neovim exits.
     Closing,
     Left,
-    /// A source of tools is complete, has failed, or is out of time.
+    // A source of tools is complete, has failed, or is out of time.
     SourceEnded { source: u64, why: Option<BString>, seconds: Option<f64> },
-    /// Another plugin's tool says something for the log.
-    Logged { level: LogLevel, line: BString },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum LogLevel {
-    Debug,
-    Info,
-    Warn,
-    Error,
+    // Another plugin's tool says something for the log.
+    Logged { level: LevelFilter, line: BString },
 }
 
 /// Adds the functions.
@@ -95,15 +86,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 };
                 workspace.end_source(SourceId(source), &how);
             }
-            EditorEvent::Logged { level, line } => {
-                let level = match level {
-                    LogLevel::Debug => LevelFilter::Debug,
-                    LogLevel::Info => LevelFilter::Info,
-                    LogLevel::Warn => LevelFilter::Warn,
-                    LogLevel::Error => LevelFilter::Error,
-                };
-                workspace.log_line(level, &line.to_string());
-            }
+            EditorEvent::Logged { level, line } => workspace.log_line(level, &line.to_string()),
         }
         Ok(())
     })?;

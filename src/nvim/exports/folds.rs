@@ -13,14 +13,13 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Target {
-    /// The line of the next or the previous message's marker.
+    // The line of the next or the previous message's marker.
     Message { line: usize, forward: bool },
-    /// The line of the next or the previous call that waits, or of the last one in that direction.
+    // The line of the next or the previous call that waits, or of the last one in that direction.
     WaitingCall { line: usize, forward: bool, count: usize },
-    /// The lines of a text object, and the byte of the first line from which on it counts.
-    MessageObject(ObjectAt),
-    CallObject(ObjectAt),
-    /// The lines whose folds and cards may have changed since this was last asked.
+    // The lines of a text object, and the byte of the first line from which on it counts.
+    Object(ObjectAt),
+    // The lines whose folds and cards may have changed since this was last asked.
     StaleFolds,
 }
 
@@ -28,6 +27,8 @@ enum Target {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ObjectAt {
+    /// Whether it is a message; otherwise a tool card.
+    is_message: bool,
     first: usize,
     last: usize,
     is_selected: bool,
@@ -60,7 +61,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("find", |lua, binding, (buffer, what, fields): (i32, String, Option<Table>)| {
         let target = convert::variant(lua, &what, fields)?;
         let Some(conversation) = binding.workspace.conversation(buffer) else { return ().into_lua_multi(lua) };
-        let extent = |at: &ObjectAt| if at.is_inner { Extent::Inner } else { Extent::Whole };
         let object = match target {
             Target::Message { line, forward } => return conversation.message_from(line, forward).into_lua_multi(lua),
             Target::WaitingCall { line, forward, count } => {
@@ -70,11 +70,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 let lines = conversation.take_stale_folds();
                 return lines.map(|lines| (lines.start, lines.end)).unzip().into_lua_multi(lua);
             }
-            Target::MessageObject(at) => {
-                conversation.message_object(&(at.first..at.last), at.is_selected, extent(&at), at.count)
-            }
-            Target::CallObject(at) => {
-                conversation.card_object(&(at.first..at.last), at.is_selected, extent(&at), at.count)
+            Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
+                let extent = if is_inner { Extent::Inner } else { Extent::Whole };
+                if is_message {
+                    conversation.message_object(&(first..last), is_selected, extent, count)
+                } else {
+                    conversation.card_object(&(first..last), is_selected, extent, count)
+                }
             }
         };
         object

@@ -14,17 +14,17 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Listing {
-    /// The conversations of the project whose root is above `start`, or else is `otherwise`, the newest first: { path, name, title, given
-    /// or nil, modified or nil, model, state }.
+    // The conversations of the project whose root is above `start`, or else is `otherwise`, the newest first: { path, name, title, given
+    // or nil, modified or nil, model, state }.
     Conversations { start: BString, otherwise: BString },
-    /// The calls that wait below a folder, and those of the journal if `is_all`: { calls = { { buf or file, line, call, text } },
-    /// problems, is_cut_short }.
+    // The calls that wait below a folder, and those of the journal if `is_all`: { calls = { { buf or file, line, call, text } },
+    // problems, is_cut_short }.
     Waiting { folder: BString, is_all: bool },
-    /// The files that the last turn has written, as in `flemma.WrittenFile`.
+    // The files that the last turn has written, as in `flemma.WrittenFile`.
     ChangedFiles { buffer: i32 },
-    /// Paths, how many more there are, how many were left out because reading them is denied, and whether time was too short.
+    // Paths, how many more there are, how many were left out because reading them is denied, and whether time was too short.
     FilesToPick { buffer: i32, folder: Option<String> },
-    /// The names of a provider's models.
+    // The names of a provider's models.
     Models { provider: String },
 }
 
@@ -39,7 +39,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 let (start, otherwise, callback) = (convert::path(start), convert::path(otherwise), keep());
                 workspace.look_for_project_root(&start, &otherwise, move |workspace: &Workspace, root| {
                     workspace.list_conversations(&root, move |workspace: &Workspace, rows| {
-                        workspace.give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
+                        workspace
+                            .give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
                     });
                 });
             }

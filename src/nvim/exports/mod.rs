@@ -1,8 +1,9 @@
 //! The table of functions that Lua calls, a file for each subject.
 //!
 //! Small values cross: numbers, names, a line and a text for each thing on the screen. Text itself is read
-//! and written where it is needed, never passed through here. `tests/core/exports.rs` compares the names with those that
-//! the Lua code calls.
+//! and written where it is needed, never passed through here. Where a function answers several questions, their names are the
+//! variants of an enum, which [`super::convert::variant`] reads with its fields. `tests/core/exports.rs` compares the names
+//! with those that the Lua code calls.
 
 mod access;
 mod actions;

@@ -17,11 +17,11 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Question {
-    /// { words, label } for each provider and preset that one can switch to.
+    // { words, label } for each provider and preset that one can switch to.
     Recipients,
-    /// The words that may come next in `:Flemma switch`.
+    // The words that may come next in `:Flemma switch`.
     Words { words: Vec<String>, lead: String },
-    /// { level, message } for each thing that `:checkhealth flemma` looks at.
+    // { level, message } for each thing that `:checkhealth flemma` looks at.
     Health,
 }
 

@@ -6,29 +6,27 @@ use mlua::{BString, IntoLua, IntoLuaMulti, Lua, MultiValue, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    nvim::{binding::Binding, convert},
-};
+use crate::nvim::{binding::Binding, convert};
 
 /// What is looked for. `File`, `Files`, `Last` and `New` wait for the disk for a moment.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Sought {
-    /// A file with links resolved; nothing if there is none. Also says whether it is a regular file.
+    // A file with links resolved; nothing if there is none. Also says whether it is a regular file.
     File { path: BString },
-    /// The same of many, as a list: false where there is nothing.
+    // The same of many, as a list: false where there is nothing.
     Files { paths: Vec<BString> },
-    /// The root of the project that the conversation at this path belongs to.
+    // The root of the project that the conversation at this path belongs to.
     Project { path: BString },
-    /// The conversation that was used last of the project whose root is above `start`, or else is `otherwise`.
+    // The conversation that was used last of the project whose root is above `start`, or else is `otherwise`.
     Last { start: BString, otherwise: BString },
-    /// The same for a new one.
+    // The same for a new one.
     New { start: BString, otherwise: BString, title: String },
-    /// The folder in which a tool works.
+    // The folder in which a tool works.
     WorkingDirectory { buffer: i32, tool: String },
-    /// The file of a page of notes.
+    // The file of a page of notes.
     Page { buffer: i32, page: BString },
-    /// The folder of notes.
+    // The folder of notes.
     Notes { buffer: i32 },
     Log,
 }

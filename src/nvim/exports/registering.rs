@@ -29,12 +29,12 @@ enum Kind {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Registered {
-    /// The definition of a tool.
+    // The definition of a tool.
     Tool { name: String },
-    /// The definitions of the enabled ones, or of all.
+    // The definitions of the enabled ones, or of all.
     Tools { disabled_too: bool },
     Groups,
-    /// { name, priority, description? }, in the order in which they are asked
+    // { name, priority, description? }, in the order in which they are asked
     Resolvers,
 }
 

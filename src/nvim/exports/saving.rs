@@ -16,9 +16,9 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum When {
-    /// In the background; `saved` of the shim hears of its end. `tick` is the buffer's count of changes.
+    // In the background; `saved` of the shim hears of its end. `tick` is the buffer's count of changes.
     Later { tick: i64 },
-    /// Before this returns. If `is_forced`, also over the changes of others.
+    // Before this returns. If `is_forced`, also over the changes of others.
     Now { is_forced: bool },
 }
 

@@ -13,37 +13,37 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum State {
-    /// What a status line shows; of all conversations if none is named.
+    // What a status line shows; of all conversations if none is named.
     StatusLine,
     Title,
-    /// "working" and what it is doing and for how long; or "done", "waits", "paused", "failed" or "cancelled", and that in words; nil if
-    /// it waits for the editor alone.
+    // "working" and what it is doing and for how long; or "done", "waits", "paused", "failed" or "cancelled", and that in words; nil if
+    // it waits for the editor alone.
     Activity,
-    /// What goes on right now: `text`, and the tools that are `running`.
+    // What goes on right now: `text`, and the tools that are `running`.
     Live { width: usize },
-    /// How many messages wait.
+    // How many messages wait.
     Queued,
-    /// The lines below the text, each a list of { text, group }.
+    // The lines below the text, each a list of { text, group }.
     Outbox,
-    /// The text that was being written in the input window and was not queued; empty if there is none.
+    // The text that was being written in the input window and was not queued; empty if there is none.
     Draft,
-    /// Whether nothing is under way.
+    // Whether nothing is under way.
     AtRest,
-    /// Whether its calls can be resolved: its text and its journal are read.
+    // Whether its calls can be resolved: its text and its journal are read.
     Settled,
-    /// Whether it is known which editor holds it.
+    // Whether it is known which editor holds it.
     HolderKnown,
-    /// Whether it goes on by itself, as a sentence.
+    // Whether it goes on by itself, as a sentence.
     Autopilot,
-    /// The ids of the calls that `:Flemma undo` may name, the latest first.
+    // The ids of the calls that `:Flemma undo` may name, the latest first.
     WritingCalls,
-    /// The lines of `:Flemma status` ("short" or "all") or of `:Flemma tool:list` ("tools"), and the cells that a line may take.
+    // The lines of `:Flemma status` ("short" or "all") or of `:Flemma tool:list` ("tools"), and the cells that a line may take.
     Page { page: Page, width: Option<usize> },
-    /// Why an answer of the form of a call is not taken.
-    Unanswerable { call: String },
-    /// What a drive came to, as JSON; nil before its end.
+    // Why an answer of the form of a call is not taken.
+    Unanswerable { call: CallId },
+    // What a drive came to, as JSON; nil before its end.
     DriveResult,
-    /// Whether every source of tools has loaded.
+    // Whether every source of tools has loaded.
     ToolsReady,
 }
 
@@ -74,7 +74,7 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
     let Some(conversation) = workspace.conversation(buffer) else {
         return match what {
             State::AtRest => true.into_lua_multi(lua),
-            State::Unanswerable { call } => workspace.why_not_answerable(buffer, &CallId(call)).into_lua_multi(lua),
+            State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
             _ => Ok(MultiValue::new()),
         };
     };
@@ -100,7 +100,7 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
             let status = workspace.status(&conversation);
             status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
         }
-        State::Unanswerable { call } => workspace.why_not_answerable(buffer, &CallId(call)).into_lua_multi(lua),
+        State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
         State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
         State::ToolsReady => workspace.tools_are_ready().into_lua_multi(lua),
     }

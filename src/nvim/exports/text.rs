@@ -17,41 +17,34 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Question {
-    /// The one of `words` that `word` may be a misspelling of.
+    // The one of `words` that `word` may be a misspelling of.
     Nearest { word: String, words: Vec<String> },
-    /// A readable number of bytes.
+    // A readable number of bytes.
     Size { bytes: f64 },
-    /// The beginning or the end of it: a table as in `flemma.Truncation`.
-    Head { text: BString, lines: Option<usize>, bytes: Option<usize> },
-    Tail { text: BString, lines: Option<usize>, bytes: Option<usize> },
-    /// The line of a heading, from 1; or nil and what is wrong.
+    // The beginning or the end of it: a table as in `flemma.Truncation`.
+    Truncated { text: BString, from_end: bool, lines: Option<usize>, bytes: Option<usize> },
+    // The line of a heading, from 1; or nil and what is wrong.
     Section { text: BString, heading: BString },
 }
 
 /// Adds the function.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // text(what, fields) -> what `Question` says of it
-    exports.add("text", |lua, _, (what, fields): (String, Table)| {
-        let limits = |lines: Option<usize>, bytes: Option<usize>| {
-            let default = Limits::default();
-            Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) }
-        };
-        match convert::variant(lua, &what, Some(fields))? {
-            Question::Nearest { word, words } => {
-                suggest::nearest(&word, words.iter().map(String::as_str)).into_lua_multi(lua)
-            }
-            Question::Size { bytes } => truncate::format_size(bytes.max(0.0) as u64).into_lua_multi(lua),
-            Question::Head { text, lines, bytes } => {
-                truncation(lua, &truncate::truncate_head(&text, limits(lines, bytes)))?.into_lua_multi(lua)
-            }
-            Question::Tail { text, lines, bytes } => {
-                truncation(lua, &truncate::truncate_tail(&text, limits(lines, bytes)))?.into_lua_multi(lua)
-            }
-            Question::Section { text, heading } => match locate_section(&text.to_string(), &heading.to_string()) {
-                Ok(line) => line.into_lua_multi(lua),
-                Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
-            },
+    exports.add("text", |lua, _, (what, fields): (String, Table)| match convert::variant(lua, &what, Some(fields))? {
+        Question::Nearest { word, words } => {
+            suggest::nearest(&word, words.iter().map(String::as_str)).into_lua_multi(lua)
         }
+        Question::Size { bytes } => truncate::format_size(bytes.max(0.0) as u64).into_lua_multi(lua),
+        Question::Truncated { text, from_end, lines, bytes } => {
+            let default = Limits::default();
+            let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
+            let truncate = if from_end { truncate::truncate_tail } else { truncate::truncate_head };
+            truncation(lua, &truncate(&text, limits))?.into_lua_multi(lua)
+        }
+        Question::Section { text, heading } => match locate_section(&text.to_string(), &heading.to_string()) {
+            Ok(line) => line.into_lua_multi(lua),
+            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+        },
     })
 }
 

@@ -13,11 +13,11 @@ use crate::nvim::{
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Question {
-    /// A table as in `flemma.Totals`, of one or of all conversations.
+    // A table as in `flemma.Totals`, of one or of all conversations.
     Totals { buffer: Option<i32> },
-    /// Tables as in `flemma.Usage`.
+    // Tables as in `flemma.Usage`.
     Requests,
-    /// The lines of `:Flemma usage`, and the cells that a line may take.
+    // The lines of `:Flemma usage`, and the cells that a line may take.
     Page { buffer: i32, width: usize },
 }
 
