@@ -106,7 +106,8 @@ local verbs = {
 ---@param done string what was done then
 local function restore(chat, proposed, done)
   ask_about_changed(proposed.files, function(overwrite)
-    native.call("restore_files", chat, proposed.number, overwrite, M.unsaved(), function(files, problem)
+    local fields = { number = proposed.number, overwrite = overwrite, unsaved = M.unsaved() }
+    native.call("dispatch", chat, "restore", fields, function(files, problem)
       if files then
         report(done, files)
       else
@@ -150,14 +151,13 @@ local function show(chat, proposed, verb)
 end
 
 ---@param verb "undo"|"redo"|"rollback"
----@param what "last"|"call"|"redo"|"after"
----@param about? string
-local function propose(verb, what, about)
+---@param what "last"|"redo"|{ call: string }|{ after: integer }
+local function propose(verb, what)
   local chat = require("flemma.buffer.current").resolve()
   if not chat then
     return
   end
-  native.call("propose_taking_back", chat, what, about, M.unsaved(), function(proposed, problem)
+  native.call("dispatch", chat, "propose", { what = what, unsaved = M.unsaved() }, function(proposed, problem)
     if proposed then
       show(chat, proposed, verbs[verb])
     else
@@ -169,7 +169,7 @@ end
 --- Takes back the last write, or what one call has written.
 ---@param call? string the call's id
 function M.undo(call)
-  propose("undo", call and "call" or "last", call)
+  propose("undo", call and { call = call } or "last")
 end
 
 --- Makes again what was taken back last.
@@ -179,7 +179,7 @@ end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", "after", tostring(api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1))
+  propose("rollback", { after = api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1 })
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.
@@ -216,7 +216,7 @@ function M.walk()
   if not chat then
     return
   end
-  native.call("changed_files", chat, function(files, problem)
+  native.call("list", "changed_files", { buffer = chat }, function(files, problem)
     if not files then
       return notify.say(vim.log.levels.WARN, ("changes: %s"):format(problem))
     elseif not files[1] then
@@ -237,7 +237,7 @@ function M.complete(words, lead)
   end
   return vim.tbl_filter(function(id)
     return vim.startswith(id, lead)
-  end, native.call("undo_words", buf) or {})
+  end, native.call("state", buf, "writing_calls") or {})
 end
 
 return M

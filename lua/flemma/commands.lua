@@ -187,7 +187,7 @@ end
 ---@return string? problem
 local function problem_of(name, command, args, rest)
   if not command then
-    local near = require("flemma.native").call("nearest", name, names())
+    local near = require("flemma.native").call("text", "nearest", { word = name, words = names() })
     local hint = near and ("; did you mean `%s`?"):format(near)
       or (". The commands are: %s."):format(table.concat(names(), ", "))
     return ("there is no `:Flemma %s`%s"):format(name, hint)

@@ -82,13 +82,8 @@ function M.find(buf, line, column, callback)
   if not chat then
     return callback()
   end
-  local native, asked = require("flemma.native"), nil
-  if is_draft then
-    asked = native.call("complete_draft", chat, api.nvim_buf_get_lines(buf, 0, -1, false), line, column, callback)
-  else
-    asked = native.call("complete", chat, line, column, callback)
-  end
-  if not asked then
+  local lines = is_draft and api.nvim_buf_get_lines(buf, 0, -1, false) or nil
+  if not require("flemma.native").call("complete", chat, line, column, lines, callback) then
     callback()
   end
 end

@@ -22,8 +22,8 @@ local function meant_line(buf)
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
   local is_closed = fold[1] >= 0 and vim.api.nvim_win_get_buf(win) == buf
-  local waiting = is_closed and native("waiting_in", buf, fold[1], fold[2]) or {}
-  return #waiting == 1 and waiting[1][4] or line
+  local waiting = is_closed and native("calls", buf, "waiting", { first = fold[1], last = fold[2] }) or {}
+  return #waiting == 1 and waiting[1].line or line
 end
 
 --- Whether the user has had time to see the call at a line.
@@ -54,7 +54,7 @@ end
 ---@param buf? integer
 function M.send_to_provider(buf)
   buf = resolve(buf)
-  local open = buf and #native("open_calls", buf) or 0
+  local open = buf and #(native("calls", buf, "open") or {}) or 0
   if open > 0 then
     local words = ("not sent: %d tool call%s no result yet"):format(open, open == 1 and " has" or "s have")
     require("flemma.notify").say(vim.log.levels.WARN, words)
@@ -89,7 +89,7 @@ local function decide(decision, first, last, message)
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
     require("flemma.view.following").watch(buf)
-    native("dispatch", buf, decision, { first = line, last = last or line, message = message })
+    native("dispatch", buf, "decide", { decision = decision, first = line, last = last or line, message = message })
   end
 end
 
@@ -119,16 +119,16 @@ end
 function M.reject_with_reason()
   local buf = resolve()
   local line = buf and meant_line(buf)
-  local call = line and has_seen(buf, line) and native("call_at", buf, line)
+  local call = line and has_seen(buf, line) and (native("calls", buf, "at", { line = line }) or {})[1]
   if not call then
     return
   end
   require("flemma.ask").input({ prompt = "Reason, for the model (empty for none): " }, function(reason)
     if reason then
       local result = { approved = false, message = reason:find("%S") and reason or nil }
-      native("resolve_call", buf, call, result, "user", function(ok, why)
+      native("resolve_call", buf, call.id, result, "user", function(ok, why)
         if not ok then
-          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call, why))
+          require("flemma.notify").say(vim.log.levels.WARN, ("%s was not rejected: %s"):format(call.id, why))
         end
       end)
     end

@@ -202,7 +202,7 @@ local function take(form, at, value)
   if form.is_over or not asked_now(form) then
     return refuse(form, vim.log.levels.WARN)
   end
-  local ok, answer, field = native("form_answer", form.buf, form.call, form.given)
+  local ok, answer, field = native("form", form.buf, form.call, form.given)
   if ok == nil then
     return refuse(form, vim.log.levels.WARN)
   elseif ok == false and field and field <= at then

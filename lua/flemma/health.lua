@@ -38,7 +38,7 @@ function M.check()
     return
   end
   health.start("Provider")
-  for _, item in ipairs(native.call("check") or {}) do
+  for _, item in ipairs(native.call("options", "health") or {}) do
     health[item.level](item.message)
   end
 

@@ -305,14 +305,14 @@ api.nvim_create_autocmd("VimLeavePre", {
   desc = "Flemma: stop everything that is running, and mark it in the files",
   callback = function()
     require("flemma.buffer").leave()
-    require("flemma.native").call("shut_down")
+    require("flemma.native").call("editor_event", "left")
   end,
 })
 api.nvim_create_autocmd("UIEnter", {
   group = group,
   desc = "Flemma: run the calls that wait for a user interface",
   callback = function()
-    require("flemma.native").call("ui_attached")
+    require("flemma.native").call("editor_event", "ui_attached")
   end,
 })
 

@@ -25,17 +25,18 @@ function M.apply(opts)
     M.postponed = opts
   end
   local options, problems = native.call("setup", next(opts) and opts or vim.empty_dict(), vim.fn.stdpath("log"))
-  if options then
+  local is_taken = options ~= nil and problems == nil
+  if is_taken then
     M.set(options)
     problems = require("flemma.view.highlights").apply(options.highlights)
-  elseif problems and not effective then
+  elseif options and not effective then
     -- The library's options for this case, in which nothing is approved.
-    M.set(native.call("options"))
+    M.set(options)
   end
   for _, problem in ipairs(problems or {}) do
-    notify.say(options and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
+    notify.say(is_taken and vim.log.levels.WARN or vim.log.levels.ERROR, problem)
   end
-  return options ~= nil
+  return is_taken
 end
 
 --- The options; the defaults if `setup` was never called.

@@ -33,7 +33,7 @@ end
 ---@param buf integer
 ---@return string[]
 function M.lines(buf)
-  return native("status", buf, "all") or {}
+  return native("state", buf, "page", { page = "all" }) or {}
 end
 
 --- `:Flemma status`: what happens now and what waits, and the options that differ from the defaults, or all of them.
@@ -41,7 +41,7 @@ end
 function M.open(page)
   local buf = require("flemma.buffer.current").resolve()
   if buf then
-    show(native("status", buf, page or "short", vim.o.columns) or {})
+    show(native("state", buf, "page", { page = page or "short", width = vim.o.columns }) or {})
   end
 end
 
@@ -52,7 +52,7 @@ end
 
 --- `:Flemma usage`: what has been used, by model and in total.
 function M.open_usage()
-  show(native("status", api.nvim_get_current_buf(), "usage", vim.o.columns) or {})
+  show(native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {})
 end
 
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
@@ -60,7 +60,7 @@ end
 function M.estimate()
   local buf = require("flemma.buffer.current").resolve()
   local function go_on()
-    if buf and require("flemma.buffer.current").is_attached(buf) and native("usage_estimate", buf) then
+    if buf and require("flemma.buffer.current").is_attached(buf) and native("dispatch", buf, "estimate") then
       vim.schedule(go_on)
     end
   end

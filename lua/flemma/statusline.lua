@@ -33,7 +33,7 @@ end
 ---@return string
 function M.component()
   local buf = drawn_buffer()
-  return buf and escape(require("flemma.native").call("status_line", buf)) or ""
+  return buf and escape(require("flemma.native").call("state", buf, "status_line")) or ""
 end
 
 --- The title of the conversation whose status line is drawn; empty if the buffer is not one.
@@ -47,7 +47,7 @@ end
 ---@return string
 function M.queued()
   local buf = drawn_buffer()
-  local count = buf and require("flemma.native").call("queued", buf) or 0
+  local count = buf and require("flemma.native").call("state", buf, "queued") or 0
   return count > 0 and ("%d queued"):format(count) or ""
 end
 
@@ -55,7 +55,7 @@ end
 ---@return string
 function M.overview()
   local native = require("flemma.native")
-  return native.is_loaded() and escape(native.call("status_line")) or ""
+  return native.is_loaded() and escape(native.call("state", nil, "status_line")) or ""
 end
 
 --- Neovim's own tab line, with the titles of conversations in place of the paths of their files.

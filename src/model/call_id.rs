@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 /// The id of one tool call. Vendors choose it; it is unique within one message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 pub struct CallId(pub String);
 
 impl CallId {

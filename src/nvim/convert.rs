@@ -4,8 +4,10 @@
 //! 1 to n is a list, any other an object; `vim.NIL` is null, and so is, in a list, what would else leave a hole. The keys of
 //! an object are in alphabetical order: a Lua table has none.
 
-use mlua::{IntoLua, Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
-use serde::Serialize;
+use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
+
+use mlua::{BString, IntoLua, Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number, Value};
 
 use crate::tools::LuaError;
@@ -204,6 +206,23 @@ pub(super) fn to_lua<T: Serialize>(lua: &Lua, value: &T) -> mlua::Result<Lual> {
         value,
         SerializeOptions::new().serialize_none_to_null(false).serialize_unit_to_null(false).set_array_metatable(false),
     )
+}
+
+/// The variant of an enum that has this name in Lua, with its fields.
+///
+/// # Errors
+/// When there is none of this name, or when a field is missing, unknown, or of another type.
+pub(super) fn variant<T: DeserializeOwned>(lua: &Lua, name: &str, fields: Option<Table>) -> mlua::Result<T> {
+    let value = match fields {
+        None => name.into_lua(lua)?,
+        Some(fields) => Lual::Table(lua.create_table_from([(name, fields)])?),
+    };
+    lua.from_value(value).map_err(|error| mlua::Error::runtime(format!("{name}: {}", words(&error))))
+}
+
+/// A path as Lua has it, which need not be valid UTF-8.
+pub(super) fn path(name: BString) -> PathBuf {
+    PathBuf::from(OsString::from_vec(name.into()))
 }
 
 /// An error as the rest of Flemma sees it.

@@ -190,11 +190,6 @@ impl Chain {
         self.resolvers.iter().map(Rc::as_ref)
     }
 
-    /// The number of resolvers.
-    pub fn count(&self) -> usize {
-        self.resolvers.len()
-    }
-
     /// Decides about a call.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Resolution {
         let mut failures = Vec::new();

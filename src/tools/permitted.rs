@@ -10,6 +10,8 @@ use std::{
     sync::OnceLock,
 };
 
+use serde::Deserialize;
+
 use super::{
     Disk,
     paths::{self, plain},
@@ -18,7 +20,8 @@ use super::{
 use crate::{config::AgentOptions, model::ModelError, text::escape_controls};
 
 /// What is done with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Access {
     /// Its content or its name is read.
     Read,

@@ -137,11 +137,6 @@ impl Registry {
         self.tools.values()
     }
 
-    /// The number of tools, enabled or not.
-    pub fn count(&self) -> usize {
-        self.tools.len()
-    }
-
     /// The enabled tools as a provider sends them, sorted by name, without those that it runs itself
     /// ([`Registry::hosted`]). Cheap to call: the list is shared.
     pub fn specs(&self) -> Arc<[ToolSpec]> {

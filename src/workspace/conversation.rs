@@ -291,12 +291,6 @@ impl Conversation {
         self.page.open_ids().into_iter().map(|id| id.0).collect()
     }
 
-    /// Whether a line belongs to a call that waits for the user's decision.
-    #[must_use]
-    pub fn waits_at(&self, line: usize) -> bool {
-        self.page.waits_at(line)
-    }
-
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
     /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
     #[must_use]

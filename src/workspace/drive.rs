@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::ports::Question;
@@ -12,9 +13,11 @@ use crate::{
 };
 
 /// How a conversation is driven.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DriveOptions {
     /// Whether what the file brings is trusted: its frontmatter, and the files that it names.
+    #[serde(rename = "trust")]
     pub is_trusted: bool,
     /// The maximum number of requests; `None` for what the options say.
     pub max_turns: Option<u32>,

@@ -425,13 +425,6 @@ impl Page {
         self.with_document(|document, _| document.call_at(line)).map(|call| call.id)
     }
 
-    /// Whether a line belongs to a call that waits for the user's decision.
-    pub(super) fn waits_at(&self, line: usize) -> bool {
-        self.with_document(|document, _| {
-            document.waiting_in(&(line..line + 1)).iter().any(|(_, has_block, _)| *has_block)
-        })
-    }
-
     /// The ids of all calls, with or without a result.
     pub(super) fn call_ids(&self) -> HashSet<CallId> {
         self.with_document(|document, _| document.call_ids().cloned().collect())

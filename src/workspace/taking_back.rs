@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Conversation, Workspace, call_key::Keyed as _, interrupted_calls::effects};
@@ -26,7 +27,8 @@ use crate::{
 const MAX_OFFERED: usize = 100;
 
 /// What the user wants to take back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TakeBack {
     /// The last write that stands.
     Last,

@@ -196,11 +196,6 @@ impl Toolbox {
         self.registry.borrow().groups().cloned().collect()
     }
 
-    /// How many tools there are.
-    pub(super) fn count(&self) -> usize {
-        self.registry.borrow().count()
-    }
-
     /// The tools as they are now, for whoever checks names later.
     pub(super) fn snapshot(&self) -> Registry {
         self.registry.borrow().clone()

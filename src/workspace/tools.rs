@@ -56,12 +56,6 @@ impl Workspace {
         self.toolbox().all()
     }
 
-    /// How many tools there are.
-    #[must_use]
-    pub fn tool_count(&self) -> usize {
-        self.toolbox().count()
-    }
-
     /// Warns the user about a function of a definition, once for each function.
     pub(super) fn warn_once(&self, function: LuaRef, message: &str) {
         if self.toolbox().is_news_about(function) {

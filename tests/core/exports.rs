@@ -71,6 +71,55 @@ fn rust_exports_what_lua_calls_and_nothing_else() {
     assert_eq!(exported(false), called());
 }
 
+/// The functions of a file whose questions are the variants of an enum.
+fn asked(text: &str) -> BTreeSet<String> {
+    let added = text.split("exports.add(").skip(1).filter(|rest| rest.contains("convert::variant("));
+    added.map(|rest| rest.split('"').nth(1).unwrap().to_owned()).collect()
+}
+
+/// The names that Lua has for the variants of a file's enums.
+fn variants(text: &str) -> BTreeSet<String> {
+    let enums = text.split("#[serde(rename_all = \"snake_case\"").skip(1);
+    let lines = enums.flat_map(|rest| {
+        rest.lines().skip_while(|line| !line.contains("enum ")).skip(1).take_while(|line| *line != "}")
+    });
+    let names = lines.filter_map(|line| line.strip_prefix("    ").filter(|rest| rest.starts_with(char::is_uppercase)));
+    let snake = |name: &str| {
+        name.char_indices().fold(String::new(), |mut name, (at, c)| {
+            if c.is_uppercase() && at > 0 {
+                name.push('_');
+            }
+            name.push(c.to_ascii_lowercase());
+            name
+        })
+    };
+    names.map(|rest| snake(rest.split(|c: char| !c.is_alphanumeric()).next().unwrap())).collect()
+}
+
+#[test]
+fn lua_asks_what_rust_answers_and_nothing_else() {
+    let lua: String = sources("lua", "lua").into_iter().map(|(_, text)| text).collect();
+    for (file, text) in sources("src/nvim/exports", "rs") {
+        let (functions, variants) = (asked(&text), variants(&text));
+        assert_eq!(functions.is_empty(), variants.is_empty(), "{file}");
+        for function in functions.iter().filter(|_| !file.ends_with("faults.rs")) {
+            let call = format!("(\"{function}\", ");
+            for (at, _) in lua.match_indices(&call) {
+                let line = lua[at + call.len()..].lines().next().unwrap();
+                let name = line
+                    .split('"')
+                    .nth(1)
+                    .unwrap_or_else(|| panic!("{function}({line}: what is asked is written there"));
+                assert!(variants.contains(name), "{file} has no `{name}` for {function}");
+            }
+        }
+        if !file.ends_with("faults.rs") {
+            let unused: Vec<_> = variants.iter().filter(|name| !lua.contains(&format!("\"{name}\""))).collect();
+            assert_eq!(unused, [""; 0], "{file}");
+        }
+    }
+}
+
 #[test]
 fn tests_use_every_export_for_faults() {
     let tests: String = sources("tests/nvim", "rs").into_iter().map(|(_, text)| text).collect();

@@ -85,7 +85,7 @@ impl Chat {
     /// under way.
     pub fn wait_until_idle(&mut self) {
         let idle = "local buf = vim.api.nvim_get_current_buf()
-            return vim.bo.modifiable and require('flemma.native').call('is_at_rest', buf)
+            return vim.bo.modifiable and require('flemma.native').call('state', buf, 'at_rest')
               and not require('flemma.buffer.saving').is_writing(buf)";
         self.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(idle, &[]) == true && spinner(nvim).is_empty());
     }

@@ -460,7 +460,7 @@ fn listing_a_large_folder_waits_and_can_be_stopped() {
          local context = require('flemma.tools.context').new(vim.fn.bufnr('notes.chat'), 'pick_file', 10, nil, { call_id = 'toolu_1' })
          require('flemma.tools.client.pick_file')({ root = 'many' }, context, function(result) _G.result = result end)()
          _G.native = require('flemma.native')
-         native.call('files_to_pick', vim.fn.bufnr('notes.chat'), 'many', function() _G.after = true end)",
+         native.call('list', 'files_to_pick', { buffer = vim.fn.bufnr('notes.chat'), folder = 'many' }, function() _G.after = true end)",
         &[],
     );
     chat.nvim.wait_for("the second list", |nvim| nvim.lua("return after", &[]) == true);

@@ -44,7 +44,7 @@ pub fn run(mut command: Command) -> (i32, String) {
 
 /// Waits until the conversation is read, and its journal, and it is known who holds it.
 fn wait_until_settled(chat: &mut Chat) {
-    let settled = "return require('flemma.native').call('is_settled', 1)";
+    let settled = "return require('flemma.native').call('state', 1, 'settled')";
     chat.nvim.wait_for("the conversation", |nvim| nvim.lua(settled, &[]) == true);
     chat.wait_until_idle();
 }

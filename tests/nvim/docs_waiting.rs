@@ -132,7 +132,7 @@ pub fn run_in_shell(chat: &Chat, script: &str) -> Output {
 #[test]
 fn the_example_for_the_shell_answers_a_closed_file_once() {
     let mut chat = Chat::start(&Setup { text: Some(QUESTION), ..Setup::default() }, []);
-    let settled = "return require('flemma.native').call('is_settled', vim.fn.bufnr())";
+    let settled = "return require('flemma.native').call('state', vim.fn.bufnr(), 'settled')";
     chat.nvim.wait_for("the lock", |nvim| nvim.lua(settled, &[]) == true);
     chat.nvim.wait_for("the call", |nvim| pending(nvim) == ["ask_user elicitation"]);
     let script = example("sh", "headless");
@@ -301,7 +301,7 @@ fn what_ran_and_was_never_written_is_named() {
     second.nvim.wait_for_exit();
     let mut third = again(&chat, []);
     third.nvim.wait_for("the journal", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', vim.fn.bufnr())", &[]) == true
+        nvim.lua("return require('flemma.native').call('state', vim.fn.bufnr(), 'settled')", &[]) == true
     });
     assert!(!said(&mut third.nvim).contains("not in this file"), "{}", said(&mut third.nvim));
 }

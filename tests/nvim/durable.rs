@@ -117,7 +117,7 @@ fn an_automatic_start_without_a_record_waits_for_the_user() {
     for (trouble, cause) in [("full", "File too large"), ("folder", "Not a directory")] {
         let command = bash("echo ran | tee -a ran");
         let mut chat = Chat::start(&setup, [call("toolu_1", "bash", &command), prose(&["fine"])]);
-        let settled = "return require('flemma.native').call('is_settled', 1)";
+        let settled = "return require('flemma.native').call('state', 1, 'settled')";
         chat.nvim.wait_for("the conversation to be read", |nvim| nvim.lua(settled, &[]) == true);
         let folder = chat.nvim.folder("state").join("nvim/flemma/journal");
         if trouble == "full" {

@@ -544,7 +544,7 @@ const TWINS: &str = r#"
       -- The next key of the user's: what waits for it is done.
       vim.wait(0)
       for index, buf in ipairs({ together, alone }) do
-        own[index] = native.call('own_lines', buf)
+        own[index] = native.call('fault', 'own_lines', buf)
       end
       local function lines(buf)
         return vim.api.nvim_buf_get_lines(buf, 0, -1, false)

@@ -18,7 +18,7 @@ const LOOK: &str = "local chat = vim.fn.bufnr('notes.chat')
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if vim.bo[buf].filetype == 'flemma_queue' then drafts[#drafts + 1] = text(buf) end
     end
-    for _, line in ipairs(require('flemma.native').call('outbox', chat)) do
+    for _, line in ipairs(require('flemma.native').call('state', chat, 'outbox')) do
       for _, chunk in ipairs(line) do below[#below + 1] = chunk.text end
     end
     return {

@@ -156,7 +156,7 @@ fn a_file_that_cannot_be_written_is_reported_once() {
         // What happens to a file before its lock is got is read.
         let lock = file.with_file_name(".a.chat.flemma-lock");
         chat.nvim.wait_for("the lock", |_| lock.exists());
-        let settled = "return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())";
+        let settled = "return require('flemma.native').call('state', vim.api.nvim_get_current_buf(), 'settled')";
         chat.nvim.wait_for("the journal", |nvim| nvim.lua(settled, &[]) == true);
         accident(&file);
         let before = fs::read(&file).ok();

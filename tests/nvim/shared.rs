@@ -229,7 +229,7 @@ fn resolve(nvim: &mut Nvim, file: &Path, answer: &str) -> Value {
 const AT_ONCE: &str = "local wait, has_callback, heard = vim.wait, ..., nil
     local resolve, answer = require('flemma.tools').resolve, { answer = '8080' }
     wait(60000, function() return not vim.bo.readonly end, 1)
-    local is_settled = require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())
+    local is_settled = require('flemma.native').call('state', vim.api.nvim_get_current_buf(), 'settled')
     if has_callback then
       local later = vim.defer_fn
       vim.wait, vim.defer_fn = function() error('it waits') end, function() error('it polls') end

@@ -29,7 +29,7 @@ fn stop(options: &str, leave: &str, replies: impl FnOnce(&Gate) -> Vec<Reply>) -
     let _ = chat.server.wait_for_requests(1);
     chat.nvim.command(leave);
     gate.open();
-    let rests = "return vim.bo[1].modifiable and require('flemma.native').call('is_at_rest', 1)";
+    let rests = "return vim.bo[1].modifiable and require('flemma.native').call('state', 1, 'at_rest')";
     chat.nvim.wait_for("the conversation to rest", |nvim| nvim.lua(rests, &[]) == true);
     // What is said comes with the next turn of the main loop.
     let turned = "_G.turned = false vim.schedule(function() vim.schedule(function() _G.turned = true end) end)";

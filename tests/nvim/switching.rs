@@ -271,7 +271,7 @@ fn a_log_can_be_started_opened_and_stopped() {
     chat.nvim.command("Flemma logging:enable");
     wait_for_words(&mut chat.nvim, "logging to ");
     chat.nvim.wait_for("the log", |nvim| {
-        nvim.lua("return vim.uv.fs_stat(require('flemma.native').call('log_path')) ~= nil", &[]) == true
+        nvim.lua("return vim.uv.fs_stat(require('flemma.native').call('path', 'log')) ~= nil", &[]) == true
     });
     chat.nvim.command("Flemma logging:open");
     assert_eq!(chat.nvim.lua("return vim.fn.expand('%:t')", &[]), "flemma.log");

@@ -127,7 +127,7 @@ fn code_moved_before_a_long_file_is_read_needs_trust() {
         chat.nvim.command(&format!("silent edit! far.chat | {at_once}"));
         if !later.is_empty() {
             // Asking for the calls reads the file to its end.
-            chat.nvim.lua("require('flemma.native').call('open_calls', vim.api.nvim_get_current_buf())", &[]);
+            chat.nvim.lua("require('flemma.native').call('calls', vim.api.nvim_get_current_buf(), 'open')", &[]);
             chat.nvim.command(later);
         }
         assert!(chat.nvim.lines(0)[0].starts_with("```lua"), "{commands}");

@@ -67,7 +67,8 @@ fn wait_for_message(nvim: &mut Nvim, words: &str) {
 /// Waits until it is known that nobody else holds the conversation: before that, nothing is taken back.
 fn wait_for_lock(nvim: &mut Nvim) {
     nvim.wait_for("the lock", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())", &[]) == true
+        nvim.lua("return require('flemma.native').call('state', vim.api.nvim_get_current_buf(), 'settled')", &[])
+            == true
             && nvim.lua("return vim.bo.modifiable and not vim.bo.readonly", &[]) == true
     });
 }

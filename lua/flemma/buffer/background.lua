@@ -44,7 +44,7 @@ local function leave(buf)
   end
   local is_over = not vim.bo[buf].modified
     and not require("flemma.buffer.saving").is_writing(buf)
-    and require("flemma.native").call("is_at_rest", buf)
+    and require("flemma.native").call("state", buf, "at_rest")
   if is_over then
     visits[buf] = nil
     api.nvim_buf_delete(buf, { unload = visit.had_buffer })

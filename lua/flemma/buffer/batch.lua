@@ -146,7 +146,7 @@ function M.join(buf, first, old_last, new_last, step)
   native.outstanding = nil
   local from, to = math.max(first, was.first), math.min(old_last, was.last)
   if from < to then
-    native.call("missed", buf, from, to)
+    native.call("event", buf, "missed", { first = from, last = to })
   end
   local last = math.max(old_last, was.last)
   return math.min(first, was.first), last, last + new_last - old_last, step

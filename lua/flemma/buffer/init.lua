@@ -108,7 +108,7 @@ local function forget(buf, is_gone)
   require("flemma.buffer.writing").forget(buf)
   -- While the library knows the text.
   require("flemma.view.folds").forget(buf)
-  require("flemma.native").call("detach", buf)
+  require("flemma.native").call("event", buf, "detached")
   -- After `detach`, which first reports the changes that were written down.
   require("flemma.buffer.batch").forget(buf)
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
@@ -165,7 +165,7 @@ function M.attach(buf)
   lock.attach(buf)
   greet(buf)
   local function index_on()
-    if attached[buf] == state and native.call("index_on", buf) then
+    if attached[buf] == state and native.call("parse_on", buf, true) then
       vim.defer_fn(index_on, 1)
     end
   end
@@ -183,7 +183,7 @@ function M.attach(buf)
     end
     -- A long file is read in slices, so that the user can type in between.
     vim.schedule(function()
-      parse_on(native.call("parse_on", buf))
+      parse_on(native.call("parse_on", buf, false))
     end)
   end
   -- The text was unloaded, or is about to be unloaded.
@@ -221,7 +221,7 @@ function M.attach(buf)
   })
   require("flemma.view.folds").attach(buf)
   require("flemma.references.origin").follow()
-  parse_on(native.call("attach", buf))
+  parse_on(native.call("event", buf, "attached"))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, tick, first, old_last, new_last)
       if attached[buf] ~= state then
@@ -246,11 +246,11 @@ function M.attach(buf)
     on_changedtick = function()
       -- Neovim calls this after undo and redo, when their changes have been reported.
       if attached[buf] == state then
-        native.call("undone", buf)
+        native.call("event", buf, "undone")
       end
     end,
     on_reload = function()
-      parse_on(native.call("reloaded", buf))
+      parse_on(native.call("event", buf, "reloaded"))
     end,
     on_detach = function()
       if attached[buf] ~= state then
@@ -276,7 +276,7 @@ function M.attach(buf)
     callback = function(args)
       if attached[buf] == state then
         local file = vim.fn.fnamemodify(args.match, ":p")
-        native.call("saved", buf, file)
+        native.call("event", buf, "saved", { path = file })
         if file == api.nvim_buf_get_name(buf) then
           lock.note_write(buf)
         end
@@ -289,7 +289,7 @@ function M.attach(buf)
     desc = "Flemma: find out who holds the file of the new name",
     callback = function()
       if attached[buf] == state then
-        native.call("renamed", buf)
+        native.call("event", buf, "renamed")
       end
     end,
   })
@@ -320,7 +320,7 @@ function M.attach(buf)
         return
       end
       if args.event ~= "FileReadPre" then
-        native.call("read_in", buf, vim.fn.line("'[") - 1, vim.fn.line("']"))
+        native.call("event", buf, "read_in", { first = vim.fn.line("'[") - 1, last = vim.fn.line("']") })
       end
       -- Other handlers may still change the text: a compressed file is read first, and then unpacked.
       if not state.reading then
@@ -405,10 +405,10 @@ function M.leave()
     end
     saved[buf] = is_kept and api.nvim_buf_get_name(buf) ~= "" or nil
   end
-  require("flemma.native").call("begin_to_leave")
+  require("flemma.native").call("editor_event", "leaving")
   require("flemma.review").settle()
   -- What was decided a moment ago comes into the buffers, and their files.
-  require("flemma.native").call("wind_up")
+  require("flemma.native").call("editor_event", "closing")
   for buf in pairs(saved) do
     if vim.bo[buf].modified then
       require("flemma.buffer.saving").write_now(buf, true)

@@ -5,7 +5,7 @@ local M = {}
 ---@param paths string[] absolute
 ---@return table<string, string> real by path; nothing for a path where there is no file
 function M.paths(paths)
-  local found = require("flemma.native").call("real_paths", paths)
+  local found = require("flemma.native").call("path", "files", { paths = paths })
   local real = {}
   for place, path in ipairs(paths) do
     if found then

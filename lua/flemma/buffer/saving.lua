@@ -41,7 +41,7 @@ end
 --- Neovim has read or written the file.
 local function note(buf, state)
   state.told, state.foreign, state.file = nil, nil, api.nvim_buf_get_name(buf)
-  native("on_disk", buf, state.file)
+  native("event", buf, "on_disk", { path = state.file })
 end
 
 --- A conversation is UTF-8, whatever a plugin for `.editorconfig` or the user's options make of it: no other encoding has room for
@@ -105,7 +105,7 @@ function M.attach(buf)
     end,
   })
   if name ~= "" and not state.foreign then
-    native("on_disk", buf, name)
+    native("event", buf, "on_disk", { path = name })
   end
 end
 
@@ -267,7 +267,7 @@ end
 ---@return string? problem
 local function write_here(buf, is_forced, is_nested)
   local problem, is_known = refusal(buf, is_forced, is_nested)
-  problem = problem or native("save_now", buf, api.nvim_buf_get_name(buf), layout(buf), is_forced, is_known)
+  problem = problem or native("save", buf, api.nvim_buf_get_name(buf), layout(buf), is_known, "now", { is_forced = is_forced == true })
   if not problem and states[buf] then
     states[buf].foreign, states[buf].file = nil, api.nvim_buf_get_name(buf)
   end
@@ -318,11 +318,11 @@ function M.auto_write(buf)
   local name = api.nvim_buf_get_name(buf)
   guard(buf, state)
   state.writing, state.name = true, name
-  if not native("save", buf, name, layout(buf), api.nvim_buf_get_changedtick(buf), is_known) then
+  problem = native("save", buf, name, layout(buf), is_known, "later", { tick = api.nvim_buf_get_changedtick(buf) })
+  if problem then
     state.writing = false
     pcall(api.nvim_del_augroup_by_name, flight_of(buf))
-    local why = vim.fs.basename(name) .. " was not written: the system could not start a thread."
-    tell(state, require("flemma.notify").with_advice(why, "Use `:write`."))
+    tell(state, require("flemma.notify").with_advice(problem, "Use `:write`."))
   end
 end
 

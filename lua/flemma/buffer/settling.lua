@@ -16,7 +16,7 @@ local function settle()
   local bufs = unsettled
   unsettled = {}
   for buf in pairs(bufs) do
-    require("flemma.native").call("settle", buf)
+    require("flemma.native").call("event", buf, "settled")
   end
 end
 

@@ -23,7 +23,7 @@ function M.register(language, parser)
     return false
   end
   parsers[language] = parser
-  require("flemma.native").call("forget_frontmatter")
+  require("flemma.native").call("editor_event", "parsers_changed")
   return true
 end
 
@@ -33,7 +33,7 @@ end
 function M.unregister(language)
   local found = parsers[language] ~= nil
   parsers[language] = nil
-  require("flemma.native").call("forget_frontmatter")
+  require("flemma.native").call("editor_event", "parsers_changed")
   return found
 end
 

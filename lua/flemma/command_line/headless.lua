@@ -77,7 +77,7 @@ local function start(path, options)
     return fail(problem or "it could not be opened")
   end
   current.buf = buf
-  if not native.call("drive", buf, options) then
+  if not native.call("dispatch", buf, "drive", options) then
     -- A message says what is wrong.
     fail("it could not be carried on")
   end
@@ -98,7 +98,7 @@ end
 
 --- Ends what is under way, as Ctrl-C does.
 function M.stop()
-  if not (current and current.buf and require("flemma.native").call("stop_driving", current.buf)) then
+  if not (current and current.buf and require("flemma.native").call("dispatch", current.buf, "stop_driving")) then
     fail("it was stopped")
   end
 end
@@ -109,9 +109,9 @@ function M.driven(buf)
   -- What is said from here on is for somebody who looks at the buffer.
   require("flemma.notify").listener = function() end
   -- What is decided from here on is for whoever opens it next.
-  require("flemma.native").call("begin_to_leave")
+  require("flemma.native").call("editor_event", "leaving")
   vim.schedule(function()
-    local result = require("flemma.native").call("drive_result", buf)
+    local result = require("flemma.native").call("state", buf, "drive_result")
     if not result then
       return fail("something in Neovim has unloaded the conversation or read it again")
     end

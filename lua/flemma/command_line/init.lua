@@ -47,7 +47,7 @@ local results = {
 ---  was not resolved
 function M.resolve(path, call, kind, text)
   local buf = buffer_of(path)
-  if not buf or not native("is_settled", buf) then
+  if not buf or not native("state", buf, "settled") then
     return "closed"
   end
   local ok, problem = native("resolve_call", buf, call, results[kind](text), "command-line")

@@ -45,12 +45,12 @@ local function put(buf, question, file)
   end
   -- What is typed next belongs to the question, so that this is not done later.
   vim.wait(PATIENCE, function()
-    return native("is_holder_known", chat) == true
+    return native("state", chat, "holder_known") == true
   end, 2)
   local shown = vim.startswith(name, "/") and vim.fn.fnamemodify(name, ":~:.") or ""
   local span = question.first == question.last and ("line %d"):format(question.first)
     or ("lines %d to %d"):format(question.first, question.last)
-  local line, column = native("ask_about", chat, {
+  local line, column = native("dispatch", chat, "ask", {
     path = file and path_for(name, file, chat) or nil,
     first = question.first,
     last = question.last,
@@ -60,7 +60,7 @@ local function put(buf, question, file)
     words = question.words or "",
   })
   if type(line) == "string" and question.sends then
-    native("queue", chat, line, false)
+    native("dispatch", chat, "queue", { text = line, steers = false })
   elseif type(line) == "string" then
     require("flemma.queue.window").open(chat, line)
     vim.cmd.startinsert({ bang = true })
@@ -137,9 +137,9 @@ function M.ask(question)
   local count, name = api.nvim_buf_line_count(buf), api.nvim_buf_get_name(buf)
   question.first = math.max(1, math.min(question.first, count))
   question.last = math.max(question.first, math.min(question.last, count))
-  local real, is_file, problem
+  local real, problem, is_file
   if vim.bo[buf].buftype == "" and vim.startswith(name, "/") then
-    real, is_file, problem = native("found_file", name)
+    real, problem, is_file = native("path", "file", { path = name })
   end
   if problem then
     refuse(problem)

@@ -29,7 +29,7 @@ end
 ---@param name string the name of a buffer
 ---@return string? root of the project whose conversation it is
 local function project_of(name)
-  return name:find("^/") and native("conversation_project", name) or nil
+  return name:find("^/") and native("path", "project", { path = name }) or nil
 end
 
 --- The root of the project to which the conversation in a buffer belongs.
@@ -60,6 +60,14 @@ function M.start(buf)
   return vim.bo[buf].buftype == "" and name:find("^/") and name or cwd, cwd
 end
 
+--- The conversation of the current buffer's project that was used last.
+---@return string? path
+---@return string? problem
+function M.last()
+  local start, otherwise = M.start()
+  return native("path", "last", { start = start, otherwise = otherwise })
+end
+
 --- The title of a conversation: what its text says, as far as it is known, or else the name of its file.
 ---@param buf integer
 ---@return string
@@ -83,10 +91,10 @@ function M.show(opts)
   local start, otherwise = M.start(opts.buf)
   local path, problem = opts.path, nil
   if not path and not opts.new then
-    path, problem = native("last_conversation", start, otherwise)
+    path, problem = native("path", "last", { start = start, otherwise = otherwise })
   end
   if not path and not problem then
-    path, problem = native("new_conversation", start, otherwise, opts.title or "")
+    path, problem = native("path", "new", { start = start, otherwise = otherwise, title = opts.title or "" })
   end
   if not path then
     return refuse(problem or "no conversation could be begun")
@@ -121,7 +129,7 @@ function M.show(opts)
       require("flemma.view.following").watch(buf)
     end)
   end
-  native("conversation_used", buf, api.nvim_buf_get_name(buf), true)
+  native("event", buf, "used", { path = api.nvim_buf_get_name(buf), is_entered = true })
   return buf, win
 end
 
@@ -136,7 +144,7 @@ end
 --- Shows the conversation of the project, or hides its window: `:Flemma toggle`. What is in it goes on, and nothing of it is lost.
 ---@param layout? flemma.Layout instead of `conversations.layout`; a window in another layout changes to this one
 function M.toggle(layout)
-  local path, unknown = native("last_conversation", M.start())
+  local path, unknown = M.last()
   if unknown then
     return refuse(unknown)
   end
@@ -174,7 +182,7 @@ end
 ---@param meant flemma.Meant
 ---@return string? problem
 local function find_call(meant)
-  local calls = native("pending_calls", meant.buf) or {}
+  local calls = native("calls", meant.buf, "pending") or {}
   if #calls ~= 1 then
     local count = #calls == 0 and "no call waits in %s" or "%d calls wait in %s; go there to choose one"
     return count:format(unpack(#calls == 0 and { meant.title } or { #calls, meant.title }))
@@ -198,7 +206,7 @@ function M.meant(is_call)
     return nil, "no conversation is on the screen"
   elseif not buf then
     local path
-    path, problem = native("last_conversation", M.start())
+    path, problem = M.last()
     if not path then
       return nil, problem or "the project has no conversation yet; `:Flemma new` begins one"
     end
@@ -221,7 +229,8 @@ function M.follow(buf, group)
     buffer = buf,
     desc = "Flemma: note which conversation of the project was used last, and its title",
     callback = function(args)
-      vim.b[buf].flemma_title = native("conversation_used", buf, api.nvim_buf_get_name(buf), args.event == "BufEnter")
+      native("event", buf, "used", { path = api.nvim_buf_get_name(buf), is_entered = args.event == "BufEnter" })
+      vim.b[buf].flemma_title = native("state", buf, "title")
     end,
   })
 end

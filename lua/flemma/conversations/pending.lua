@@ -88,14 +88,14 @@ end
 function M.list(folder)
   local path = vim.fn.fnamemodify(folder and vim.fn.expand(folder) or vim.fn.getcwd(), ":p")
   if folder then
-    local found, is_file, problem = require("flemma.native").call("found_file", vim.fs.normalize(path))
+    local found, problem, is_file = require("flemma.native").call("path", "file", { path = vim.fs.normalize(path) })
     if not found or is_file then
       return say("ERROR", problem or ("there is no folder %s"):format(vim.fn.expand(folder)))
     end
   end
   latest = latest + 1
   local number, win = latest, api.nvim_get_current_win()
-  require("flemma.native").call("list_waiting", path, folder == nil, function(found)
+  require("flemma.native").call("list", "waiting", { folder = path, is_all = folder == nil }, function(found)
     if found and number == latest then
       show(found, vim.fn.fnamemodify(path, ":~"), win)
     end

@@ -31,7 +31,7 @@ local function list(callback)
   local key = start .. "\n" .. otherwise
   if callback or not listing[key] then
     listing[key] = true
-    require("flemma.native").call("list_conversations", start, otherwise, function(rows, problem)
+    require("flemma.native").call("list", "conversations", { start = start, otherwise = otherwise }, function(rows, problem)
       listing[key] = nil
       listed[key] = rows or listed[key]
       if callback then
@@ -130,7 +130,7 @@ end
 function M.open(words)
   local path = words and vim.fs.normalize(vim.fn.fnamemodify(words, ":p"))
   if path and vim.endswith(path, ".chat") then
-    local found, _, problem = require("flemma.native").call("found_file", path)
+    local found, problem = require("flemma.native").call("path", "file", { path = path })
     if found then
       return require("flemma.conversations").show({ path = path })
     elseif problem then

@@ -45,7 +45,7 @@ end
 
 ---@param words string[]
 local function switch(words)
-  local now, message, provider = native("switch", words)
+  local now, message, provider = native("dispatch", nil, "switch", { words = words })
   if provider then
     M.pick_model(provider, vim.list_slice(words, 2))
   else
@@ -119,7 +119,7 @@ function M.pick_model(provider, parameters)
   end
   local request, from = { provider = provider }, place()
   set_asked(request)
-  native("models", provider, function(found, problem)
+  native("list", "models", { provider = provider }, function(found, problem)
     if asked ~= request then
       return
     end
@@ -142,7 +142,7 @@ end
 
 --- Lets the user pick a provider and then one of its models, or a preset.
 local function pick()
-  ask.select(native("recipients") or {}, {
+  ask.select(native("options", "recipients") or {}, {
     prompt = "Switch to",
     kind = "flemma_provider",
     format_item = function(item)
@@ -175,7 +175,7 @@ end
 ---@param lead string
 ---@return string[]
 function M.complete(words, lead)
-  return options() and native("switch_words", words, lead) or {}
+  return options() and native("options", "words", { words = words, lead = lead }) or {}
 end
 
 --- Turns an option on or off.
@@ -183,14 +183,14 @@ end
 ---@param enabled boolean
 function M.set(option, enabled)
   if options() then
-    take(native("set_option", option, enabled))
+    take(native("dispatch", nil, "set", { option = option, enabled = enabled }))
   end
 end
 
 --- Reports whether autopilot is on in the current conversation.
 function M.say_autopilot()
   local buf = require("flemma.buffer.current").resolve()
-  local words = buf and native("autopilot", buf)
+  local words = buf and native("state", buf, "autopilot")
   if words then
     say("INFO", words)
   end
@@ -199,7 +199,7 @@ end
 --- Opens the log.
 function M.open_log()
   local taken = options()
-  local path = taken and native("log_path")
+  local path = taken and native("path", "log")
   if path and vim.uv.fs_stat(path) then
     vim.cmd.split(vim.fn.fnameescape(path))
   elseif taken and path then

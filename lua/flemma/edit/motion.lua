@@ -15,7 +15,7 @@ local function message(buf, forward)
   local line
   for _ = 1, vim.v.count1 do
     local from = line or vim.api.nvim_win_get_cursor(0)[1] - 1
-    local found = native("message_from", buf, from, forward)
+    local found = native("find", buf, "message", { line = from, forward = forward })
     if not found then
       break
     end
@@ -30,10 +30,10 @@ end
 ---@return integer?
 local function waiting(buf, forward)
   local from = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local line = native("waiting_from", buf, from, forward, vim.v.count1)
+  local line = native("find", buf, "waiting_call", { line = from, forward = forward, count = vim.v.count1 })
   if not line then
-    local elsewhere = native("waiting_from", buf, from, not forward, 1)
-    local here = native("waits_at", buf, from)
+    local elsewhere = native("find", buf, "waiting_call", { line = from, forward = not forward, count = 1 })
+    local here = require("flemma.view.following").waits_at(buf, from)
     local where = (elsewhere or here) and (forward and " below" or " above") or " in this conversation"
     -- This may be called for a mapping with `expr`, in which nothing can be shown.
     vim.schedule(function()

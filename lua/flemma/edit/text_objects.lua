@@ -21,23 +21,18 @@ local function find(object)
       last = first
     end
   end
-  local kind = vim.endswith(object, "message") and "message" or "tool"
-  local is_selected = is_visual and (first < last or mode:sub(1, 1) == "V")
-  local is_inner = vim.startswith(object, "inner")
   local buf = require("flemma.buffer.current").resolve()
   if not buf then
     return nil, 0
   end
-  local from, to, column = require("flemma.native").call(
-    "text_object",
-    buf,
-    kind,
-    first - 1,
-    last,
-    is_selected,
-    is_inner,
-    vim.v.count1
-  )
+  local from, to, column = require("flemma.native").call("find", buf, "object", {
+    is_message = vim.endswith(object, "message"),
+    first = first - 1,
+    last = last,
+    is_selected = is_visual and (first < last or mode:sub(1, 1) == "V"),
+    is_inner = vim.startswith(object, "inner"),
+    count = vim.v.count1,
+  })
   return from and from + 1, to or 0, column
 end
 

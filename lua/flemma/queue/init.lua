@@ -15,7 +15,7 @@ end
 ---@param words? string
 function M.queue(buf, words)
   if words and words ~= "" then
-    native("queue", buf, words, false)
+    native("dispatch", buf, "queue", { text = words, steers = false })
   else
     require("flemma.queue.window").open(buf)
     vim.cmd.startinsert({ bang = true })
@@ -27,9 +27,9 @@ end
 ---@param words? string
 function M.steer(buf, words)
   if words and words ~= "" then
-    native("queue", buf, words, true)
+    native("dispatch", buf, "queue", { text = words, steers = true })
   else
-    native("steer", buf)
+    native("dispatch", buf, "steer")
   end
 end
 
@@ -42,7 +42,7 @@ function M.unqueue(buf, place)
     local message = ("`:Flemma unqueue` takes the number of a queued message, but was given `%s`"):format(place)
     return require("flemma.notify").say(vim.log.levels.ERROR, message)
   end
-  local text = native("unqueue", buf, number)
+  local text = native("dispatch", buf, "unqueue", { place = number })
   if text then
     require("flemma.queue.window").open(buf, text, true)
   end

@@ -30,7 +30,7 @@ end
 --- Draws what is queued.
 ---@param buf integer
 function M.draw(buf)
-  local lines = api.nvim_buf_is_loaded(buf) and require("flemma.native").call("outbox", buf) or {}
+  local lines = api.nvim_buf_is_loaded(buf) and require("flemma.native").call("state", buf, "outbox") or {}
   if #lines == 0 then
     return marks[buf] and M.forget(buf)
   end

@@ -24,7 +24,7 @@ end
 ---@param text string
 local function keep(buf, text)
   if drafts[buf] then
-    native("keep_draft", buf, text)
+    native("dispatch", buf, "keep_draft", { text = text })
   end
 end
 
@@ -36,7 +36,7 @@ local function submit(buf, draft)
   if drafts[buf] ~= draft then
     local message = "the conversation is not open any more; your text stays in this buffer"
     return require("flemma.notify").say(vim.log.levels.ERROR, message)
-  elseif text:find("%S") and not native("queue", buf, text, false) then
+  elseif text:find("%S") and not native("dispatch", buf, "queue", { text = text, steers = false }) then
     return
   end
   vim.bo[draft].modified = false
@@ -127,7 +127,7 @@ function M.open(buf, text, is_older)
   local draft = drafts[buf]
   if not draft or not api.nvim_buf_is_loaded(draft) then
     -- From an earlier session.
-    local kept = native("draft", buf) or ""
+    local kept = native("state", buf, "draft") or ""
     draft = create(buf)
     put(buf, draft, kept)
   end

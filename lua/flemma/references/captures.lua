@@ -69,7 +69,7 @@ end
 ---@return integer[]? bufs
 ---@return string? real the folder with links resolved
 local function bufs_in(folder)
-  local found, is_file = require("flemma.native").call("found_file", folder)
+  local found, _, is_file = require("flemma.native").call("path", "file", { path = folder })
   if not found or is_file then
     return nil
   end

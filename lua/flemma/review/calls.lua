@@ -43,7 +43,7 @@ end
 ---@param contents (string|boolean)[] for each file its content, true (as proposed) or false (left as it is)
 ---@param callback fun(problem?: string)
 function M.accept(buf, call, revision, contents, callback)
-  native("review_accept", buf, call, revision, contents, callback)
+  native("dispatch", buf, "accept", { call = call, revision = revision, contents = contents }, callback)
 end
 
 return M

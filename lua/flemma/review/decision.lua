@@ -30,9 +30,8 @@ function M.note(review, is_forced)
   if vim.deep_equal(contents, before) and not (is_forced and review.noted) then
     return
   end
-  local has_conflict = next(review.stale) ~= nil
-  local native = require("flemma.native").call
-  if native("review_keep", review.chat, review.call, review.revision, contents, has_conflict) then
+  local kept = { call = review.call, revision = review.revision, contents = contents, has_conflict = next(review.stale) ~= nil }
+  if require("flemma.native").call("dispatch", review.chat, "keep_review", kept) then
     review.noted, review.is_unknown = contents, nil
   end
 end

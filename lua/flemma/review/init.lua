@@ -68,7 +68,7 @@ end
 ---@return table<string, true>
 local function waiting(chat)
   local ids = {}
-  for _, call in ipairs(native.call("pending_calls", chat) or {}) do
+  for _, call in ipairs(native.call("calls", chat, "pending") or {}) do
     if call.kind == "approval" then
       ids[call.id] = true
     end
@@ -79,7 +79,9 @@ end
 ---@param chat integer
 ---@param call string
 local function is_open(chat, call)
-  return vim.list_contains(native.call("open_calls", chat) or {}, call)
+  return vim.iter(native.call("calls", chat, "open") or {}):any(function(open)
+    return open.id == call
+  end)
 end
 
 --- The call under the cursor if it waits for approval; otherwise the only one that does.
@@ -90,7 +92,8 @@ local function call_here(chat)
   local ids = waiting(chat)
   -- The cursor may be in the input window.
   local is_here = api.nvim_get_current_buf() == chat
-  local here = is_here and native.call("call_at", chat, api.nvim_win_get_cursor(0)[1] - 1) or nil
+  local found = is_here and native.call("calls", chat, "at", { line = api.nvim_win_get_cursor(0)[1] - 1 }) or {}
+  local here = found[1] and found[1].id
   if here and ids[here] then
     return here
   elseif here and is_open(chat, here) then
@@ -295,7 +298,7 @@ end
 function M.check(chat)
   local found = reviews_of(chat)
   local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer.current").is_attached(chat)
-  if not found[1] or is_there and not native.call("is_settled", chat) then
+  if not found[1] or is_there and not native.call("state", chat, "settled") then
     return
   end
   local ids = is_there and waiting(chat) or {}

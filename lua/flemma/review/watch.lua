@@ -18,7 +18,7 @@ function M.start(paths)
       is_noted = true
       vim.defer_fn(function()
         is_noted = false
-        require("flemma.native").call("check_proposals")
+        require("flemma.native").call("editor_event", "files_changed")
       end, PAUSE)
     end
   end

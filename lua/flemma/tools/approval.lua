@@ -50,11 +50,12 @@ function M.register(name, resolver)
   end
   for field in pairs(resolver) do
     if not fields[field] then
-      local near = native("nearest", tostring(field), vim.tbl_keys(fields))
+      local near = native("text", "nearest", { word = tostring(field), words = vim.tbl_keys(fields) })
       return refuse(("`%s`: there is no field `%s`%s"):format(name, tostring(field), near and ("; did you mean `%s`?"):format(near) or ""))
     end
   end
-  native("approval_register", name, resolver.resolve, priority, resolver.description)
+  local ours = { resolve = resolver.resolve, priority = priority, description = resolver.description }
+  native("register", "resolver", name, ours)
   return true
 end
 
@@ -62,13 +63,13 @@ end
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
-  return native("approval_unregister", tostring(name)) or false
+  return native("unregister", "resolver", tostring(name)) or false
 end
 
 --- Copies of all resolvers, in the order in which they are asked. `resolve` asks only that resolver.
 ---@return flemma.Resolver[]
 function M.get_all()
-  local entries = native("approval_all") or {}
+  local entries = native("registered", "resolvers") or {}
   for _, entry in ipairs(entries) do
     entry.resolve = function(tool_name, input, context)
       return (native("approval_resolve", entry.name, tool_name, input, context))
@@ -91,7 +92,7 @@ end
 --- The number of resolvers.
 ---@return integer
 function M.count()
-  return #(native("approval_all") or {})
+  return #(native("registered", "resolvers") or {})
 end
 
 --- What would happen to a call, and which resolver decides it. Nothing runs.

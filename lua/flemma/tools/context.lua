@@ -29,7 +29,7 @@ local function path(context)
         error(('ctx.path.problem: the access must be "read" or "write", not %s'):format(vim.inspect(access)), 2)
       end
       local path = context.path.resolve(name)
-      return require("flemma.native").call("path_problem", context.bufnr, context.call_id, access or "read", path)
+      return require("flemma.native").call("access", context.bufnr, "call", { call = context.call_id, access = access or "read", path = path })
     end,
   }
 end
@@ -123,7 +123,7 @@ function M.new(buf, tool, timeout, progress, about)
   local context
   context = setmetatable({
     bufnr = buf,
-    cwd = require("flemma.native").call("working_directory", buf, tool),
+    cwd = require("flemma.native").call("path", "working_directory", { buffer = buf, tool = tool }),
     timeout = timeout,
     call_id = about.call_id,
     resolved_by = about.resolved_by,

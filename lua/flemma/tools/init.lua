@@ -30,7 +30,7 @@ local function add(name, definition)
   elseif type(definition) ~= "table" then
     return refuse(("tool `%s`: the definition must be a table, not a %s"):format(name or "?", type(definition)))
   end
-  local ok, message = native("register_tool", name, definition)
+  local ok, message = native("register", "tool", name, definition)
   if not ok then
     return refuse(message or "the tool was not registered: the native library is missing")
   end
@@ -74,10 +74,10 @@ local function start(label, resolve, timeout)
     local why = err and (type(err) == "string" and err or vim.inspect(err)) or nil
     if vim.in_fast_event() then
       vim.schedule(function()
-        native("end_source", id, why)
+        native("editor_event", "source_ended", { source = id, why = why })
       end)
     else
-      native("end_source", id, why)
+      native("editor_event", "source_ended", { source = id, why = why })
     end
   end
 
@@ -96,7 +96,7 @@ local function start(label, resolve, timeout)
           if not ended then
             ended = true
             timer:close()
-            native("end_source", id, nil, seconds)
+            native("editor_event", "source_ended", { source = id, seconds = seconds })
           end
         end)
       end)
@@ -205,7 +205,7 @@ function M.unregister(name)
   if type(name) ~= "string" then
     return refuse(("unregister: the name must be a string, not a %s"):format(type(name)))
   end
-  return native("unregister_tool", name) or false
+  return native("unregister", "tool", name) or false
 end
 
 --- A copy of a tool's definition. Changing it has no effect.
@@ -217,7 +217,7 @@ function M.get(name)
     return nil
   end
   keepers.catch_up()
-  return native("tool", name)
+  return native("registered", "tool", { name = name })
 end
 
 --- Copies of all enabled definitions, sorted by name.
@@ -225,7 +225,7 @@ end
 ---@return table[]
 function M.get_all(opts)
   keepers.catch_up()
-  return native("tools", type(opts) == "table" and opts.include_disabled == true) or {}
+  return native("registered", "tools", { disabled_too = type(opts) == "table" and opts.include_disabled == true }) or {}
 end
 
 --- Registers a group: one name for several tools. Registering a name again replaces the group.
@@ -238,7 +238,7 @@ function M.register_group(name, group)
   elseif type(group) ~= "table" then
     return refuse(("group `%s`: the group must be a table, not a %s"):format(name, type(group)))
   end
-  local ok, message = native("register_group", name, group)
+  local ok, message = native("register", "group", name, group)
   if not ok then
     return refuse(message or ("group `%s` was not registered: the native library is missing"):format(name))
   end
@@ -252,20 +252,19 @@ function M.unregister_group(name)
   if type(name) ~= "string" then
     return refuse(("unregister_group: the name must be a string, not a %s"):format(type(name)))
   end
-  return native("unregister_group", name) or false
+  return native("unregister", "group", name) or false
 end
 
 --- Copies of all groups, sorted by name.
 ---@return flemma.ToolGroup[]
 function M.get_groups()
-  return native("groups") or {}
+  return native("registered", "groups") or {}
 end
 
 --- The number of tools, including disabled ones.
 ---@return integer
 function M.count()
-  keepers.catch_up()
-  return native("tool_count") or 0
+  return #M.get_all({ include_disabled = true })
 end
 
 --- How long `resolve` waits for a conversation to be read, and how often it looks, in milliseconds.
@@ -275,7 +274,7 @@ local PATIENCE, PAUSE = 5000, 5
 ---@param buf integer
 ---@return boolean
 local function is_settled(buf)
-  return not require("flemma.buffer.current").is_attached(buf) or native("is_settled", buf)
+  return not require("flemma.buffer.current").is_attached(buf) or native("state", buf, "settled")
 end
 
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
@@ -396,13 +395,13 @@ function M.pending(conversation)
   elseif conversation == 0 then
     conversation = vim.api.nvim_get_current_buf()
   end
-  return native("pending_calls", conversation) or {}
+  return native("calls", conversation, "pending") or {}
 end
 
 --- Whether every source has loaded. Requests wait until then.
 ---@return boolean
 function M.is_ready()
-  return native("tools_ready") or false
+  return native("state", nil, "tools_ready") or false
 end
 
 return M

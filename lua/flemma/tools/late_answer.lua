@@ -6,7 +6,7 @@ local M = {}
 ---@param call string the call's id
 ---@return string
 function M.why(buf, call)
-  return require("flemma.native").call("form_ended", buf, call) or "the library is not loaded any more"
+  return require("flemma.native").call("state", buf, "unanswerable", { call = call }) or "the library is not loaded any more"
 end
 
 --- Says that an answer was not taken. The text goes to the register of small deletions.

@@ -85,12 +85,12 @@ function M.existing(ctx, name)
   -- `..` behind a link leads to the folder above its target, as in the other tools.
   local real, problem = vim.uv.fs_realpath(path)
   if not real and problem and vim.startswith(problem, "ENOENT") then
-    local missing = require("flemma.native").call("missing_file", ctx.bufnr, path, name)
+    local missing = require("flemma.native").call("access", ctx.bufnr, "missing", { path = path, name = name })
     return nil, missing or ("The user's policy denies reading %s."):format(name)
   elseif not real then
     return nil, ("%s cannot be opened: %s."):format(name, problem or "it is not known why")
   end
-  local allowed = require("flemma.native").call("may_read", ctx.bufnr, { path, real })
+  local allowed = require("flemma.native").call("access", ctx.bufnr, "read", { names = { path, real } })
   if not (allowed and allowed[1] and allowed[2]) then
     return nil, ("The user's policy denies reading %s."):format(name)
   end
@@ -133,7 +133,7 @@ end
 ---@param bufs integer[]
 ---@return table<integer, boolean>
 function M.readable(ctx, bufs)
-  local allowed = require("flemma.native").call("may_read", ctx.bufnr, vim.tbl_map(M.judged_name, bufs)) or {}
+  local allowed = require("flemma.native").call("access", ctx.bufnr, "read", { names = vim.tbl_map(M.judged_name, bufs) }) or {}
   local readable = {}
   for at, buf in ipairs(bufs) do
     readable[buf] = allowed[at] == true

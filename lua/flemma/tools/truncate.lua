@@ -31,7 +31,8 @@ local function cut(name, text, limits)
       error(("truncate_%s: `%s` must be a non-negative whole number, not %s"):format(name, key, vim.inspect(limit)), 3)
     end
   end
-  local result = require("flemma.native").call("truncate", name, text, limits.max_lines, limits.max_bytes)
+  local fields = { text = text, from_end = name == "tail", lines = limits.max_lines, bytes = limits.max_bytes }
+  local result = require("flemma.native").call("text", "truncated", fields)
   return result or error(("truncate_%s failed; `:messages` says why"):format(name), 3)
 end
 
@@ -58,7 +59,7 @@ function M.format_size(bytes)
   if type(bytes) ~= "number" then
     error(("format_size: the size must be a number, not a %s"):format(type(bytes)), 2)
   end
-  return require("flemma.native").call("format_size", bytes)
+  return require("flemma.native").call("text", "size", { bytes = bytes })
 end
 
 return M

@@ -56,7 +56,7 @@ local function draw(buf)
   api.nvim_buf_clear_namespace(buf, live, 0, -1)
   ends[buf] = nil
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
-  local now = native("live", buf, M.text_width(buf))
+  local now = native("state", buf, "live", { width = M.text_width(buf) })
   if not now then
     return
   end

@@ -24,19 +24,50 @@ function M.raw(buf)
   end
 end
 
+--- Where each block begins in a list of cards.
+---@param list integer[]
+---@return fun(): integer?
+local function blocks(list)
+  local at
+  return function()
+    at = at and at + 4 + 2 * list[at + 3] or 1
+    return list[at] and at
+  end
+end
+
 --- Hides what a reader need not see of the blocks that touch the lines `first..last`.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
 function M.hide(buf, first, last)
-  local lines = native("hidden", buf, first, last)
+  local list = native("cards", buf, first, last) or {}
   local raw_first, raw_last = M.raw(buf)
-  api.nvim_buf_clear_namespace(buf, hidden, lines[1], lines[2])
   local opts = { conceal_lines = "", undo_restore = false, invalidate = true, strict = false }
-  for at = 3, #lines, 2 do
-    if not (raw_first and lines[at] >= raw_first and lines[at] < raw_last) then
-      opts.end_row = lines[at + 1] - 1
-      api.nvim_buf_set_extmark(buf, hidden, lines[at], 0, opts)
+  api.nvim_buf_clear_namespace(buf, hidden, first, last)
+  for block in blocks(list) do
+    if list[block] < first or list[block + 1] > last then
+      api.nvim_buf_clear_namespace(buf, hidden, list[block], list[block + 1])
+    end
+    for at = block + 4, block + 2 + 2 * list[block + 3], 2 do
+      if not (raw_first and list[at] >= raw_first and list[at] < raw_last) then
+        opts.end_row = list[at + 1] - 1
+        api.nvim_buf_set_extmark(buf, hidden, list[at], 0, opts)
+      end
+    end
+  end
+end
+
+--- The block at a line that is drawn as a card.
+---@param buf integer
+---@param line integer from 0
+---@return integer? first from 0
+---@return integer? last the line after it
+---@return integer? card the line of the card
+function M.at(buf, line)
+  local list = native("cards", buf, line, line + 1) or {}
+  for block in blocks(list) do
+    if list[block] <= line and line < list[block + 1] then
+      return list[block], list[block + 1], list[block + 2]
     end
   end
 end
@@ -50,7 +81,7 @@ local function follow(buf)
   end
   local line = api.nvim_win_get_cursor(win)[1] - 1
   local before, before_last = M.raw(buf)
-  local first, last, card = native("card_at", buf, line)
+  local first, last, card = M.at(buf, line)
   local is_new = before ~= first or last == line + 1
   local is_resting = line == card and is_new and api.nvim_get_mode().mode:find("^[nc]") ~= nil
   if is_resting or require("flemma.buffer.lock").is_locked(buf) then

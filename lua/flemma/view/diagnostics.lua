@@ -50,7 +50,7 @@ function M.attach(buf, group)
         is_due = true
         vim.schedule(function()
           is_due = false
-          require("flemma.native").call("diagnose_again", buf)
+          require("flemma.native").call("event", buf, "diagnosed")
         end)
       end
     end,

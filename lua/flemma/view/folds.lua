@@ -253,7 +253,7 @@ local function update(buf)
     return
   end
   local count = api.nvim_buf_line_count(buf)
-  local first, last = native("stale_folds", buf)
+  local first, last = native("find", buf, "stale_folds")
   if state.has_come_to_rest then
     first, last = math.min(first or count - 1, count - 1), count
   end

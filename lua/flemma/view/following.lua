@@ -26,8 +26,19 @@ local typing = {}
 local namespace = api.nvim_create_namespace("flemma.following")
 local mouse_moves = vim.keycode("<MouseMove>")
 
+--- Whether a line belongs to a call that waits for the user's decision.
+---@param buf integer
+---@param line integer from 0
+---@return boolean
+function M.waits_at(buf, line)
+  local calls = require("flemma.native").call("calls", buf, "waiting", { first = line, last = line + 1 }) or {}
+  return vim.iter(calls):any(function(call)
+    return call.has_block
+  end)
+end
+
 local function waits_at(buf, win)
-  return require("flemma.native").call("waits_at", buf, api.nvim_win_get_cursor(win)[1] - 1) == true
+  return M.waits_at(buf, api.nvim_win_get_cursor(win)[1] - 1)
 end
 
 --- The buffer is no longer a conversation.
@@ -204,7 +215,7 @@ function M.show_below(win)
       vim.fn.cursor(1, 1)
       vim.fn.line("w0")
     end
-    local _, last = require("flemma.native").call("card_at", api.nvim_win_get_buf(win), line - 1)
+    local _, last = require("flemma.view.cards").at(api.nvim_win_get_buf(win), line - 1)
     vim.fn.cursor(math.min((last or line) + 1, vim.fn.line("$")), 1)
     vim.fn.line("w0")
     vim.fn.cursor(line, 1)

@@ -75,7 +75,7 @@ function M.apply(overrides)
   require("flemma.view.colours").apply(defined)
   for option in pairs(overrides or {}) do
     if not groups[option] then
-      local near = require("flemma.native").call("nearest", option, vim.tbl_keys(groups))
+      local near = require("flemma.native").call("text", "nearest", { word = option, words = vim.tbl_keys(groups) })
       problems[#problems + 1] = ("unknown option `highlights.%s`%s"):format(
         option,
         near and ("; did you mean `highlights.%s`?"):format(near) or ""

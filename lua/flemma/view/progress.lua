@@ -63,7 +63,7 @@ local function finish(buf, entry)
   if not require("flemma.buffer.current").is_attached(buf) then
     return send(entry, title_of(buf), "cancel", "closed")
   end
-  local state, words = require("flemma.native").call("activity", buf)
+  local state, words = require("flemma.native").call("state", buf, "activity")
   send(entry, title_of(buf), statuses[state] or "success", words or "waits for the editor")
 end
 
@@ -71,7 +71,7 @@ end
 local function tick()
   for buf, entry in pairs(active) do
     local is_attached = require("flemma.buffer.current").is_attached(buf)
-    local state, text = require("flemma.native").call("activity", buf)
+    local state, text = require("flemma.native").call("state", buf, "activity")
     if not is_attached then
       finish(buf, entry)
     elseif state == "working" and text and text ~= entry.text then

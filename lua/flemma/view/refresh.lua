@@ -23,7 +23,7 @@ function M.schedule(buf)
   scheduled[buf] = true
   vim.schedule(function()
     scheduled[buf] = nil
-    native("noticed", buf)
+    native("event", buf, "edited")
     require("flemma.view.following").keep_shown(buf, function()
       require("flemma.view.previews").draw(buf)
     end)
@@ -59,7 +59,7 @@ api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold
     if args.event == "BufEnter" and not require("flemma.buffer.current").is_attached(args.buf) then
       return
     elseif args.event ~= "CursorHold" or require("flemma.view.previews").is_watching() then
-      native("check_proposals")
+      native("editor_event", "files_changed")
     end
   end,
 })

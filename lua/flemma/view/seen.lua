@@ -46,11 +46,11 @@ end
 ---@param buf integer
 ---@param first integer
 ---@param last integer
----@return table<string, { [1]: string, [2]: string, [3]: boolean }> calls `{ id, tool, has_block, line }`
+---@return table<string, { id: string, tool: string, has_block: boolean }> calls
 local function waiting(buf, first, last)
   local calls = {}
-  for _, call in ipairs(require("flemma.native").call("waiting_in", buf, first, last) or {}) do
-    calls[("%d %s %s"):format(buf, call[1], call[3])] = call
+  for _, call in ipairs(require("flemma.native").call("calls", buf, "waiting", { first = first, last = last }) or {}) do
+    calls[("%d %s %s"):format(buf, call.id, call.has_block)] = call
   end
   return calls
 end
@@ -120,14 +120,14 @@ function M.allows_at(win, buf, line)
     -- Neovim draws the line of the cursor before it takes the next key.
     drawn[win] = drawn[win] or {}
     drawn[win][key] = now()
-  elseif M.allows(since, call[2], call[1]) then
+  elseif M.allows(since, call.tool, call.id) then
     -- A call may wait a second time, with something else.
     drawn[win][key] = now()
     return true
   else
     return false
   end
-  return M.allows(now(), call[2], call[1])
+  return M.allows(now(), call.tool, call.id)
 end
 
 --- This moment, for `allows`.

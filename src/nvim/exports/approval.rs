@@ -1,38 +1,16 @@
 //! The approval chain.
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Lua, Table, Value};
 
 use super::table::Exports;
 use crate::{
     model::CallId,
     nvim::{binding::Binding, convert, policies},
-    tools::approval::Resolver,
     workspace::HypotheticalCall,
 };
 
-/// What `approval_register` takes.
-type Registering = (String, Function, i64, Option<String>);
-
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // approval_register(name, resolve, priority, description or nil)
-    exports.add("approval_register", |lua, binding, (name, function, priority, description): Registering| {
-        let resolve = policies::resolver(lua, &binding.shim, function);
-        binding.workspace.register_resolver(Resolver { name, description, priority, resolve });
-        Ok(())
-    })?;
-    exports.add("approval_unregister", |_, binding, name: String| Ok(binding.workspace.unregister_resolver(&name)))?;
-    // approval_all() -> { name, priority, description? }, in the order in which they are asked
-    exports.add("approval_all", |lua, binding, ()| {
-        let entry = |resolver: Resolver| {
-            let entry = lua.create_table()?;
-            entry.set("name", resolver.name)?;
-            entry.set("priority", resolver.priority)?;
-            entry.set("description", resolver.description)?;
-            Ok(entry)
-        };
-        convert::list(lua, binding.workspace.resolvers().into_iter().map(entry))
-    })?;
     // approval_resolve(name or nil, tool, input, context) -> decision or nil, the resolver that made it
     exports.add("approval_resolve", |lua, binding, args: (Option<String>, String, Value, Option<Table>)| {
         let (only, tool, input, context) = args;

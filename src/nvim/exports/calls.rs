@@ -1,15 +1,29 @@
 //! Calls that wait: resolving them, and listing them.
 
 use mlua::{Function, Lua, LuaString, Table, Value};
-use serde_json::json;
+use serde::Deserialize;
 
 use super::table::Exports;
 use crate::{
     journal::Role,
     model::{CallId, UserError},
     nvim::convert,
-    workspace::{PendingCall, Resolution, ResolveError, WaitingList, WaitingPlace},
+    workspace::{PendingCall, Resolution, ResolveError},
 };
+
+/// Which calls are meant. Lines are counted from 0, and `last` is behind the last of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Which {
+    // The one whose use or result a line belongs to: its id.
+    At { line: usize },
+    // Those that have no result yet: the id of each.
+    Open,
+    // Those in these lines that a key could run or resolve: the id and the tool of each, whether it has a status block, and its line.
+    Waiting { first: usize, last: usize },
+    // Those that wait, as in `flemma.PendingCall`; of all conversations if none is named.
+    Pending,
+}
 
 /// What `resolve_call` takes.
 type Resolving = (i32, LuaString, Value, String, Option<Function>);
@@ -46,29 +60,33 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         }
         Ok((None, None))
     })?;
-    // pending_calls(buffer or nil) -> the calls that wait
-    exports.add("pending_calls", |lua, binding, buffer: Option<i32>| {
-        let calls = binding.workspace.pending_calls(buffer);
-        convert::list(lua, calls.into_iter().map(|call| describe(lua, call)))
-    })?;
-    // list_waiting(folder, whether the journal's conversations belong to it, callback) -> calls back with { calls = { { buf or
-    // file, line, call, text } }, problems, is_cut_short }
-    exports.add("list_waiting", |_, binding, (folder, is_all, callback): (String, bool, Function)| {
-        let callback = binding.functions.keep(callback);
-        binding.workspace.list_waiting(folder.into(), is_all, move |workspace, list| {
-            workspace.give_answer(callback, Ok(waiting(list)));
-        });
-        Ok(())
-    })?;
-    // call_at(buffer, line) -> the id of the call whose use or result the line belongs to
-    exports.add("call_at", |_, binding, (buffer, line): (i32, usize)| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.and_then(|conversation| conversation.call_at(line)).map(|id| id.0))
-    })?;
-    // is_settled(buffer) -> whether its calls can be resolved: its text and its journal are read
-    exports.add("is_settled", |_, binding, buffer: i32| Ok(binding.workspace.is_settled(buffer)))?;
-    // is_at_rest(buffer) -> whether nothing is under way in it
-    exports.add("is_at_rest", |_, binding, buffer: i32| Ok(binding.workspace.is_at_rest(buffer)))
+    // calls(buffer or nil, which, fields or nil) -> a list of the calls that `Which` means
+    exports.add("calls", |lua, binding, (buffer, which, fields): (Option<i32>, String, Option<Table>)| {
+        let which = convert::variant(lua, &which, fields)?;
+        if let Which::Pending = which {
+            let calls = binding.workspace.pending_calls(buffer);
+            return convert::list(lua, calls.into_iter().map(|call| describe(lua, call)));
+        }
+        let Some(conversation) = buffer.and_then(|buffer| binding.workspace.conversation(buffer)) else {
+            return lua.create_table();
+        };
+        let named = |id: String| lua.create_table_from([("id", id)]);
+        match which {
+            Which::At { line } => convert::list(lua, conversation.call_at(line).map(|call| named(call.0))),
+            Which::Waiting { first, last } => {
+                let waiting = conversation.waiting_in(&(first..last)).into_iter();
+                let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {
+                    let call = named(id)?;
+                    call.set("tool", tool)?;
+                    call.set("has_block", has_block)?;
+                    call.set("line", line)?;
+                    Ok(call)
+                };
+                convert::list(lua, waiting.map(entry))
+            }
+            Which::Open | Which::Pending => convert::list(lua, conversation.open_calls().into_iter().map(named)),
+        }
+    })
 }
 
 /// The command line says the reason; for everybody else it is one word.
@@ -111,22 +129,6 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
             Err(UserError::new(format!("resolve: `approved` must be true or false, not a {}", other.type_name())))
         }
     }
-}
-
-/// A list of calls that wait, for Lua.
-fn waiting(list: WaitingList) -> serde_json::Value {
-    let calls = list.calls.into_iter().map(|call| {
-        let (key, place) = match call.place {
-            WaitingPlace::Buffer(buffer) => ("buf", json!(buffer)),
-            WaitingPlace::File(file) => ("file", json!(file.to_string_lossy())),
-        };
-        json!({ key: place, "line": call.line, "call": call.id.0, "text": call.text })
-    });
-    json!({
-        "calls": calls.collect::<Vec<_>>(),
-        "problems": list.problems,
-        "is_cut_short": list.is_cut_short,
-    })
 }
 
 /// A call that waits, for Lua. Times are seconds since 1970.

@@ -1,15 +1,14 @@
-//! References in the user's message, and asking about code.
+//! References in the user's message.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use mlua::{BString, IntoLuaMulti, LuaString, Table, Value};
+use mlua::{BString, LuaString, Table};
 
 use super::table::Exports;
 use crate::{
-    chat::LineRange,
     model::UserError,
     nvim::convert,
-    workspace::{Asked, AskedAbout, EditorItem, EditorView},
+    workspace::{EditorItem, EditorView},
 };
 
 /// Adds the functions.
@@ -27,26 +26,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         });
         binding.workspace.looked(buffer, number, views.collect());
         Ok(())
-    })?;
-    // is_holder_known(buffer) -> whether it is known which editor holds the conversation of a buffer
-    exports.add("is_holder_known", |_, binding, buffer: i32| Ok(binding.workspace.holder(buffer).is_some()))?;
-
-    // ask_about(buffer, question) -> the line, from 0, and the column, in bytes, where the user goes on typing; or the text for a message
-    // that is queued, because the conversation is at work; or nil and why nothing was written. `question` has `words`, and `path`,
-    // `first` and `last` of lines of a file, or `name`, `language` and `lines` of text
-    exports.add("ask_about", |lua, binding, (buffer, question): (i32, Table)| {
-        let about = if let Some(lines) = question.get::<Option<Vec<BString>>>("lines")? {
-            let lines = lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
-            AskedAbout::Text { name: text(&question, "name"), language: text(&question, "language"), lines }
-        } else {
-            let lines = LineRange { first: number(&question, "first")?, last: number(&question, "last")? };
-            AskedAbout::Lines { path: path(&question, "path"), lines }
-        };
-        match binding.workspace.ask_about(buffer, &about, &text(&question, "words")) {
-            Ok(Asked::Added { line, column }) => (line, column).into_lua_multi(lua),
-            Ok(Asked::Later(text)) => text.into_lua_multi(lua),
-            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
-        }
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlua::{Lua, LuaString, MultiValue, Table, Value};
+use serde::Deserialize;
 
 use super::table::Exports;
 use crate::{
@@ -11,39 +12,40 @@ use crate::{
     nvim::convert,
 };
 
+/// What is made of a value.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Xml {
+    // The JSON Schema of a tool, from an example of a call.
+    Schema,
+    // The value in XML, perhaps in an element of this name.
+    Text { name: Option<String> },
+}
+
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // xml_schema(example) -> the JSON Schema of a tool; or nil and what is wrong with the example
-    exports.add("xml_schema", |lua, _, example: Value| {
-        let schema = json(lua, example).and_then(|example| compat::xml_schema(&example));
-        schema.map_or_else(
-            |problem| refused(lua, &problem),
-            |schema| multi(convert::from_json(lua, &schema)?, Value::Nil),
-        )
+    // xml(what, value, fields or nil) -> what `Xml` makes of it; or nil and what is wrong with it
+    exports.add("xml", |lua, _, (what, value, fields): (String, Value, Option<Table>)| {
+        let what = convert::variant(lua, &what, fields)?;
+        let made = json(lua, value).and_then(|value| match what {
+            Xml::Schema => compat::xml_schema(&value),
+            Xml::Text { name } => compat::to_xml(&value, name.as_deref()).map(serde_json::Value::String),
+        });
+        match made {
+            Ok(made) => multi(convert::from_json(lua, &made)?, Value::Nil),
+            Err(problem) => refused(lua, &problem),
+        }
     })?;
-    // to_xml(value, name or nil) -> its XML; or nil and what cannot be written
-    exports.add("to_xml", |lua, _, (value, name): (Value, Option<String>)| {
-        let xml = json(lua, value).and_then(|value| compat::to_xml(&value, name.as_deref()));
-        xml.map_or_else(
-            |problem| refused(lua, &problem),
-            |xml| multi(Value::String(lua.create_string(xml)?), Value::Nil),
-        )
-    })?;
-    // fill_template(text or list, values, "word" or "shell") -> the same filled, a table of variables that it needs in its
-    // environment; or nil and why not. A list is the arguments of a program: a script for a shell among them is filled as
-    // "shell", the others as "word", whatever the third argument is.
-    exports.add("fill_template", |lua, _, (template, values, mode): (Value, Table, Option<String>)| {
+    // fill_template(script or list, values) -> the same filled, a table of variables that it needs in its environment; or nil and why
+    // not. A list is the arguments of a program: only a script for a shell among them is filled like one.
+    exports.add("fill_template", |lua, _, (template, values): (Value, Table)| {
         let values = read_values(&values);
-        match (template, mode.as_deref()) {
-            (Value::String(text), Some("shell")) => {
+        match template {
+            Value::String(text) => {
                 let filled = compat::fill_script(&text.as_bytes(), &values);
                 answer(lua, filled, |text| Ok(Value::String(lua.create_string(text)?)))
             }
-            (Value::String(text), _) => {
-                let text = lua.create_string(compat::fill_words(&text.as_bytes(), &values))?;
-                multi(Value::String(text), Value::Table(lua.create_table()?))
-            }
-            (Value::Table(argv), _) => {
+            Value::Table(argv) => {
                 let argv: Vec<_> = argv.sequence_values::<LuaString>().collect::<mlua::Result<_>>()?;
                 let argv: Vec<_> = argv.iter().map(|word| word.as_bytes().to_vec()).collect();
                 answer(lua, compat::fill_arguments(&argv, &values), |argv| {
@@ -51,7 +53,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                     Ok(Value::Table(lua.create_sequence_from(argv)?))
                 })
             }
-            (other, _) => {
+            other => {
                 let problem = format!("a template must be a string or a list, not a {}", other.type_name());
                 refused(lua, &problem)
             }

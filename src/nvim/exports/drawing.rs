@@ -21,11 +21,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let (previews, next) = previews.unwrap_or_default();
         Ok((convert::to_lua(lua, &previews)?, next))
     })?;
-    // live(buffer, width) -> what goes on right now: `text`, and the tools that are `running`
-    exports.add("live", |lua, binding, (buffer, width): (i32, usize)| {
-        let conversation = binding.workspace.conversation(buffer);
-        convert::to_lua(lua, &conversation.map(|conversation| conversation.live(width)))
-    })?;
     // decorations(buffer, first, last) -> { line, group } for each line of the screen that has a colour of ours, { line, group, from,
     // to } (in bytes) for each reference to a file, and { line, hint } for what is said behind a line
     exports.add("decorations", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
@@ -74,10 +69,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 .collect::<Vec<Cow<'static, str>>>()
         }))
     })?;
-    exports.add("diagnose_again", |_, binding, buffer: i32| {
-        binding.workspace.diagnose_again(buffer);
-        Ok(())
-    })?;
     // regions(buffer, first, last) -> { first, last, fence?, file? } for what is Markdown or code on the screen
     exports.add("regions", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
@@ -94,53 +85,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Ok(item)
         });
         convert::list(lua, items).map(Some)
-    })?;
-    // open_calls(buffer) -> the ids of the calls that have no result yet
-    exports.add("open_calls", |_, binding, buffer: i32| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.map(|conversation| conversation.open_calls()).unwrap_or_default())
-    })?;
-    // status(buffer, what, the cells that a line may take, or nil) -> the lines of `:Flemma status` ("short" or "all"), of
-    // `:Flemma tool:list` ("tools"), or of `:Flemma usage` ("usage", in any buffer)
-    exports.add("status", |_, binding, (buffer, what, width): (i32, String, Option<usize>)| {
-        let (workspace, width) = (&binding.workspace, width.unwrap_or(usize::MAX));
-        if what == "usage" {
-            return Ok(Some(workspace.usage_lines(buffer, width)));
-        }
-        Ok(workspace.conversation(buffer).map(|conversation| match what.as_str() {
-            "tools" => workspace.tool_list(&conversation),
-            _ => workspace.status(&conversation).lines(width, what == "all"),
-        }))
-    })?;
-    // status_line(buffer or nil) -> what a status line shows of the conversation, or of all of them
-    exports.add("status_line", |_, binding, buffer: Option<i32>| {
-        let workspace = &binding.workspace;
-        Ok(buffer.map_or_else(|| Some(workspace.overview()), |buffer| workspace.status_line(buffer)))
-    })?;
-    // activity(buffer) -> "working" and what it is doing and for how long; or "done", "waits", "paused", "failed" or "cancelled",
-    // and that in words; nil if it waits for the editor alone
-    exports.add("activity", |_, binding, buffer: i32| {
-        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok((None, None)) };
-        if conversation.is_busy() {
-            return Ok((Some("working"), binding.workspace.doing(&conversation)));
-        }
-        let rest = binding.workspace.rest(&conversation);
-        Ok(rest.map(|rest| (rest.as_str(), rest.words().to_owned())).unzip())
-    })?;
-    // waiting_in(buffer, first, last) -> { id, tool, whether it has a status block, its line } for each call in these lines that a key
-    // could run or resolve
-    exports.add("waiting_in", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
-        let conversation = binding.workspace.conversation(buffer);
-        convert::to_lua(lua, &conversation.map(|conversation| conversation.waiting_in(&(first..last))))
-    })?;
-    // waits_at(buffer, line) -> whether the line belongs to a call that waits for the user
-    exports.add("waits_at", |_, binding, (buffer, line): (i32, usize)| {
-        Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.waits_at(line)))
-    })?;
-    // message_from(buffer, line, forward) -> the line of the next or previous message's marker
-    exports.add("message_from", |_, binding, (buffer, line, is_forward): (i32, usize, bool)| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.and_then(|conversation| conversation.message_from(line, is_forward)))
     })
 }
 

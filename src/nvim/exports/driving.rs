@@ -1,31 +1,16 @@
 //! Conversations that `flemma run` carries on.
 
-use mlua::Table;
 use serde_json::{Value, json};
 
-use super::table::Exports;
-use crate::workspace::{DriveEnd, DriveOptions, ports::Question};
+use crate::{
+    nvim::binding::Binding,
+    workspace::{DriveEnd, ports::Question},
+};
 
-/// Adds the functions.
-pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // drive(buffer, { trust, max_turns or nil, provider or nil, model or nil }) -> true
-    exports.add("drive", |_, binding, (buffer, options): (i32, Table)| {
-        let options = DriveOptions {
-            is_trusted: options.get("trust")?,
-            max_turns: options.get("max_turns")?,
-            provider: options.get("provider")?,
-            model: options.get("model")?,
-        };
-        binding.workspace.drive(buffer, options);
-        Ok(true)
-    })?;
-    // stop_driving(buffer) -> whether it is driven
-    exports.add("stop_driving", |_, binding, buffer: i32| Ok(binding.workspace.stop_driving(buffer)))?;
-    // drive_result(buffer) -> what it came to, as JSON; nil before its end
-    exports.add("drive_result", |_, binding, buffer: i32| {
-        let result = binding.workspace.drive_result(buffer);
-        Ok(result.map(|(end, requests)| describe(&end, requests).to_string()))
-    })
+/// What the drive of a conversation came to, as JSON; `None` before its end.
+pub(super) fn result(binding: &Binding, buffer: i32) -> Option<String> {
+    let (end, requests) = binding.workspace.drive_result(buffer)?;
+    Some(describe(&end, requests).to_string())
 }
 
 /// The end of a drive, for the command line.

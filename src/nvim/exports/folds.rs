@@ -1,10 +1,40 @@
-//! What the Lua code asks about folds, text objects, and the motions between calls that wait.
+//! What the Lua code asks about folds and cards, and what motions and text objects look for.
+
+use mlua::{IntoLuaMulti, Table};
+use serde::Deserialize;
 
 use super::table::Exports;
-use crate::chat::{Extent, FoldGroup, Object};
+use crate::{
+    chat::{Extent, FoldGroup, Object},
+    nvim::convert,
+};
 
-/// What `text_object` takes.
-type ObjectAt = (i32, String, usize, usize, bool, bool, usize);
+/// What is looked for. Lines are counted from 0.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Target {
+    // The line of the next or the previous message's marker.
+    Message { line: usize, forward: bool },
+    // The line of the next or the previous call that waits, or of the last one in that direction.
+    WaitingCall { line: usize, forward: bool, count: usize },
+    // The lines of a text object, and the byte of the first line from which on it counts.
+    Object(ObjectAt),
+    // The lines whose folds and cards may have changed since this was last asked.
+    StaleFolds,
+}
+
+/// From where a text object is looked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ObjectAt {
+    /// Whether it is a message; otherwise a tool card.
+    is_message: bool,
+    first: usize,
+    last: usize,
+    is_selected: bool,
+    is_inner: bool,
+    count: usize,
+}
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
@@ -15,46 +45,43 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = binding.workspace.conversation(buffer);
         Ok(conversation.map(|conversation| numbers(&conversation.folds(first..last), level)))
     })?;
-    // stale_folds(buffer) -> the first line and the one after the last of those whose folds and cards may have changed since the last
-    // call, or nil
-    exports.add("stale_folds", |_, binding, buffer: i32| {
-        let conversation = binding.workspace.conversation(buffer);
-        let lines = conversation.and_then(|conversation| conversation.take_stale_folds());
-        Ok(lines.map_or((None, None), |lines| (Some(lines.start), Some(lines.end))))
-    })?;
-    // hidden(buffer, first, last) -> a flat list: the lines of the blocks there from the first to after the last one, and the same for
-    // each run of lines in them that a reader need not see
-    exports.add("hidden", |_, binding, (buffer, first, last): (i32, usize, usize)| {
+    // cards(buffer, first, last) -> a flat list of the blocks there that are drawn as cards: for each its first line, the line after it, the
+    // line of the card, the number of runs of lines in it that a reader need not see, and the first line of each run and the one after it
+    exports.add("cards", |_, binding, (buffer, first, last): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
         let cards = conversation.map(|conversation| conversation.hidden(first..last)).unwrap_or_default();
-        let from = cards.first().map_or(first, |card| card.block.start.min(first));
-        let to = cards.last().map_or(last, |card| card.block.end.max(last));
-        let lines = cards.into_iter().flat_map(|card| card.lines).flat_map(|lines| [lines.start, lines.end]);
-        Ok([from, to].into_iter().chain(lines).collect::<Vec<usize>>())
+        let mut list = Vec::new();
+        for card in cards {
+            list.extend([card.block.start, card.block.end, card.card, card.lines.len()]);
+            list.extend(card.lines.into_iter().flat_map(|lines| [lines.start, lines.end]));
+        }
+        Ok(list)
     })?;
-    // card_at(buffer, line) -> the first line of the block that is drawn as a card there, the line after it, and the line of the card
-    exports.add("card_at", |_, binding, (buffer, line): (i32, usize)| {
-        let conversation = binding.workspace.conversation(buffer);
-        let cards = conversation.map(|conversation| conversation.hidden(line..line + 1)).unwrap_or_default();
-        let found = cards.into_iter().find(|card| card.block.contains(&line));
-        Ok(found.map_or((None, None, None), |card| (Some(card.block.start), Some(card.block.end), Some(card.card))))
-    })?;
-    // text_object(buffer, "message" or "tool", first, last, is_selected, is_inner, count) -> first, last and the byte of the
-    // first line from which on it counts, or nil
-    exports.add("text_object", |_, binding, args: ObjectAt| {
-        let (buffer, kind, first, last, is_selected, is_inner, count) = args;
-        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok((None, None, None)) };
-        let extent = if is_inner { Extent::Inner } else { Extent::Whole };
-        let object = match kind.as_str() {
-            "message" => conversation.message_object(&(first..last), is_selected, extent, count),
-            _ => conversation.card_object(&(first..last), is_selected, extent, count),
+    // find(buffer, what, fields or nil) -> the line of a `Target`; or its first line, the one after the last, and perhaps a byte; or nil
+    exports.add("find", |lua, binding, (buffer, what, fields): (i32, String, Option<Table>)| {
+        let target = convert::variant(lua, &what, fields)?;
+        let Some(conversation) = binding.workspace.conversation(buffer) else { return ().into_lua_multi(lua) };
+        let object = match target {
+            Target::Message { line, forward } => return conversation.message_from(line, forward).into_lua_multi(lua),
+            Target::WaitingCall { line, forward, count } => {
+                return binding.workspace.waiting_from(buffer, line, forward, count).into_lua_multi(lua);
+            }
+            Target::StaleFolds => {
+                let lines = conversation.take_stale_folds();
+                return lines.map(|lines| (lines.start, lines.end)).unzip().into_lua_multi(lua);
+            }
+            Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
+                let extent = if is_inner { Extent::Inner } else { Extent::Whole };
+                if is_message {
+                    conversation.message_object(&(first..last), is_selected, extent, count)
+                } else {
+                    conversation.card_object(&(first..last), is_selected, extent, count)
+                }
+            }
         };
-        Ok(object.map_or((None, None, None), |Object { lines, column }| (Some(lines.start), Some(lines.end), column)))
-    })?;
-    // waiting_from(buffer, line, forward, count) -> the line of the next or previous call that waits, or nil
-    exports.add("waiting_from", |_, binding, args: (i32, usize, bool, usize)| {
-        let (buffer, line, is_forward, count) = args;
-        Ok(binding.workspace.waiting_from(buffer, line, is_forward, count))
+        object
+            .map_or((None, None, None), |Object { lines, column }| (Some(lines.start), Some(lines.end), column))
+            .into_lua_multi(lua)
     })
 }
 

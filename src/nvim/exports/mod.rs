@@ -1,30 +1,33 @@
 //! The table of functions that Lua calls, a file for each subject.
 //!
 //! Small values cross: numbers, names, a line and a text for each thing on the screen. Text itself is read
-//! and written where it is needed, never passed through here. `tests/core/exports.rs` compares the names with those that
-//! the Lua code calls.
+//! and written where it is needed, never passed through here. Where a function answers several questions, their names are the
+//! variants of an enum, which [`super::convert::variant`] reads with its fields. `tests/core/exports.rs` compares the names
+//! with those that the Lua code calls.
 
+mod access;
+mod actions;
 mod approval;
 mod calls;
 mod capturing;
 mod changes;
-mod checks;
 mod commands;
 mod compat;
 mod completion;
-mod conversations;
 mod drawing;
 mod driving;
+mod events;
 mod faults;
 mod folds;
 mod forms;
-mod keys;
-mod lifecycle;
+mod listing;
 mod notes;
 mod options;
-mod queue;
+mod paths;
+mod registering;
 mod review;
 mod saving;
+mod state;
 mod table;
 mod text;
 mod tools;
@@ -60,28 +63,28 @@ pub(super) fn open(lua: &Lua) -> mlua::Result<()> {
 }
 
 fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    lifecycle::fill(exports)?;
-    keys::fill(exports)?;
+    events::fill(exports)?;
+    actions::fill(exports)?;
     calls::fill(exports)?;
     capturing::fill(exports)?;
-    changes::fill(exports)?;
     drawing::fill(exports)?;
     folds::fill(exports)?;
-    driving::fill(exports)?;
     tools::fill(exports)?;
     forms::fill(exports)?;
+    listing::fill(exports)?;
     notes::fill(exports)?;
+    access::fill(exports)?;
     approval::fill(exports)?;
     options::fill(exports)?;
     usage::fill(exports)?;
-    checks::fill(exports)?;
     commands::fill(exports)?;
     compat::fill(exports)?;
     completion::fill(exports)?;
-    conversations::fill(exports)?;
-    queue::fill(exports)?;
+    paths::fill(exports)?;
+    registering::fill(exports)?;
     review::fill(exports)?;
     saving::fill(exports)?;
+    state::fill(exports)?;
     text::fill(exports)?;
     faults::fill(exports)
 }

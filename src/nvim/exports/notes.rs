@@ -1,14 +1,12 @@
 //! Pages of notes, for the tool that the editor answers and for tools written in Lua.
 
-use std::os::unix::ffi::OsStrExt;
-
 use mlua::{Function, LuaString, Table, Value};
 
 use super::table::Exports;
 use crate::{
     model::{CallId, UserError},
     nvim::convert,
-    tools::builtin::{PageRequest, locate_section, patch_frontmatter},
+    tools::builtin::{PageRequest, patch_frontmatter},
 };
 
 /// What `use_pages` takes.
@@ -16,19 +14,6 @@ type Using = (i32, LuaString, u64, Table, Function);
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // page_file(buffer, page) -> the path of its file; or nil and what is wrong
-    exports.add("page_file", |lua, binding, (buffer, page): (i32, LuaString)| {
-        let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok((Value::Nil, None)) };
-        Ok(match binding.workspace.page_file(&conversation, &page.to_string_lossy()) {
-            Ok(path) => (Value::String(lua.create_string(path.as_os_str().as_bytes())?), None),
-            Err(problem) => (Value::Nil, Some(problem.to_string())),
-        })
-    })?;
-    // notes_root(buffer) -> the folder of notes
-    exports.add("notes_root", |lua, binding, buffer: i32| {
-        let root = binding.workspace.notes_folder(buffer);
-        root.map(|root| lua.create_string(root.as_os_str().as_bytes())).transpose()
-    })?;
     // use_pages(buffer, call, run, request, callback): what a tool asks of the notes (`PageRequest`). Calls back with the answer, or with nil and
     // what is wrong.
     exports.add("use_pages", |lua, binding, (buffer, call, run, request, callback): Using| {
@@ -61,13 +46,6 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         }
         Ok(match patch_frontmatter(&content.as_bytes(), keys) {
             Ok(content) => (Some(lua.create_string(content)?), None),
-            Err(problem) => (None, Some(problem.to_string())),
-        })
-    })?;
-    // section_line(text, heading) -> the line of the heading, from 1; or nil and what is wrong
-    exports.add("section_line", |_, _, (text, heading): (LuaString, LuaString)| {
-        Ok(match locate_section(&text.to_string_lossy(), &heading.to_string_lossy()) {
-            Ok(line) => (Some(line), None),
             Err(problem) => (None, Some(problem.to_string())),
         })
     })

@@ -2,19 +2,32 @@
 
 use std::path::Path;
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
+use serde::Deserialize;
 
 use super::table::Exports;
 use crate::{
-    config::LevelFilter,
     model::UserError,
     nvim::{binding::Binding, convert, policies},
-    workspace::{Switched, Toggle},
+    provider::auth::Environment,
+    workspace::Switched,
 };
+
+/// What is asked about them.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    // { words, label } for each provider and preset that one can switch to.
+    Recipients,
+    // The words that may come next in `:Flemma switch`.
+    Words { words: Vec<String>, lead: String },
+    // { level, message } for each thing that `:checkhealth flemma` looks at.
+    Health,
+}
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // setup(options, log_dir) -> the effective options; or nil, problems
+    // setup(options, log_dir) -> the effective options, problems if these were not taken
     exports.add("setup", |lua, binding, (options, log_dir): (Value, String)| {
         let policy = take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function));
         let configured = convert::to_json(lua, options)
@@ -22,70 +35,38 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             .and_then(|options| binding.workspace.configure(&options, policy, Path::new(&log_dir)));
         match configured {
             Ok(()) => Ok((effective(lua, binding)?, None)),
-            Err(problems) => Ok((Value::Nil, Some(texts(&problems)))),
+            Err(problems) => Ok((effective(lua, binding)?, Some(texts(&problems)))),
         }
     })?;
-    // options() -> the effective options
-    exports.add("options", |lua, binding, ()| effective(lua, binding))?;
-    exports.add("forget_frontmatter", |_, binding, ()| {
-        binding.workspace.forget_frontmatter();
-        Ok(())
-    })?;
-    // switch(words) -> the effective options, what is in effect now; or nil, problem; or nil, nil, a provider without a
-    // model
-    exports.add("switch", |lua, binding, words: Vec<String>| {
-        Ok(match binding.workspace.switch(&words) {
-            Ok(Switched::Done(message)) => (effective(lua, binding)?, Some(message), None),
-            Ok(Switched::WantsModel(provider)) => (Value::Nil, None, Some(provider.name())),
-            Err(problem) => (Value::Nil, Some(problem.to_string()), None),
-        })
-    })?;
-    // switch_words(words, lead) -> the words that may come next
-    exports.add("switch_words", |_, binding, (words, lead): (Vec<String>, String)| {
-        Ok(binding.workspace.switch_words(&words, &lead))
-    })?;
-    // recipients() -> { words, label } for each provider and preset
-    exports.add("recipients", |lua, binding, ()| {
-        let items = binding.workspace.recipients().into_iter().map(|(words, label)| {
-            let item = lua.create_table()?;
-            item.set("words", words)?;
-            item.set("label", label)?;
-            Ok(item)
-        });
-        convert::list(lua, items)
-    })?;
-    // models(provider, callback): calls back with the names of models, or nil and why there are none
-    exports.add("models", |_, binding, (provider, callback): (String, Function)| {
-        binding.workspace.models(&provider, binding.functions.keep(callback));
-        Ok(())
-    })?;
-    // set_option(option, enabled) -> the effective options, what is in effect now; or nil, problem
-    exports.add("set_option", |lua, binding, (option, is_enabled): (String, bool)| {
-        let Some(toggle) = Toggle::of(&option) else {
-            return Ok((Value::Nil, format!("`{option}` cannot be set at run time")));
-        };
-        match binding.workspace.set(toggle, is_enabled) {
-            Ok(message) => Ok((effective(lua, binding)?, message)),
-            Err(problem) => Ok((Value::Nil, problem.to_string())),
+    // options(what, fields or nil) -> what `Question` says of them
+    exports.add("options", |lua, binding, (what, fields): (String, Option<Table>)| {
+        match convert::variant(lua, &what, fields)? {
+            Question::Recipients => {
+                let items = binding.workspace.recipients().into_iter();
+                let items = items.map(|(words, label)| lua.create_table_from([("words", words), ("label", label)]));
+                convert::list(lua, items)
+            }
+            Question::Words { words, lead } => {
+                convert::list(lua, binding.workspace.switch_words(&words, &lead).into_iter().map(Ok))
+            }
+            Question::Health => {
+                let config = binding.workspace.config();
+                let options = config.parameters_for(config.provider);
+                let (level, message) = options.vendor.health(&options.model, &Environment::of_process()).into_parts();
+                let item = lua.create_table_from([("level", level), ("message", &message)])?;
+                convert::list(lua, [Ok(item)])
+            }
         }
-    })?;
-    // autopilot(buffer) -> whether this conversation goes on by itself, as a sentence
-    exports.add("autopilot", |_, binding, buffer: i32| {
-        let conversation = binding.workspace.conversation(buffer);
-        Ok(conversation.map(|conversation| binding.workspace.autopilot(&conversation)))
-    })?;
-    exports.add("log_path", |_, binding, ()| Ok(binding.workspace.log_path()))?;
-    // log(level, line): writes to the log, if there is one
-    exports.add("log", |_, binding, (level, line): (String, mlua::LuaString)| {
-        let level = match level.as_str() {
-            "debug" => LevelFilter::Debug,
-            "warn" => LevelFilter::Warn,
-            "error" => LevelFilter::Error,
-            _ => LevelFilter::Info,
-        };
-        binding.workspace.log_line(level, &line.to_string_lossy());
-        Ok(())
     })
+}
+
+/// The effective options and what is in effect now; or nil, problem; or nil, nil, a provider without a model.
+pub(super) fn switch(lua: &Lua, binding: &Binding, words: &[String]) -> mlua::Result<MultiValue> {
+    match binding.workspace.switch(words) {
+        Ok(Switched::Done(message)) => (effective(lua, binding)?, message).into_lua_multi(lua),
+        Ok(Switched::WantsModel(provider)) => (Value::Nil, Value::Nil, provider.name()).into_lua_multi(lua),
+        Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+    }
 }
 
 /// Errors as Lua shows them.
@@ -93,7 +74,8 @@ fn texts(errors: &[UserError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-fn effective(lua: &Lua, binding: &Binding) -> mlua::Result<Value> {
+/// The effective options.
+pub(super) fn effective(lua: &Lua, binding: &Binding) -> mlua::Result<Value> {
     convert::to_lua(lua, &*binding.workspace.config())
 }
 

@@ -4,42 +4,48 @@ use std::path::PathBuf;
 
 use mlua::Table;
 use nvim_oxi::api::Buffer;
+use serde::Deserialize;
 
 use super::table::Exports;
-use crate::workspace::{FileLayout, LineBreak};
+use crate::{
+    nvim::convert,
+    workspace::{FileLayout, LineBreak},
+};
 
-/// Adds the functions.
+/// When the file is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum When {
+    // In the background; `saved` of the shim hears of its end. `tick` is the buffer's count of changes.
+    Later { tick: i64 },
+    // Before this returns. If `is_forced`, also over the changes of others.
+    Now { is_forced: bool },
+}
+
+/// What `save` takes.
+type Saving = (i32, PathBuf, Table, Option<bool>, String, Table);
+
+/// Adds the function.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // saved(buffer, path): what is trusted in it stays so
-    exports.add("saved", |_, binding, (buffer, path): (i32, String)| {
-        binding.workspace.saved(buffer, path);
-        Ok(())
-    })?;
-    // on_disk(buffer, path): Neovim has read or written the file of this name, which has the buffer's text
-    exports.add("on_disk", |_, binding, (buffer, path): (i32, PathBuf)| {
-        binding.workspace.on_disk(buffer, &path);
-        Ok(())
-    })?;
-    // save(buffer, path, layout, tick, is_known) -> whether it was begun; `saved` of the shim hears of its end. `is_known`:
-    // Neovim knows the file as it is now.
-    exports.add("save", |_, binding, args: (i32, PathBuf, Table, i64, Option<bool>)| {
-        let (buffer, path, layout, tick, is_known) = args;
-        if is_known == Some(true) {
-            binding.workspace.file_is_known(buffer, &path);
-        }
-        Ok(Buffer::from(buffer).is_loaded() && binding.workspace.save(buffer, path, layout_of(&layout)?, tick))
-    })?;
-    // save_now(buffer, path, layout, forced, is_known) -> what went wrong, or nil
-    exports.add("save_now", |_, binding, args: (i32, PathBuf, Table, bool, Option<bool>)| {
-        let (buffer, path, layout, is_forced, is_known) = args;
+    // save(buffer, path, layout, is_known, when, fields) -> what went wrong, or nil. `is_known`: Neovim knows the file as it is now.
+    exports.add("save", |lua, binding, (buffer, path, layout, is_known, when, fields): Saving| {
+        let (name, workspace) = (path.file_name().unwrap_or_default().display().to_string(), &binding.workspace);
         if !Buffer::from(buffer).is_loaded() {
-            return Ok(Some(format!("{} was not written: its buffer is not loaded", path.display())));
+            return Ok(Some(format!("{name} was not written: its buffer is not loaded")));
         }
         if is_known == Some(true) {
-            binding.workspace.file_is_known(buffer, &path);
+            workspace.file_is_known(buffer, &path);
         }
-        let saved = binding.workspace.save_now(buffer, path, layout_of(&layout)?, is_forced);
-        Ok(saved.err().map(|error| error.to_string()))
+        let layout = layout_of(&layout)?;
+        Ok(match convert::variant(lua, &when, Some(fields))? {
+            When::Later { tick } => {
+                let is_begun = workspace.save(buffer, path, layout, tick);
+                (!is_begun).then(|| format!("{name} was not written: the system could not start a thread."))
+            }
+            When::Now { is_forced } => {
+                workspace.save_now(buffer, path, layout, is_forced).err().map(|error| error.to_string())
+            }
+        })
     })
 }
 

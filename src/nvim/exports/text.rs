@@ -1,32 +1,50 @@
 //! Plain text.
 
-use mlua::{Lua, LuaString, Table};
+use mlua::{BString, IntoLuaMulti, Lua, Table, Value};
+use serde::Deserialize;
 
 use super::table::Exports;
-use crate::text::{
-    suggest,
-    truncate::{self, Limit, Limits, Truncation},
+use crate::{
+    nvim::convert,
+    text::{
+        suggest,
+        truncate::{self, Limit, Limits, Truncation},
+    },
+    tools::builtin::locate_section,
 };
 
-/// Adds the functions.
+/// What is asked about a text.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    // The one of `words` that `word` may be a misspelling of.
+    Nearest { word: String, words: Vec<String> },
+    // A readable number of bytes.
+    Size { bytes: f64 },
+    // The beginning or the end of it: a table as in `flemma.Truncation`.
+    Truncated { text: BString, from_end: bool, lines: Option<usize>, bytes: Option<usize> },
+    // The line of a heading, from 1; or nil and what is wrong.
+    Section { text: BString, heading: BString },
+}
+
+/// Adds the function.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // nearest(word, words) -> the one of `words` that `word` may be a misspelling of, or nil
-    exports.add("nearest", |_, _, (word, words): (String, Vec<String>)| {
-        Ok(suggest::nearest(&word, words.iter().map(String::as_str)).map(str::to_owned))
-    })?;
-    exports.add("format_size", |_, _, bytes: f64| Ok(truncate::format_size(bytes.max(0.0) as u64)))?;
-    // truncate("head" or "tail", text, lines or nil, bytes or nil) -> a table as in `flemma.Truncation`
-    exports.add("truncate", |lua, _, args: (String, LuaString, Option<usize>, Option<usize>)| {
-        let (end, text, lines, bytes) = args;
-        let default = Limits::default();
-        let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
-        let text = text.as_bytes();
-        let cut = if end == "tail" {
-            truncate::truncate_tail(&*text, limits)
-        } else {
-            truncate::truncate_head(&*text, limits)
-        };
-        truncation(lua, &cut)
+    // text(what, fields) -> what `Question` says of it
+    exports.add("text", |lua, _, (what, fields): (String, Table)| match convert::variant(lua, &what, Some(fields))? {
+        Question::Nearest { word, words } => {
+            suggest::nearest(&word, words.iter().map(String::as_str)).into_lua_multi(lua)
+        }
+        Question::Size { bytes } => truncate::format_size(bytes.max(0.0) as u64).into_lua_multi(lua),
+        Question::Truncated { text, from_end, lines, bytes } => {
+            let default = Limits::default();
+            let limits = Limits { lines: lines.unwrap_or(default.lines), bytes: bytes.unwrap_or(default.bytes) };
+            let truncate = if from_end { truncate::truncate_tail } else { truncate::truncate_head };
+            truncation(lua, &truncate(&text, limits))?.into_lua_multi(lua)
+        }
+        Question::Section { text, heading } => match locate_section(&text.to_string(), &heading.to_string()) {
+            Ok(line) => line.into_lua_multi(lua),
+            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+        },
     })
 }
 

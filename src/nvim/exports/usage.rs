@@ -1,23 +1,37 @@
 //! What conversations have used.
 
+use mlua::{IntoLuaMulti, Table};
+use serde::Deserialize;
+
 use super::table::Exports;
 use crate::nvim::{
     convert,
     usage_table::{record, totals},
 };
 
-/// Adds the functions.
+/// What is asked about what was used.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    // A table as in `flemma.Totals`, of one or of all conversations.
+    Totals { buffer: Option<i32> },
+    // Tables as in `flemma.Usage`.
+    Requests,
+    // The lines of `:Flemma usage`, and the cells that a line may take.
+    Page { buffer: i32, width: usize },
+}
+
+/// Adds the function.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
-    // usage_totals(buffer or nil) -> a table as in `flemma.Totals`
-    exports.add("usage_totals", |lua, binding, buffer: Option<i32>| totals(lua, binding.workspace.totals(buffer)))?;
-    // usage_requests() -> tables as in `flemma.Usage`
-    exports.add("usage_requests", |lua, binding, ()| {
-        convert::list(lua, binding.workspace.records().iter().map(|each| record(lua, each)))
-    })?;
-    exports.add("usage_reset", |_, binding, ()| {
-        binding.workspace.reset_usage();
-        Ok(())
-    })?;
-    // usage_estimate(buffer) -> whether it has to be called again
-    exports.add("usage_estimate", |_, binding, buffer: i32| Ok(binding.workspace.estimate(buffer)))
+    // usage(what, fields or nil) -> what `Question` says of it
+    exports.add("usage", |lua, binding, (what, fields): (String, Option<Table>)| {
+        let workspace = &binding.workspace;
+        match convert::variant(lua, &what, fields)? {
+            Question::Totals { buffer } => totals(lua, workspace.totals(buffer))?.into_lua_multi(lua),
+            Question::Requests => {
+                convert::list(lua, workspace.records().iter().map(|each| record(lua, each)))?.into_lua_multi(lua)
+            }
+            Question::Page { buffer, width } => workspace.usage_lines(buffer, width).into_lua_multi(lua),
+        }
+    })
 }

@@ -142,7 +142,7 @@ fn registering_a_name_again_replaces_the_resolver() {
     let mut chain = Chain::new();
     chain.register(resolver("mine", 50, Ok(Some(Decision::Deny))));
     chain.register(resolver("mine", 50, Ok(Some(Decision::Approve))));
-    assert_eq!(chain.count(), 1);
+    assert_eq!(chain.all().count(), 1);
     assert_eq!(decide(&chain, "bash", None).0, Decision::Approve);
     assert!(chain.unregister("mine").is_some());
     assert!(chain.unregister("mine").is_none());

@@ -154,12 +154,12 @@ fn a_script_that_does_not_answer_in_time_is_stopped() {
 #[test]
 fn a_tool_without_a_function_is_refused() {
     let chat = Harness::new("@You:\nHello", []);
-    let count = chat.workspace.tool_count();
+    let count = chat.workspace.tools().len();
     let fields = [("description", json!("A tool.")), ("input_schema", json!({ "type": "object" }))];
     let fields = fields.map(|(name, value)| (name.to_owned(), flemma::tools::declare::Field::Value(value)));
     let refused = chat.workspace.register_tool(Some("bare"), fields.into()).unwrap_err();
     assert_eq!(refused.to_string(), "tool `bare`: `execute` is missing: give the function that runs a call");
-    assert_eq!(chat.workspace.tool_count(), count);
+    assert_eq!(chat.workspace.tools().len(), count);
 }
 
 #[test]
@@ -182,11 +182,11 @@ fn calls_of_a_reply_with_too_many_are_told_why() {
 #[test]
 fn a_definition_that_leaves_is_released() {
     let chat = Harness::new("@You:\nHello", []);
-    let count = chat.workspace.tool_count();
+    let count = chat.workspace.tools().len();
     chat.register("mine", |_, _| None);
     chat.register("mine", |_, _| None);
     assert_eq!(*chat.scripts.released.borrow(), ["mine"], "the first of them is replaced");
-    assert_eq!(chat.workspace.tool_count(), count + 1);
+    assert_eq!(chat.workspace.tools().len(), count + 1);
     assert!(chat.workspace.unregister_tool("mine") && !chat.workspace.unregister_tool("mine"));
     assert_eq!(chat.scripts.released.borrow().len(), 2);
     assert!(chat.workspace.tool("mine").is_none());

@@ -96,7 +96,7 @@ fn extensions_register_their_tools_at_setup_and_later() {
     assert!(!names.contains(&"goes".to_owned()) && !names.contains(&"count".to_owned()), "{names:?}");
     assert!(offered(&chat, 2).contains(&"goes".to_owned()));
     assert_eq!(chat.nvim.lua("return require('flemma.tools').get_groups()", &[]), json!([]));
-    let log = chat.nvim.lua("return vim.fn.readfile(require('flemma.native').call('log_path'))", &[]).to_string();
+    let log = chat.nvim.lua("return vim.fn.readfile(require('flemma.native').call('path', 'log'))", &[]).to_string();
     assert!(log.contains("debug CodeCompanion: [counter] 4 after {"), "{log}");
     assert_eq!(said(&mut chat.nvim), "");
 }

@@ -88,8 +88,8 @@ fn a_late_answer_does_not_disturb_who_types_on() {
          local call = native.call
          native.call = function(name, ...)
            if name ~= 'complete' then return call(name, ...) end
-           local buf, line, column, callback = ...
-           return call(name, buf, line, column, function(found)
+           local buf, line, column, lines, callback = ...
+           return call(name, buf, line, column, lines, function(found)
              _G.answers = _G.answers or {}
              table.insert(_G.answers, function() callback(found) end)
            end)

@@ -72,7 +72,7 @@ fn hiding_a_window_loses_nothing_and_stops_nothing() {
     gate.open();
     nvim.wait_for("the end of the reply", |nvim| {
         let text = nvim.lua(
-            "local buf = vim.fn.bufnr(require('flemma.native').call('last_conversation', require('flemma.conversations').start()))
+            "local buf = vim.fn.bufnr(require('flemma.conversations').last())
              return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')",
             &[],
         );

@@ -104,9 +104,10 @@ const OPERATORS: &str = r#"
       if (way[1] == 'v' or way[1] == 'V') and object:find('%]') then
         object = 'am'
       end
-      local kind = object:find('m') and 'message' or 'tool'
       local is_object = object:find('^[ia]') and require('flemma.native').call(
-        'text_object', buf, kind, from - 1, from, false, object:find('^i') ~= nil, 1)
+        'find', buf, 'object',
+        { is_message = object:find('m') ~= nil, first = from - 1, last = from, is_selected = false,
+          is_inner = object:find('^i') ~= nil, count = 1 })
       if way[2] ~= '' and not is_object and way[1]:lower() == 'v' then
         -- There is nothing to select, so the operator takes what Visual mode takes without Flemma.
         way = pick({ { 'd', '' }, { 'gU', '' } })

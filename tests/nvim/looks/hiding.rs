@@ -16,13 +16,17 @@ const MARKED: &str = "
       end
     end
     local first, last = require('flemma.view.cards').raw(buf)
-    local lines = require('flemma.native').call('hidden', buf, 0, vim.api.nvim_buf_line_count(buf))
-    for at = 3, #lines, 2 do
-      for line = lines[at], lines[at + 1] - 1 do
-        if not (first and lines[at] >= first and lines[at] < last) then
-          wanted[#wanted + 1] = line + 1
+    local list, block = require('flemma.native').call('cards', buf, 0, vim.api.nvim_buf_line_count(buf)), 1
+    while list[block] do
+      local after = block + 4 + 2 * list[block + 3]
+      for at = block + 4, after - 1, 2 do
+        for line = list[at], list[at + 1] - 1 do
+          if not (first and list[at] >= first and list[at] < last) then
+            wanted[#wanted + 1] = line + 1
+          end
         end
       end
+      block = after
     end
     table.sort(found)
     return { found, wanted }";

@@ -103,14 +103,14 @@ fn write_before_the_approval(chat: &mut Chat, theirs: &str) {
         "local path, text = ...
          local native = require('flemma.native')
          local call = native.call
-         native.call = function(name, ...)
-           if name == 'review_accept' then
+         native.call = function(name, buf, what, ...)
+           if name == 'dispatch' and what == 'accept' then
              native.call = call
              local file = assert(io.open(path, 'w'))
              file:write(text)
              file:close()
            end
-           return call(name, ...)
+           return call(name, buf, what, ...)
          end",
         &[path.to_str().unwrap().into(), theirs.into()],
     );
@@ -256,7 +256,7 @@ fn the_conversation_may_go_while_it_is_reviewed() {
     open(&mut chat);
     chat.nvim.command("tabnext | edit | tabprevious");
     chat.nvim.wait_for("the text", |nvim| {
-        nvim.lua("return require('flemma.native').call('is_settled', vim.fn.bufnr('notes.chat'))", &[]) == true
+        nvim.lua("return require('flemma.native').call('state', vim.fn.bufnr('notes.chat'), 'settled')", &[]) == true
     });
     assert!(is_view(&mut chat));
 }

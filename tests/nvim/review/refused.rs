@@ -53,7 +53,7 @@ fn the_reason_of_a_refusal_stays_on_the_screen() {
     chat.nvim.wait_for("the view", |nvim| nvim.lua("return vim.wo.diff", &[]) == true);
     chat.nvim.input("gA");
     wait_for_message(&mut chat.nvim, "nothing was written");
-    let is_idle = "return require('flemma.native').call('is_at_rest', vim.fn.bufnr('notes.chat'))";
+    let is_idle = "return require('flemma.native').call('state', vim.fn.bufnr('notes.chat'), 'at_rest')";
     chat.nvim.wait_for("rest", |nvim| nvim.lua(is_idle, &[]) == true);
     assert!(!said(&mut chat.nvim).contains("waits for your approval"), "{}", said(&mut chat.nvim));
 }

@@ -115,7 +115,7 @@ fn an_editor_keeps_its_conversation() {
         environment: &[("XDG_STATE_HOME", state.to_str().unwrap())],
         ..Options::default()
     });
-    let settled = "return require('flemma.native').call('is_settled', 1)";
+    let settled = "return require('flemma.native').call('state', 1, 'settled')";
     nvim.wait_for("the conversation", |nvim| nvim.lua(settled, &[]) == true);
     let said = user.flemma(&["run", "notes.chat"]);
     assert!(said.code == 4 && said.err.contains("is held by"), "{said:?}");

@@ -52,7 +52,7 @@ fn killed(mut chat: Chat) -> (Chat, Chat) {
         work.display()
     );
     let mut other = Chat::another(&chat, &work.join("notes.chat"), (OPTIONS, &lua), [prose(&["fine"])]);
-    let settled = "return require('flemma.native').call('is_settled', vim.api.nvim_get_current_buf())";
+    let settled = "return require('flemma.native').call('state', vim.api.nvim_get_current_buf(), 'settled')";
     other.nvim.wait_for("the conversation", |nvim| nvim.lua(settled, &[]) == true);
     other.wait_until_idle();
     (chat, other)

@@ -46,9 +46,9 @@ local function messages(buf)
   end
   local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
   local native = require("flemma.native")
-  local start = lines[1] and lines[1]:find("^@%a+:") and 0 or native.call("message_from", buf, 0, true)
+  local start = lines[1] and lines[1]:find("^@%a+:") and 0 or native.call("find", buf, "message", { line = 0, forward = true })
   while start do
-    local after = native.call("message_from", buf, start, true)
+    local after = native.call("find", buf, "message", { line = start, forward = true })
     local role, rest = lines[start + 1]:match("^@(%a+):%s*(.*)")
     local body = vim.list_slice(lines, start + 2, after or #lines)
     if role then

@@ -160,11 +160,11 @@ local function add(name, spec, opts, lookup)
   add_functions(entry, ours)
   ours.enabled = enabled_of(resolved.enabled, opts)
   local native = require("flemma.native")
-  local ok, message = native.call("register_tool", name, ours)
+  local ok, message = native.call("register", "tool", name, ours)
   if not ok and ours.strict then
     -- Many definitions say `strict` of a schema that is not.
     ours.strict = nil
-    ok, message = native.call("register_tool", name, ours)
+    ok, message = native.call("register", "tool", name, ours)
   end
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)

@@ -30,7 +30,7 @@ local function write(level, line)
       write(level, line)
     end)
   end
-  require("flemma.native").call("log", level, "CodeCompanion: " .. line)
+  require("flemma.native").call("editor_event", "logged", { level = level, line = "CodeCompanion: " .. line })
 end
 
 for name, level in pairs(LEVELS) do

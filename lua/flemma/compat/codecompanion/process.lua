@@ -30,7 +30,7 @@ end
 ---@return string|string[]|nil filled nil where a shell could read a value as code
 ---@return table<string, string>|string env the variables for `env` of `run`; or why it was not filled
 function M.fill(command, values)
-  return require("flemma.native").call("fill_template", command, values, "shell")
+  return require("flemma.native").call("fill_template", command, values)
 end
 
 return M

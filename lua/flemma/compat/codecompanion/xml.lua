@@ -6,7 +6,7 @@ local M = {}
 ---@param name? string an element around it
 ---@return string
 function M.toXml(value, name)
-  local xml, problem = require("flemma.native").call("to_xml", value, name)
+  local xml, problem = require("flemma.native").call("xml", "text", value, { name = name })
   if not xml then
     error(("toXml: %s"):format(problem or "the native library is missing"), 2)
   end
@@ -18,7 +18,7 @@ end
 ---@return table? schema
 ---@return string? problem
 function M.schema(example)
-  return require("flemma.native").call("xml_schema", example)
+  return require("flemma.native").call("xml", "schema", example)
 end
 
 return M

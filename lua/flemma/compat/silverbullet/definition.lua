@@ -112,7 +112,7 @@ function M.register(name, entry)
     -- It uses no path of its input by itself. What it does with pages is judged there.
     ours.read_path_param = vim.empty_dict()
   end
-  local ok, message = require("flemma.native").call("register_tool", name, ours)
+  local ok, message = require("flemma.native").call("register", "tool", name, ours)
   if not ok then
     message = message or ("tool `%s` was not registered: the native library is missing"):format(name)
     for ours_name, theirs in pairs({

@@ -31,7 +31,7 @@ local function attached(run, paths)
   if type(paths) ~= "table" then
     return nil, ("`attachPaths` must be a list of paths, not a %s"):format(type(paths))
   end
-  local root = require("flemma.native").call("notes_root", run.ctx.bufnr)
+  local root = require("flemma.native").call("path", "notes", { buffer = run.ctx.bufnr })
   local found = {}
   for _, path in ipairs(paths) do
     if type(path) ~= "string" or path == "" then

@@ -7,7 +7,7 @@ local api = vim.api
 ---@param ctx flemma.ExecutionContext
 ---@return table
 return function(input, ctx)
-  local path, problem = require("flemma.native").call("page_file", ctx.bufnr, input.page)
+  local path, problem = require("flemma.native").call("path", "page", { buffer = ctx.bufnr, page = input.page })
   if not path then
     return places.failure(problem or "The conversation is gone.")
   end
@@ -20,7 +20,7 @@ return function(input, ctx)
   ---@return string? problem
   local function find(buf)
     local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
-    return require("flemma.native").call("section_line", text, input.section)
+    return require("flemma.native").call("text", "section", { text = text, heading = input.section })
   end
   local has_section = input.section and input.section ~= ""
   return require("flemma.tools.location").open({ path = path, line = line }, ctx, has_section and find or nil)

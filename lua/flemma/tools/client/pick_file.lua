@@ -73,7 +73,8 @@ return function(input, ctx, callback)
       callback(result)
     end
   end
-  local begun = require("flemma.native").call("files_to_pick", ctx.bufnr, input.root, function(paths, more, denied, is_partial)
+  local asked = { buffer = ctx.bufnr, folder = input.root }
+  local begun = require("flemma.native").call("list", "files_to_pick", asked, function(paths, more, denied, is_partial)
     if is_over then
       return
     elseif not paths then

@@ -1,0 +1,223 @@
+//! What the user wants: of a conversation, or of all of them. A key or a command says it.
+
+use mlua::{BString, Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
+use serde::Deserialize;
+
+use super::{changes, options, table::Exports};
+use crate::{
+    agent::Choice,
+    chat::LineRange,
+    model::CallId,
+    nvim::{binding::Binding, convert},
+    workspace::{Asked, AskedAbout, Command, DriveOptions, TakeBack, Taken, Toggle, Urgency},
+};
+
+/// What the user wants of a conversation. Lines are counted from 0, and `last` is one of them. Texts need not be valid UTF-8.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Action {
+    Advance,
+    Cancel,
+    CancelTools,
+    CancelTool { line: usize },
+    Execute { line: usize },
+    Decide { decision: Decision, first: usize, last: usize, message: Option<BString> },
+    // Answers a question about trust.
+    Answer { question: u64, is_yes: bool },
+    // -> whether it was queued. What `steers` goes out before the next request.
+    Queue { text: BString, steers: bool },
+    // Everything that is queued goes out before the next request.
+    Steer,
+    // -> the text of the message that was taken back
+    Unqueue { place: Option<usize> },
+    // This is being written in the input window; it is kept, and not sent.
+    KeepDraft { text: BString },
+    // Asks about lines of the file at `path`, or about `lines`. -> the line, from 0, and the column, in bytes, where the user goes on
+    // typing; or the text for a message that is queued, because the conversation is at work; or nil and why nothing was written
+    Ask(Question),
+    // Finds out what taking something back would do. `unsaved` are the files with changes in buffers. Calls back with a table as in
+    // `flemma.Proposed`, or with nil and why there is nothing to do.
+    Propose { what: TakeBack, unsaved: Vec<BString> },
+    // Does what was proposed with this number. `overwrite` are the places, from 1, of files that others have changed. Calls back with a
+    // table of `path`, `problem` and `moved_to` for each file, or with nil and why nothing was done.
+    Restore { number: u64, overwrite: Vec<usize>, unsaved: Vec<BString> },
+    // Approves what a call would write. Calls back with nothing, or with why nothing was approved.
+    Accept { call: CallId, revision: BString, contents: Vec<Content> },
+    // The user has made this of it. -> whether that is kept
+    KeepReview { call: CallId, revision: BString, contents: Vec<Content>, has_conflict: bool },
+    // Carries it on without a user.
+    Drive(DriveOptions),
+    // -> whether it is driven
+    StopDriving,
+    // Estimates what a request would use. -> whether it has to be called again
+    Estimate,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    AlwaysApprove,
+    Reject,
+}
+
+/// A question about lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    words: BString,
+    path: Option<BString>,
+    first: usize,
+    last: usize,
+    name: BString,
+    language: BString,
+    lines: Option<Vec<BString>>,
+}
+
+/// What the user wants of all conversations.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum GeneralAction {
+    // -> the effective options, what is in effect now; or nil, problem; or nil, nil, a provider without a model
+    Switch { words: Vec<String> },
+    // -> the effective options, what is in effect now; or nil, problem
+    Set { option: String, enabled: bool },
+    ResetUsage,
+}
+
+/// What a file gets of a proposal: its content, true (as proposed) or false (left as it is).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Whole(bool),
+    Text(BString),
+}
+
+impl From<Content> for Taken {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Whole(true) => Self::Proposed,
+            Content::Whole(false) => Self::Left,
+            Content::Text(text) => Self::Content(text.into()),
+        }
+    }
+}
+
+/// What `dispatch` takes.
+type Wish = (Option<i32>, String, Option<Table>, Option<Function>);
+
+/// Adds the function.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // dispatch(buffer, what, fields or nil, callback or nil): an `Action`; or a `GeneralAction` without a buffer
+    exports.add("dispatch", |lua, binding, (buffer, what, fields, callback): Wish| {
+        let Some(buffer) = buffer else { return general(lua, binding, convert::variant(lua, &what, fields)?) };
+        let action = convert::variant(lua, &what, fields)?;
+        let Some(callback) = callback else { return at_once(lua, binding, buffer, action) };
+        later(binding, buffer, action, callback)?;
+        Ok(MultiValue::new())
+    })
+}
+
+fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<MultiValue> {
+    match action {
+        GeneralAction::Switch { words } => options::switch(lua, binding, &words),
+        GeneralAction::Set { option, enabled } => {
+            let toggle = Toggle::of(&option).ok_or_else(|| format!("`{option}` cannot be set at run time"));
+            let set =
+                toggle.and_then(|toggle| binding.workspace.set(toggle, enabled).map_err(|problem| problem.to_string()));
+            match set {
+                Ok(message) => (options::effective(lua, binding)?, message).into_lua_multi(lua),
+                Err(problem) => (Value::Nil, problem).into_lua_multi(lua),
+            }
+        }
+        GeneralAction::ResetUsage => {
+            binding.workspace.reset_usage();
+            Ok(MultiValue::new())
+        }
+    }
+}
+
+/// What is done when this returns, or goes on by itself.
+fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::Result<MultiValue> {
+    let workspace = &binding.workspace;
+    let command = match action {
+        Action::Advance => Command::Advance,
+        Action::Cancel => Command::Cancel,
+        Action::CancelTools => Command::CancelTools,
+        Action::CancelTool { line } => Command::CancelTool { line },
+        Action::Execute { line } => Command::Execute { line },
+        Action::Decide { decision, first, last, message } => {
+            let lines = first..last + 1;
+            match decision {
+                Decision::Approve => Command::Decide { lines, choice: Choice::Approve },
+                Decision::AlwaysApprove => Command::AlwaysApprove { lines },
+                Decision::Reject => {
+                    Command::Decide { lines, choice: Choice::Reject(message.map(|message| message.to_string())) }
+                }
+            }
+        }
+        Action::Answer { question, is_yes } => Command::Answer { question, is_yes },
+        Action::Queue { text, steers } => {
+            let urgency = if steers { Urgency::NextRequest } else { Urgency::NextTurn };
+            return workspace.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);
+        }
+        Action::Unqueue { place } => {
+            return workspace.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
+        }
+        Action::Steer => return workspace.steer_with_queued(buffer).into_lua_multi(lua),
+        Action::KeepDraft { text } => return workspace.keep_draft(buffer, &text.to_string()).into_lua_multi(lua),
+        Action::Ask(Question { words, path, first, last, name, language, lines }) => {
+            let about = match lines {
+                Some(lines) => AskedAbout::Text {
+                    name: name.to_string(),
+                    language: language.to_string(),
+                    lines: lines.iter().map(ToString::to_string).collect(),
+                },
+                None => AskedAbout::Lines {
+                    path: path.map(convert::path).unwrap_or_default(),
+                    lines: LineRange { first, last },
+                },
+            };
+            return match workspace.ask_about(buffer, &about, &words.to_string()) {
+                Ok(Asked::Added { line, column }) => (line, column).into_lua_multi(lua),
+                Ok(Asked::Later(text)) => text.into_lua_multi(lua),
+                Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+            };
+        }
+        Action::KeepReview { call, revision, contents, has_conflict } => {
+            let taken = contents.into_iter().map(Taken::from).collect();
+            return workspace.keep_made(buffer, &call, &revision.to_string(), taken, has_conflict).into_lua_multi(lua);
+        }
+        Action::Drive(options) => {
+            workspace.drive(buffer, options);
+            return true.into_lua_multi(lua);
+        }
+        Action::StopDriving => return workspace.stop_driving(buffer).into_lua_multi(lua),
+        Action::Estimate => return workspace.estimate(buffer).into_lua_multi(lua),
+        Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } => {
+            return Err(mlua::Error::runtime("the callback is missing"));
+        }
+    };
+    workspace.dispatch(buffer, command);
+    Ok(MultiValue::new())
+}
+
+/// What calls back with an answer.
+fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> mlua::Result<()> {
+    match action {
+        Action::Propose { what, unsaved } => changes::propose(binding, buffer, what, unsaved, callback),
+        Action::Restore { number, overwrite, unsaved } => {
+            let overwrite: Vec<_> = overwrite.into_iter().filter_map(|place| place.checked_sub(1)).collect();
+            changes::restore(binding, buffer, number, &overwrite, unsaved, callback);
+        }
+        Action::Accept { call, revision, contents } => {
+            let taken = contents.into_iter().map(Taken::from).collect();
+            let callback = binding.functions.keep(callback);
+            binding.workspace.accept(buffer, &call, &revision.to_string(), taken, move |workspace, accepted| {
+                workspace.give_verdict(callback, accepted.err());
+            });
+        }
+        _ => return Err(mlua::Error::runtime("this does not call back")),
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Where files are: those of conversations, of notes, and the links to others.
+
+use std::path::PathBuf;
+
+use mlua::{BString, IntoLua, IntoLuaMulti, Lua, MultiValue, Table};
+use serde::Deserialize;
+
+use super::table::Exports;
+use crate::nvim::{binding::Binding, convert};
+
+/// What is looked for. `File`, `Files`, `Last` and `New` wait for the disk for a moment.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Sought {
+    // A file with links resolved; nothing if there is none. Also says whether it is a regular file.
+    File { path: BString },
+    // The same of many, as a list: false where there is nothing.
+    Files { paths: Vec<BString> },
+    // The root of the project that the conversation at this path belongs to.
+    Project { path: BString },
+    // The conversation that was used last of the project whose root is above `start`, or else is `otherwise`.
+    Last { start: BString, otherwise: BString },
+    // The same for a new one.
+    New { start: BString, otherwise: BString, title: String },
+    // The folder in which a tool works.
+    WorkingDirectory { buffer: i32, tool: String },
+    // The file of a page of notes.
+    Page { buffer: i32, page: BString },
+    // The folder of notes.
+    Notes { buffer: i32 },
+    Log,
+}
+
+/// Adds the function.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // path(what, fields or nil) -> the path of a `Sought`, or nil; and what went wrong
+    exports.add("path", |lua, binding, (what, fields): (String, Option<Table>)| {
+        find(lua, binding, convert::variant(lua, &what, fields)?)
+    })
+}
+
+fn find(lua: &Lua, binding: &Binding, sought: Sought) -> mlua::Result<MultiValue> {
+    let workspace = &binding.workspace;
+    let root = |start, otherwise| workspace.project_root(&convert::path(start), &convert::path(otherwise));
+    match sought {
+        Sought::File { path } => {
+            let (found, problem) = or_problem(workspace.found_file(&convert::path(path)));
+            let (real, is_file) = found.flatten().map(|found| (found.real, found.is_file)).unzip();
+            (real, problem, is_file.unwrap_or(false)).into_lua_multi(lua)
+        }
+        Sought::Files { paths } => {
+            let (found, problem) = or_problem(workspace.real_paths(paths.into_iter().map(convert::path).collect()));
+            let or_false = |path: Option<PathBuf>| path.map_or_else(|| false.into_lua(lua), |path| path.into_lua(lua));
+            let found = found.map(|found| convert::list(lua, found.into_iter().map(or_false))).transpose()?;
+            (found, problem).into_lua_multi(lua)
+        }
+        Sought::Project { path } => workspace.project_of(&convert::path(path)).into_lua_multi(lua),
+        Sought::Last { start, otherwise } => {
+            let found = root(start, otherwise).and_then(|root| workspace.last_used_conversation(&root));
+            let (found, problem) = or_problem(found);
+            (found.flatten(), problem).into_lua_multi(lua)
+        }
+        Sought::New { start, otherwise, title } => {
+            let found = root(start, otherwise).and_then(|root| workspace.new_conversation(&root, &title));
+            or_problem(found).into_lua_multi(lua)
+        }
+        Sought::WorkingDirectory { buffer, tool } => workspace.working_directory_of(buffer, &tool).into_lua_multi(lua),
+        Sought::Page { buffer, page } => {
+            let Some(conversation) = workspace.conversation(buffer) else { return Ok(MultiValue::new()) };
+            or_problem(workspace.page_file(&conversation, &page.to_string())).into_lua_multi(lua)
+        }
+        Sought::Notes { buffer } => workspace.notes_folder(buffer).into_lua_multi(lua),
+        Sought::Log => workspace.log_path().into_lua_multi(lua),
+    }
+}
+
+/// A result for Lua: the value, or nil and what went wrong.
+fn or_problem<T>(result: Result<T, impl ToString>) -> (Option<T>, Option<String>) {
+    match result {
+        Ok(value) => (Some(value), None),
+        Err(problem) => (None, Some(problem.to_string())),
+    }
+}

@@ -1,0 +1,117 @@
+//! What plugins and users add to Flemma: tools, groups of tools, and resolvers of the approval chain.
+
+use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
+use serde::Deserialize;
+
+use super::table::Exports;
+use crate::{
+    nvim::{
+        binding::Binding,
+        convert,
+        lua_tools::{self, Fields},
+        policies,
+    },
+    tools::approval::Resolver,
+};
+
+/// What can be added.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Tool,
+    /// One name for several tools.
+    Group,
+    /// { resolve, priority, description or nil }
+    Resolver,
+}
+
+/// What is asked of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Registered {
+    // The definition of a tool.
+    Tool { name: String },
+    // The definitions of the enabled ones, or of all.
+    Tools { disabled_too: bool },
+    Groups,
+    // { name, priority, description? }, in the order in which they are asked
+    Resolvers,
+}
+
+/// Adds the functions.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // register(kind, name or nil, definition) -> true, or false, problem. Only a tool may have its name in the definition
+    exports.add("register", |lua, binding, (kind, name, definition): (String, Option<String>, Table)| {
+        let added = match (convert::variant(lua, &kind, None)?, name) {
+            (Kind::Tool, name) => add_tool(lua, binding, name.as_deref(), &definition),
+            (_, None) => return Err(mlua::Error::runtime("the name is missing")),
+            (Kind::Group, Some(name)) => add_group(lua, binding, &name, definition),
+            (Kind::Resolver, Some(name)) => {
+                let (priority, description) = (definition.get("priority")?, definition.get("description")?);
+                let resolve = policies::resolver(lua, &binding.shim, definition.get::<Function>("resolve")?);
+                binding.workspace.register_resolver(Resolver { name, description, priority, resolve });
+                Ok(())
+            }
+        };
+        Ok((added.is_ok(), added.err()))
+    })?;
+    // unregister(kind, name) -> whether there was one
+    exports.add("unregister", |lua, binding, (kind, name): (String, String)| {
+        Ok(match convert::variant(lua, &kind, None)? {
+            Kind::Tool => binding.workspace.unregister_tool(&name),
+            Kind::Group => binding.workspace.unregister_group(&name),
+            Kind::Resolver => binding.workspace.unregister_resolver(&name),
+        })
+    })?;
+    // registered(what, fields or nil) -> what `Registered` says of it
+    exports.add("registered", |lua, binding, (what, fields): (String, Option<Table>)| {
+        list(lua, binding, convert::variant(lua, &what, fields)?)
+    })
+}
+
+fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table) -> Result<(), String> {
+    let functions = &binding.functions;
+    let read = lua_tools::fields(lua, functions, name, definition).map_err(|problem| problem.to_string());
+    let Fields { entries, kept } = read?;
+    binding.workspace.register_tool(name, entries).map_err(|problem| {
+        kept.into_iter().for_each(|function| functions.release(function));
+        problem.to_string()
+    })
+}
+
+fn add_group(lua: &Lua, binding: &Binding, name: &str, group: Table) -> Result<(), String> {
+    let fields = convert::to_json(lua, Value::Table(group)).map_err(|error| convert::words(&error))?;
+    let fields = fields.as_object().cloned().unwrap_or_default();
+    binding.workspace.register_group(name, &fields).map_err(|problem| problem.to_string())
+}
+
+fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiValue> {
+    let (workspace, functions) = (&binding.workspace, &binding.functions);
+    match what {
+        Registered::Tool { name } => {
+            let definition = workspace.tool(&name);
+            let described = definition.map(|definition| lua_tools::describe(lua, functions, &definition));
+            described.transpose()?.into_lua_multi(lua)
+        }
+        Registered::Tools { disabled_too } => {
+            let tools = workspace.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
+            let described = tools.map(|(definition, _)| lua_tools::describe(lua, functions, &definition));
+            convert::list(lua, described)?.into_lua_multi(lua)
+        }
+        Registered::Groups => {
+            let groups = workspace.groups();
+            let described = groups.iter().map(|group| convert::from_json(lua, &group.describe()));
+            convert::list(lua, described)?.into_lua_multi(lua)
+        }
+        Registered::Resolvers => {
+            let entry = |resolver: Resolver| {
+                let entry = lua.create_table()?;
+                entry.set("name", resolver.name)?;
+                entry.set("priority", resolver.priority)?;
+                entry.set("description", resolver.description)?;
+                Ok(entry)
+            };
+            convert::list(lua, workspace.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is known of a conversation, or of all of them.
+
+use mlua::{IntoLuaMulti, Lua, MultiValue, Table};
+use serde::Deserialize;
+
+use super::{driving, table::Exports};
+use crate::{
+    model::CallId,
+    nvim::{binding::Binding, convert},
+};
+
+/// What is asked of a conversation. One that is none answers nothing.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum State {
+    // What a status line shows; of all conversations if none is named.
+    StatusLine,
+    Title,
+    // "working" and what it is doing and for how long; or "done", "waits", "paused", "failed" or "cancelled", and that in words; nil if
+    // it waits for the editor alone.
+    Activity,
+    // What goes on right now: `text`, and the tools that are `running`.
+    Live { width: usize },
+    // How many messages wait.
+    Queued,
+    // The lines below the text, each a list of { text, group }.
+    Outbox,
+    // The text that was being written in the input window and was not queued; empty if there is none.
+    Draft,
+    // Whether nothing is under way.
+    AtRest,
+    // Whether its calls can be resolved: its text and its journal are read.
+    Settled,
+    // Whether it is known which editor holds it.
+    HolderKnown,
+    // Whether it goes on by itself, as a sentence.
+    Autopilot,
+    // The ids of the calls that `:Flemma undo` may name, the latest first.
+    WritingCalls,
+    // The lines of `:Flemma status` ("short" or "all") or of `:Flemma tool:list` ("tools"), and the cells that a line may take.
+    Page { page: Page, width: Option<usize> },
+    // Why an answer of the form of a call is not taken.
+    Unanswerable { call: CallId },
+    // What a drive came to, as JSON; nil before its end.
+    DriveResult,
+    // Whether every source of tools has loaded.
+    ToolsReady,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Page {
+    Short,
+    All,
+    Tools,
+}
+
+/// Adds the function.
+pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
+    // state(buffer or nil, what, fields or nil) -> what `State` says of it
+    exports.add("state", |lua, binding, (buffer, what, fields): (Option<i32>, String, Option<Table>)| {
+        let what = convert::variant(lua, &what, fields)?;
+        match (buffer, what) {
+            (Some(buffer), what) => of_one(lua, binding, buffer, what),
+            (None, State::StatusLine) => binding.workspace.overview().into_lua_multi(lua),
+            (None, State::ToolsReady) => binding.workspace.tools_are_ready().into_lua_multi(lua),
+            (None, _) => Err(mlua::Error::runtime("the buffer is missing")),
+        }
+    })
+}
+
+fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Result<MultiValue> {
+    let workspace = &binding.workspace;
+    let Some(conversation) = workspace.conversation(buffer) else {
+        return match what {
+            State::AtRest => true.into_lua_multi(lua),
+            State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
+            _ => Ok(MultiValue::new()),
+        };
+    };
+    match what {
+        State::StatusLine => workspace.status_line(buffer).into_lua_multi(lua),
+        State::Title => workspace.title(&conversation).into_lua_multi(lua),
+        State::Activity if conversation.is_busy() => ("working", workspace.doing(&conversation)).into_lua_multi(lua),
+        State::Activity => {
+            let rest = workspace.rest(&conversation);
+            (rest.as_ref().map(|rest| rest.as_str()), rest.map(|rest| rest.words().to_owned())).into_lua_multi(lua)
+        }
+        State::Live { width } => convert::to_lua(lua, &conversation.live(width))?.into_lua_multi(lua),
+        State::Queued => conversation.queued().len().into_lua_multi(lua),
+        State::Outbox => convert::to_lua(lua, &workspace.outbox_view(&conversation))?.into_lua_multi(lua),
+        State::Draft => workspace.draft(buffer).into_lua_multi(lua),
+        State::AtRest => workspace.is_at_rest(buffer).into_lua_multi(lua),
+        State::Settled => workspace.is_settled(buffer).into_lua_multi(lua),
+        State::HolderKnown => workspace.holder(buffer).is_some().into_lua_multi(lua),
+        State::Autopilot => workspace.autopilot(&conversation).into_lua_multi(lua),
+        State::WritingCalls => workspace.writing_calls(&conversation).into_lua_multi(lua),
+        State::Page { page: Page::Tools, .. } => workspace.tool_list(&conversation).into_lua_multi(lua),
+        State::Page { page, width } => {
+            let status = workspace.status(&conversation);
+            status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
+        }
+        State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
+        State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
+        State::ToolsReady => workspace.tools_are_ready().into_lua_multi(lua),
+    }
+}
