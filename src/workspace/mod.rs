@@ -184,6 +184,7 @@ mod tools;
 pub mod trust;
 mod trust_store;
 mod turn_tools;
+mod unsettled;
 mod verdict;
 mod waiting_list;
 mod waiting_writes;

@@ -1,24 +1,11 @@
 //! What waits until a conversation is read and it is known who holds it, but not for ever. Every drain looks whether that is so.
 
-use std::{
-    cell::RefCell,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use super::Workspace;
+use super::{Workspace, unsettled::Waiting};
 
 /// How long that may take. After that, what waits is done anyway, and hears what is missing.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What waits, each for the conversation in a buffer.
-#[derive(Default)]
-pub(super) struct Unsettled(RefCell<Vec<Waiting>>);
-
-struct Waiting {
-    buffer: i32,
-    until: Instant,
-    then: Box<dyn FnOnce(&Workspace)>,
-}
 
 impl Workspace {
     /// Does something as soon as the conversation in a buffer is settled, or there is none.
@@ -27,23 +14,21 @@ impl Workspace {
             return then(self);
         }
         let until = Instant::now() + PATIENCE;
-        self.unsettled().0.borrow_mut().push(Waiting { buffer, until, then: Box::new(then) });
+        self.unsettled().push(Waiting { buffer, until, then: Box::new(then) });
         let mailbox = self.background().mailbox().clone();
         let _ = self.background().worker().later(PATIENCE, move || mailbox.job(|_: &Self| {}));
     }
 
     /// Does what waited for conversations that are settled now.
     pub(super) fn look_at_unsettled(&self) {
-        let is_due = |waiting: &mut Waiting| Instant::now() >= waiting.until || self.is_settled_or_gone(waiting.buffer);
-        let due: Vec<Waiting> = self.unsettled().0.borrow_mut().extract_if(.., is_due).collect();
-        for waiting in due {
+        for waiting in self.unsettled().take(|buffer| self.is_settled_or_gone(buffer)) {
             (waiting.then)(self);
         }
     }
 
     /// The same with the next drain: what has happened was not told by the background.
     pub(super) fn look_at_unsettled_later(&self) {
-        if !self.unsettled().0.borrow().is_empty() {
+        if !self.unsettled().is_empty() {
             self.post(Box::new(|_| {}));
         }
     }

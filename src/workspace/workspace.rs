@@ -25,9 +25,9 @@ use super::{
     ports::{Host, Place, Scripts},
     projects::Projects,
     reviewers::Reviewers,
-    settling::Unsettled,
     toolbox::Toolbox,
     trust_store::TrustStore,
+    unsettled::Unsettled,
 };
 use crate::{
     agent::Level,
@@ -87,7 +87,7 @@ pub struct Workspace {
     leaving: Cell<Leaving>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     is_answering: Cell<bool>,
-    unsettled: Unsettled,
+    unsettled: Unsettled<Workspace>,
     /// Where the whole of a truncated output is kept for a few days.
     outputs: Outputs,
 }
@@ -228,7 +228,7 @@ impl Workspace {
         self.is_answering.set(before);
     }
 
-    pub(super) fn unsettled(&self) -> &Unsettled {
+    pub(super) fn unsettled(&self) -> &Unsettled<Self> {
         &self.unsettled
     }
 
