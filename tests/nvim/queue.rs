@@ -82,7 +82,7 @@ pub(super) fn user_texts(messages: &Value) -> Vec<String> {
 fn what_is_typed_while_a_reply_arrives_is_sent_after_it() {
     let (mut chat, gate) = writing(&Setup::default());
     for (key, words, end, shown) in [
-        ("i", "one\ntwo", ":w<CR>", "two"),
+        ("i", "one\ntwo", ":w | q<CR>", "two"),
         ("o", "three", "ZZ", "three"),
         ("a", "four", ":wq<CR>", "four"),
         ("i", "five", "<C-]>", "five"),
@@ -147,6 +147,19 @@ fn the_window_is_left_as_any_buffer_with_changes() {
 }
 
 #[test]
+fn a_plugin_that_saves_buffers_queues_nothing() {
+    let lua = "vim.api.nvim_create_autocmd('InsertLeave', { command = 'silent! write' })";
+    let (mut chat, _gate) = drafting(&Setup { lua, ..Setup::default() }, "half a");
+    let is_written = "return not vim.bo.modified";
+    chat.nvim.wait_for("the write", |nvim| in_window(nvim) && nvim.lua(is_written, &[]) == true);
+    chat.nvim.input("a thought<Esc>");
+    chat.nvim.wait_for("the write", |nvim| in_window(nvim) && nvim.lua(is_written, &[]) == true);
+    assert_eq!(queued(&mut chat.nvim), [""; 0]);
+    chat.nvim.input(":q<CR>");
+    wait_for_queued(&mut chat.nvim, "half a thought");
+}
+
+#[test]
 fn the_turn_may_end_while_a_message_is_written() {
     let (mut chat, gate) = drafting(&Setup::default(), "my words");
     gate.open();
@@ -155,7 +168,7 @@ fn the_turn_may_end_while_a_message_is_written() {
     // It waits for the user, who is still there.
     assert!(in_window(&mut chat.nvim));
     assert_eq!(chat.server.requests().len(), 1);
-    chat.nvim.input(":w<CR>");
+    chat.nvim.input(":wq<CR>");
     chat.nvim.wait_for("the reply", |nvim| nvim.text().contains("@You:\nmy words\n\n@Assistant:\nfine"));
 }
 

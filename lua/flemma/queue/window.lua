@@ -1,5 +1,5 @@
---- The window in which the user writes a message for later. Its buffer is written to the queue and to no file ('buftype'
---- "acwrite"): `:write` queues the message, and leaving it otherwise is leaving any buffer with changes.
+--- The window in which the user writes a message for later. As with the message of a commit, `:write` finishes the text and closing
+--- the window queues it: plugins that save buffers by themselves write half a sentence as well.
 ---
 --- What is being written is kept on the disk too, for the next session.
 local M = {}
@@ -28,23 +28,33 @@ local function keep(buf, text)
   end
 end
 
---- Queues the message, and closes the window.
+--- `:write`: the text may be queued.
 ---@param buf integer the conversation
 ---@param draft integer
-local function submit(buf, draft)
-  local text = text_of(draft)
+local function write(buf, draft)
   if drafts[buf] ~= draft then
     local message = "the conversation is not open any more; your text stays in this buffer"
     return require("flemma.notify").say(vim.log.levels.ERROR, message)
-  elseif text:find("%S") and not native("dispatch", buf, "queue", { text = text, steers = false }) then
+  end
+  keep(buf, text_of(draft))
+  vim.bo[draft].modified = false
+end
+
+--- The window is closed: queues what was written, and forgets the rest.
+---@param buf integer the conversation
+---@param draft integer
+local function close(buf, draft)
+  if drafts[buf] ~= draft or vim.v.exiting ~= vim.NIL then
     return
   end
-  vim.bo[draft].modified = false
-  keep(buf, "")
+  local text = vim.bo[draft].modified and "" or text_of(draft)
   drafts[buf] = nil
-  -- `:wq` closes the window itself.
+  -- No other buffer can be changed while this one is unloaded.
   vim.schedule(function()
-    pcall(api.nvim_buf_delete, draft, {})
+    local is_queued = text:find("%S") and native("dispatch", buf, "queue", { text = text, steers = false })
+    if is_queued or not text:find("%S") then
+      native("dispatch", buf, "keep_draft", { text = drafts[buf] and text_of(drafts[buf]) or "" })
+    end
   end)
 end
 
@@ -65,9 +75,9 @@ local function create(buf)
   -- Only under its own name: `:write file` is Neovim's.
   api.nvim_create_autocmd("BufWriteCmd", {
     pattern = name,
-    desc = "Flemma: queue the message",
+    desc = "Flemma: finish the message",
     callback = function()
-      submit(buf, draft)
+      write(buf, draft)
     end,
   })
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "BufLeave" }, {
@@ -79,18 +89,16 @@ local function create(buf)
   })
   api.nvim_create_autocmd("BufUnload", {
     buffer = draft,
-    desc = "Flemma: forget what was thrown away",
+    desc = "Flemma: queue the message, or forget what was thrown away",
     callback = function()
-      if drafts[buf] == draft and vim.v.exiting == vim.NIL then
-        keep(buf, "")
-      end
+      close(buf, draft)
     end,
   })
   local options = require("flemma.options").get()
   local keymaps = options and options.keymaps.enabled and options.keymaps or { normal = {}, insert = {} }
   for mode, maps in pairs({ n = keymaps.normal, i = keymaps.insert }) do
     if maps.send then
-      vim.keymap.set(mode, maps.send, "<Cmd>stopinsert | write<CR>", { buffer = draft, desc = "Flemma: queue the message" })
+      vim.keymap.set(mode, maps.send, "<Cmd>stopinsert | write | bwipeout<CR>", { buffer = draft, desc = "Flemma: queue the message" })
     end
   end
   if keymaps.normal.cancel then
@@ -139,7 +147,7 @@ function M.open(buf, text, is_older)
     local is_float = api.nvim_win_get_config(host).relative ~= ""
     win = api.nvim_open_win(draft, true, { split = "below", win = is_float and -1 or host, height = 5 })
     local wo = vim.wo[win][0]
-    wo.winbar, wo.wrap, wo.linebreak, wo.winfixheight = " Queue a message%<: :w queues it, :q leaves it", true, true, true
+    wo.winbar, wo.wrap, wo.linebreak, wo.winfixheight = " Queue a message%<: :wq queues it, :q! throws it away", true, true, true
   end
   put(buf, draft, text or "", is_older)
   local last = api.nvim_buf_line_count(draft)
