@@ -164,8 +164,14 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         Action::Unqueue { place } => {
             return workspace.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
         }
-        Action::Steer => return workspace.steer_with_queued(buffer).into_lua_multi(lua),
-        Action::KeepDraft { text } => return workspace.keep_draft(buffer, &text.to_string()).into_lua_multi(lua),
+        Action::Steer => {
+            workspace.steer_with_queued(buffer);
+            return Ok(MultiValue::new());
+        }
+        Action::KeepDraft { text } => {
+            workspace.keep_draft(buffer, &text.to_string());
+            return Ok(MultiValue::new());
+        }
         Action::Ask(Question { words, path, first, last, name, language, lines }) => {
             let about = match lines {
                 Some(lines) => AskedAbout::Text {

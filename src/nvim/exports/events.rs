@@ -124,6 +124,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
     let workspace = &binding.workspace;
+    let conversation = || workspace.conversation(buffer);
     match event {
         BufferEvent::Attached => {
             workspace.attach(buffer);
@@ -142,15 +143,10 @@ fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
             }
         }
         BufferEvent::Diagnosed => workspace.diagnose_again(buffer),
-        BufferEvent::Undone | BufferEvent::Settled | BufferEvent::Missed { .. } | BufferEvent::ReadIn { .. } => {
-            let conversation = workspace.conversation(buffer)?;
-            match event {
-                BufferEvent::Undone => conversation.undone(),
-                BufferEvent::Missed { first, last } => conversation.missed(first..last),
-                BufferEvent::ReadIn { first, last } => conversation.read_in(first..last),
-                _ => conversation.settle(),
-            }
-        }
+        BufferEvent::Undone => conversation()?.undone(),
+        BufferEvent::Settled => conversation()?.settle(),
+        BufferEvent::Missed { first, last } => conversation()?.missed(first..last),
+        BufferEvent::ReadIn { first, last } => conversation()?.read_in(first..last),
     }
     None
 }

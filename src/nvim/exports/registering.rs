@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::table::Exports;
 use crate::{
+    model::UserError,
     nvim::{
         binding::Binding,
         convert,
@@ -53,7 +54,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 Ok(())
             }
         };
-        Ok((added.is_ok(), added.err()))
+        Ok((added.is_ok(), added.err().map(|problem| problem.to_string())))
     })?;
     // unregister(kind, name) -> whether there was one
     exports.add("unregister", |lua, binding, (kind, name): (String, String)| {
@@ -69,20 +70,19 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     })
 }
 
-fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table) -> Result<(), String> {
+fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table) -> Result<(), UserError> {
     let functions = &binding.functions;
-    let read = lua_tools::fields(lua, functions, name, definition).map_err(|problem| problem.to_string());
-    let Fields { entries, kept } = read?;
+    let Fields { entries, kept } = lua_tools::fields(lua, functions, name, definition)?;
     binding.workspace.register_tool(name, entries).map_err(|problem| {
         kept.into_iter().for_each(|function| functions.release(function));
-        problem.to_string()
+        UserError::new(problem.to_string())
     })
 }
 
-fn add_group(lua: &Lua, binding: &Binding, name: &str, group: Table) -> Result<(), String> {
-    let fields = convert::to_json(lua, Value::Table(group)).map_err(|error| convert::words(&error))?;
+fn add_group(lua: &Lua, binding: &Binding, name: &str, group: Table) -> Result<(), UserError> {
+    let fields = convert::to_json(lua, Value::Table(group)).map_err(|error| UserError::new(convert::words(&error)))?;
     let fields = fields.as_object().cloned().unwrap_or_default();
-    binding.workspace.register_group(name, &fields).map_err(|problem| problem.to_string())
+    binding.workspace.register_group(name, &fields)
 }
 
 fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiValue> {
