@@ -58,6 +58,7 @@ function M.remove(buf)
     pcall(vim.keymap.del, map.mode, map.key, { buffer = buf })
   end
   set[buf] = nil
+  require("flemma.view.previews").keys[buf] = nil
 end
 
 --- Maps a key to an action. A key that moves the cursor is a motion after an operator.
@@ -106,6 +107,7 @@ function M.apply(buf, options)
       end
     end
   end)
+  require("flemma.view.previews").keys[buf] = M.keys(buf)
 end
 
 --- Makes the <Plug> mappings.

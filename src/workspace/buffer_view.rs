@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     agent::{Activity, Level},
-    chat::{OpenCall, Status},
+    chat::{AwaitKind, OpenCall, Status},
     model::{CallId, ToolInput},
     provider::ProviderName,
     text::{
@@ -35,13 +35,15 @@ pub struct Preview {
     pub diff: Vec<PreviewLine>,
     /// Whether the text is a question to the user.
     pub asks: bool,
+    /// Whether the user's keys decide whether the call runs.
+    pub is_decided: bool,
     /// The files that the call would write, if that is known: absolute, with links resolved.
     pub files: Vec<String>,
 }
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false, files: Vec::new() }
+        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false, is_decided: false, files: Vec::new() }
     }
 
     /// What takes several lines.
@@ -137,9 +139,8 @@ impl Workspace {
             let summary = Summary::of(definition, &call.name, &call.input);
             let is_said = own.is_none() && lines.is_none();
             let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            let fits = text.width() + BESIDE <= width;
-            if is_said && fits && text == format!("{}: {}", call.name, summary.what) {
-                // The card says it.
+            let fits = text.width() + BESIDE <= width && self.config().looks.enabled;
+            if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
                 text.clear();
             }
             let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
@@ -150,6 +151,7 @@ impl Workspace {
             if let Some(question) = placed_question(call) {
                 preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
             }
+            preview.is_decided = call.awaiting().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
             preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
             self.with_change(conversation, call, preview, width)
         });
@@ -243,6 +245,13 @@ impl Workspace {
         lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
         lines
     }
+}
+
+/// Whether the card of a call says what its preview says, apart from remarks, which follow two spaces.
+fn is_on_card(preview: &str, name: &str, what: &str) -> bool {
+    let body = preview.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or_default();
+    let rest = body.strip_prefix("$ ").unwrap_or(body).strip_prefix(what);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("  "))
 }
 
 /// The lines of a diff, none wider than `width` cells.

@@ -93,6 +93,9 @@ impl Workspace {
             },
             |facts| facts.summary.clone(),
         );
+        if let Some(facts) = facts.as_ref().filter(|_| status.is_some()) {
+            summary.changes = Self::proposed_lines(conversation, facts).or(summary.changes);
+        }
         let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts));
         let (partly, counts) = partly.unwrap_or_default();
         if !partly.is_empty() {
@@ -140,6 +143,12 @@ impl Workspace {
             look.left.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
         }
         look
+    }
+
+    /// How many lines a call that waits would add and remove.
+    fn proposed_lines(conversation: &Conversation, facts: &CallFacts) -> Option<LineCounts> {
+        let (added, removed) = conversation.proposals().found(&facts.key)?.ok()?.shown().lines?;
+        Some(LineCounts { added, removed })
     }
 
     /// What the user has answered to a question.

@@ -148,7 +148,7 @@ fn the_window_is_left_as_any_buffer_with_changes() {
 
 #[test]
 fn a_plugin_that_saves_buffers_queues_nothing() {
-    let lua = "vim.api.nvim_create_autocmd('InsertLeave', { command = 'silent! write' })";
+    let lua = "vim.api.nvim_create_autocmd('InsertLeave', { nested = true, command = 'silent! write' })";
     let (mut chat, _gate) = drafting(&Setup { lua, ..Setup::default() }, "half a");
     let is_written = "return not vim.bo.modified";
     chat.nvim.wait_for("the write", |nvim| in_window(nvim) && nvim.lua(is_written, &[]) == true);
@@ -325,10 +325,10 @@ fn what_is_queued_is_shown_below_a_call_that_waits() {
     let calling = call("toolu_1", "bash", &json!({ "label": "list", "command": "ls", "timeout": null }));
     let mut chat = Chat::start(&Setup::default(), [calling, held(&gate)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash: $ ls").is_some());
+    chat.nvim.wait_for("the call", |nvim| nvim.row_with("bash ls  list").is_some());
     chat.nvim.command("Flemma queue later words");
     chat.nvim.wait_for("the message", |nvim| nvim.row_with("later words").is_some());
-    let rows = |nvim: &mut Nvim| (nvim.row_with("bash: $ ls").unwrap(), nvim.row_with("later words").unwrap());
+    let rows = |nvim: &mut Nvim| (nvim.row_with("bash ls  list").unwrap(), nvim.row_with("later words").unwrap());
     let (call, message) = rows(&mut chat.nvim);
     assert!(call < message, "{:#?}", chat.nvim.screen());
     // The closing fence of its block is shown while the cursor is there.

@@ -100,8 +100,10 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     assert!(rest.ends_with("\n**Tool Result:** `toolu_bash`\n\n```flemma:tool status=pending\n```\n"), "{rest}");
     assert_eq!(chat.nvim.file("greet.txt"), "Hello\n");
     let card = chat.nvim.lines(0).len() as u64 - 3;
-    assert_eq!(previews(&mut chat.nvim), [(card, "bash: $ cat greet.txt  # checking".to_owned())]);
-    chat.nvim.wait_for_screen("bash: $ cat greet.txt  # checking");
+    // The card says all of it.
+    assert_eq!(previews(&mut chat.nvim), [(card, String::new())]);
+    chat.nvim.wait_for_screen("bash cat greet.txt  checking");
+    chat.nvim.wait_for_screen("gA approve  gX reject  gY always");
     assert_eq!(chat.nvim.cursor(), (card, 0), "the cursor is on the call that waits");
     assert_eq!(chat.nvim.mode(), "n");
 

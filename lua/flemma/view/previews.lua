@@ -6,6 +6,11 @@ local M = {}
 local api = vim.api
 
 M.namespace = api.nvim_create_namespace("flemma.previews")
+local hints = api.nvim_create_namespace("flemma.keys")
+
+--- What the keys of a buffer do with a call, by action; set by `flemma.keymaps`.
+---@type table<integer, table<string, string>>
+M.keys = {}
 
 --- The highlight group of a line of a diff, by its kind.
 local groups = {
@@ -22,6 +27,7 @@ local groups = {
 ---@field line integer from 0: the first line of the status block
 ---@field text string
 ---@field asks boolean whether the text is a question to the user
+---@field is_decided boolean whether the user's keys decide whether the call runs
 ---@field diff? { kind: string, text: string }[]
 ---@field files string[] the files that the call would write
 
@@ -63,7 +69,35 @@ function M.forget(buf)
   watch(buf, {})
   if api.nvim_buf_is_valid(buf) then
     api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
+    api.nvim_buf_clear_namespace(buf, hints, 0, -1)
   end
+end
+
+--- The keys that decide about a call, in a line.
+---@param buf integer
+---@param preview flemma.Preview
+---@param width integer cells
+---@return string line empty if it has none
+local function keys_for(buf, preview, width)
+  local line = ""
+  local function add(action, word)
+    local key = (M.keys[buf] or {})[action]
+    local longer = key and ("%s  %s %s"):format(line, key, word)
+    if longer and api.nvim_strwidth(longer) <= width then
+      line = longer
+    end
+  end
+  if preview.asks then
+    add("tool_execute", "answer")
+  elseif preview.is_decided then
+    add("tool_approve", "approve")
+    add("tool_reject", "reject")
+    add("tool_approve_always", "always")
+  end
+  if #preview.files > 0 then
+    add("tool_review", "review")
+  end
+  return line
 end
 
 --- Draws the previews of some calls, and comes back for the others.
@@ -75,9 +109,9 @@ local function draw_from(buf, first, round, files)
   if rounds[buf] ~= round or not api.nvim_buf_is_loaded(buf) then
     return
   end
-  local tick = api.nvim_buf_get_changedtick(buf)
+  local tick, width = api.nvim_buf_get_changedtick(buf), require("flemma.view.activity").text_width(buf)
   ---@type flemma.Preview[], integer?
-  local items, next_call = require("flemma.native").call("previews", buf, require("flemma.view.activity").text_width(buf), first)
+  local items, next_call = require("flemma.native").call("previews", buf, width, first)
   if api.nvim_buf_get_changedtick(buf) ~= tick then
     -- A tool's own preview is foreign code. It has changed the text, so the line numbers are no longer valid.
     return
@@ -91,6 +125,10 @@ local function draw_from(buf, first, round, files)
       lines[#lines + 1] = { { line.text, line.kind == "call" and own or groups[line.kind] or "FlemmaDiffContext" } }
     end
     api.nvim_buf_set_extmark(buf, M.namespace, preview.line, 0, { virt_lines = lines })
+    local keys = keys_for(buf, preview, width)
+    if keys ~= "" then
+      api.nvim_buf_set_extmark(buf, hints, preview.line, 0, { virt_lines = { { { keys, "FlemmaMeta" } } } })
+    end
   end
   if not next_call then
     return watch(buf, files)
@@ -106,6 +144,7 @@ function M.draw(buf)
     return M.forget(buf)
   end
   api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)
+  api.nvim_buf_clear_namespace(buf, hints, 0, -1)
   rounds[buf] = (rounds[buf] or 0) + 1
   draw_from(buf, 0, rounds[buf], {})
 end
