@@ -15,15 +15,14 @@ use nvim_oxi::api;
 /// Neovim, asked by the functions of `vim.api` and `vim.fn`.
 pub(super) struct Editor {
     vim: Table,
+    api: Table,
+    functions: Table,
 }
 
 impl Editor {
     pub(super) fn new(lua: &Lua) -> mlua::Result<Self> {
-        Ok(Self { vim: lua.globals().get("vim")? })
-    }
-
-    fn call<R: FromLuaMulti>(&self, module: &str, name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
-        self.vim.get::<Table>(module)?.get::<Function>(name)?.call(args)
+        let vim: Table = lua.globals().get("vim")?;
+        Ok(Self { api: vim.get("api")?, functions: vim.get("fn")?, vim })
     }
 
     /// `:help nvim_get_current_buf()`.
@@ -33,12 +32,12 @@ impl Editor {
 
     /// The full name of a buffer; empty for one that has none or is gone: `:help nvim_buf_get_name()`.
     fn name(&self, buffer: i32) -> BString {
-        self.call("api", "nvim_buf_get_name", buffer).unwrap_or_default()
+        call(&self.api, "nvim_buf_get_name", buffer).unwrap_or_default()
     }
 
     /// An option of a buffer: `:help nvim_get_option_value()`.
     fn option<R: FromLuaMulti + Default>(&self, buffer: i32, name: &str) -> R {
-        self.call("api", "nvim_get_option_value", (name, HashMap::from([("buf", buffer)]))).unwrap_or_default()
+        call(&self.api, "nvim_get_option_value", (name, HashMap::from([("buf", buffer)]))).unwrap_or_default()
     }
 
     /// Whether a buffer is loaded and has changes that are not saved: `:help 'modified'`.
@@ -50,15 +49,15 @@ impl Editor {
     /// windows of other buffers may have folders of their own. `:help getcwd()`.
     pub(super) fn place(&self, buffer: i32) -> (String, PathBuf) {
         let window = || -> mlua::Result<(i64, i64)> {
-            let windows: Vec<i64> = self.call("fn", "win_findbuf", buffer)?;
-            let place: [i64; 2] = self.call("fn", "win_id2tabwin", windows.first().copied().unwrap_or_default())?;
+            let windows: Vec<i64> = call(&self.functions, "win_findbuf", buffer)?;
+            let place: [i64; 2] = call(&self.functions, "win_id2tabwin", windows.first().copied().unwrap_or_default())?;
             Ok((place[0], place[1]))
         };
         let folder_of = match window() {
             Ok((tab, window)) if window > 0 => (window, tab),
             _ => (-1, -1),
         };
-        let folder: BString = self.call("fn", "getcwd", folder_of).unwrap_or_default();
+        let folder: BString = call(&self.functions, "getcwd", folder_of).unwrap_or_default();
         (String::from_utf8(self.name(buffer).into()).unwrap_or_default(), path(&folder))
     }
 
@@ -71,23 +70,23 @@ impl Editor {
 
     /// `:help nvim_list_runtime_paths()`. It gives those of 'packpath' as well, and leaves relative ones as they are.
     pub(super) fn runtime_folders(&self, here: &Path) -> Vec<PathBuf> {
-        let folders: Vec<BString> = self.call("api", "nvim_list_runtime_paths", ()).unwrap_or_default();
+        let folders: Vec<BString> = call(&self.api, "nvim_list_runtime_paths", ()).unwrap_or_default();
         folders.iter().map(|folder| here.join(path(folder))).collect()
     }
 
     /// `:help strftime()`: in the time zone of the system or of $TZ.
     pub(super) fn local_time(&self, at: Timestamp) -> String {
-        self.call("fn", "strftime", ("%Y-%m-%d %H:%M", at.as_second())).unwrap_or_default()
+        call(&self.functions, "strftime", ("%Y-%m-%d %H:%M", at.as_second())).unwrap_or_default()
     }
 
     /// `:help nvim_list_uis()`.
     pub(super) fn has_ui(&self) -> bool {
-        self.call::<Table>("api", "nvim_list_uis", ()).is_ok_and(|all| !all.is_empty())
+        call::<Table>(&self.api, "nvim_list_uis", ()).is_ok_and(|all| !all.is_empty())
     }
 
     /// Whether the user is in this buffer, in Insert, Replace or Select mode: `:help mode()`.
     pub(super) fn is_typing(&self, buffer: i32) -> bool {
-        let mode = || self.call::<Table>("api", "nvim_get_mode", ())?.get::<String>("mode");
+        let mode = || call::<Table>(&self.api, "nvim_get_mode", ())?.get::<String>("mode");
         let mode = if Self::current_buffer() == buffer { mode().unwrap_or_default() } else { String::new() };
         // For one command, as after Ctrl-O.
         mode.strip_prefix('n').unwrap_or(&mode).starts_with(['i', 'R', 's', 'S', '\u{13}'])
@@ -110,4 +109,8 @@ impl Editor {
 
 fn path(bytes: &BString) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+fn call<R: FromLuaMulti>(module: &Table, name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+    module.get::<Function>(name)?.call(args)
 }
