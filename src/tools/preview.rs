@@ -75,7 +75,8 @@ fn question(name: &str, question: &Question<'_>, width: usize) -> Option<Vec<Str
 /// A program, each of its lines on a line of its own. Nobody can read several lines in one.
 fn program(name: &str, program: &str, width: usize) -> Option<Vec<String>> {
     let whole = format!("{name}: {program}");
-    (program.trim_end().contains('\n') || !fits(&whole, width)).then(|| rows(whole.trim_end_matches('\n').split('\n'), width))
+    (program.trim_end().contains('\n') || !fits(&whole, width))
+        .then(|| rows(whole.trim_end_matches('\n').split('\n'), width))
 }
 
 /// The name, and each argument on a line of its own.

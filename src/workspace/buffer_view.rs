@@ -43,7 +43,16 @@ pub struct Preview {
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self { line, text, added: None, removed: None, diff: Vec::new(), asks: false, is_decided: false, files: Vec::new() }
+        Self {
+            line,
+            text,
+            added: None,
+            removed: None,
+            diff: Vec::new(),
+            asks: false,
+            is_decided: false,
+            files: Vec::new(),
+        }
     }
 
     /// What takes several lines.

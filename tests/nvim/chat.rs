@@ -154,6 +154,11 @@ pub fn previews(nvim: &mut Nvim) -> Vec<(u64, String)> {
     virtual_lines(nvim, "flemma.previews")
 }
 
+/// The lines with the keys that decide about calls.
+pub fn decision_keys(nvim: &mut Nvim) -> Vec<(u64, String)> {
+    virtual_lines(nvim, "flemma.keys")
+}
+
 /// The texts of the spinners.
 pub fn spinner(nvim: &mut Nvim) -> Vec<(u64, String)> {
     virtual_lines(nvim, "flemma.live")

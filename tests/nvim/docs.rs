@@ -9,7 +9,7 @@ use flemma::{
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Chat, Setup, call, previews, prose},
+    chat::{Chat, Setup, call, decision_keys, prose},
     support::{Nvim, Options},
 };
 
@@ -316,7 +316,7 @@ fn every_event_is_documented_with_its_data_and_nothing_else_is() {
         &[],
     );
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the preview", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the preview", |nvim| !decision_keys(nvim).is_empty());
     chat.wait_until_idle();
     chat.nvim.input("<M-CR>");
     chat.nvim.wait_for("the last reply", |nvim| nvim.text().contains("done"));

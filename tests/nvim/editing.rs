@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, Setup, call, previews, prose, reply, spinner},
+    chat::{Chat, Setup, call, decision_keys, prose, reply, spinner},
     http::{Gate, Reply},
     support::{Nvim, Options},
 };
@@ -205,7 +205,7 @@ fn marks_survive_what_is_written_below_and_above_them() {
         line.as_str().unwrap_or_default().to_owned()
     };
     chat.nvim.input("GmambkmcGmL<C-]>");
-    chat.nvim.wait_for("the call", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call", |nvim| !decision_keys(nvim).is_empty());
     chat.wait_until_idle();
     for (name, line) in [("a", "last"), ("b", "last"), ("c", "first"), ("L", "last")] {
         assert_eq!(mark(&mut chat.nvim, name), line, "mark {name}");
@@ -312,7 +312,7 @@ fn a_call_that_waits_leaves_the_user_in_normal_mode() {
     let input = json!({"label": null, "command": "echo done", "timeout": null});
     let mut chat = Chat::start(&Setup::default(), [call("toolu_1", "bash", &input)]);
     chat.nvim.input("A there<C-]>");
-    chat.nvim.wait_for("the call", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the call", |nvim| !decision_keys(nvim).is_empty());
     chat.wait_until_idle();
     chat.nvim.lua("vim.wait(20)", &[]);
     assert_eq!(chat.nvim.mode(), "n");
@@ -320,14 +320,15 @@ fn a_call_that_waits_leaves_the_user_in_normal_mode() {
 
 #[test]
 fn the_preview_of_the_next_call_that_waits_can_be_read() {
-    let input = |n: usize| json!({"label": null, "command": format!("echo number-{n}"), "timeout": null}).to_string();
+    let input =
+        |n: usize| json!({"label": null, "command": format!("echo number-{n}\ntrue"), "timeout": null}).to_string();
     let calls = (1..=6).fold(Stream::new(), |stream, n| stream.tool_use(&format!("toolu_{n}"), "bash", &[&input(n)]));
     let mut chat = Chat::start(&Setup::default(), [reply(&calls.end("tool_use")), prose(&["done"])]);
     chat.nvim.lua("vim.o.scrolloff = 0; vim.o.lines = 14", &[]);
     chat.nvim.input("<C-]>");
     for n in 1..=6 {
         chat.nvim.wait_for(&format!("the preview of call {n}"), |nvim| {
-            nvim.row_with(&format!("$ echo number-{n}")).is_some()
+            nvim.row_with(&format!("bash: $ echo number-{n}")).is_some()
         });
         chat.nvim.wait_for(&format!("the cursor on call {n}"), |nvim| {
             let text = nvim.text();
@@ -345,12 +346,13 @@ fn the_preview_of_the_next_call_that_waits_can_be_read() {
 
 #[test]
 fn a_preview_that_the_user_scrolls_away_stays_away() {
-    let input = |n: usize| json!({"label": null, "command": format!("echo number-{n}"), "timeout": null}).to_string();
+    let input =
+        |n: usize| json!({"label": null, "command": format!("echo number-{n}\ntrue"), "timeout": null}).to_string();
     let calls = (1..=6).fold(Stream::new(), |stream, n| stream.tool_use(&format!("toolu_{n}"), "bash", &[&input(n)]));
     let mut chat = Chat::start(&Setup::default(), [reply(&calls.end("tool_use"))]);
     chat.nvim.lua("vim.o.scrolloff = 0; vim.o.lines = 14", &[]);
     chat.nvim.input("<C-]>");
-    let preview = |nvim: &mut Nvim| nvim.row_with("$ echo number-1").is_some();
+    let preview = |nvim: &mut Nvim| nvim.row_with("bash: $ echo number-1").is_some();
     chat.nvim.wait_for("the preview", |nvim| preview(nvim));
     chat.wait_until_idle();
     chat.nvim.wait_for("the preview to be off the screen", |nvim| {
@@ -379,7 +381,7 @@ fn a_result_does_not_take_the_cursor_from_a_call_that_waits() {
         .end("tool_use");
     let mut chat = Chat::start(&Setup::default(), [reply(&stream)]);
     chat.nvim.input("<C-]>");
-    chat.nvim.wait_for("the calls", |nvim| previews(nvim).len() == 3);
+    chat.nvim.wait_for("the calls", |nvim| decision_keys(nvim).len() == 3);
     chat.wait_until_idle();
     chat.go_to("**Tool Result:** `toolu_2`");
     chat.nvim.command("Flemma tool:approve");

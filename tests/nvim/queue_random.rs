@@ -112,7 +112,7 @@ impl User {
                 match self.choose(4) {
                     0 | 1 => {
                         self.meant.extend(self.texts_in(&written["draft"]));
-                        let keys = if self.choose(2) == 0 { ":w<CR>" } else { ":wall<CR>" };
+                        let keys = if self.choose(2) == 0 { ":wq<CR>" } else { ":wall | q<CR>" };
                         self.press(keys);
                     }
                     2 => self.press(":q<CR>"),

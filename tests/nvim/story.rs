@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     anthropic::Stream,
-    chat::{Chat, KEY, Setup, previews, prose, reply, spinner},
+    chat::{Chat, KEY, Setup, decision_keys, previews, prose, reply, spinner},
     http::{Gate, Reply},
 };
 
@@ -91,7 +91,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     chat.nvim.input("<C-]>");
 
     // The read and the edit ran by themselves; the command waits, with a preview of what it will do.
-    chat.nvim.wait_for("the preview", |nvim| !previews(nvim).is_empty());
+    chat.nvim.wait_for("the preview", |nvim| !decision_keys(nvim).is_empty());
     chat.wait_until_idle();
     let text = chat.nvim.text();
     assert!(text.starts_with(STORY), "{text}");
@@ -101,7 +101,7 @@ fn a_conversation_reads_edits_asks_runs_and_carries_on() {
     assert_eq!(chat.nvim.file("greet.txt"), "Hello\n");
     let card = chat.nvim.lines(0).len() as u64 - 3;
     // The card says all of it.
-    assert_eq!(previews(&mut chat.nvim), [(card, String::new())]);
+    assert_eq!(previews(&mut chat.nvim), []);
     chat.nvim.wait_for_screen("bash cat greet.txt  checking");
     chat.nvim.wait_for_screen("gA approve  gX reject  gY always");
     assert_eq!(chat.nvim.cursor(), (card, 0), "the cursor is on the call that waits");

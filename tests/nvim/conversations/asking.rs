@@ -176,7 +176,7 @@ fn a_question_can_be_written_while_it_works() {
     chat.nvim.wait_for("Insert mode", |nvim| nvim.mode() == "i");
     chat.nvim.input("what?");
     chat.nvim.wait_for("the draft", |nvim| nvim.text().trim_end().ends_with("#L3 what?"));
-    chat.nvim.input("<Esc>:w<CR>");
+    chat.nvim.input("<Esc>:wq<CR>");
     gate.open();
     chat.nvim.wait_for("the second answer", |nvim| nvim.text().contains("Second answer."));
     assert!(chat.nvim.text().contains("#L3 what?"), "{}", chat.nvim.text());
