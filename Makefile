@@ -1,10 +1,11 @@
 # Every target sets up what it needs and reports what it does. Requires Rust, git and Python 3.
 # CARGO_TARGET_DIR is respected. FLEMMA_NVIM selects a Neovim; otherwise scripts/nvim finds or installs one.
 
-.PHONY: help build cli demo test test-core test-sdk test-nvim test-peer test-fleet lint bench nvim clean
+.PHONY: help build cli demo test test-core test-sdk test-nvim test-peer test-fleet dist lint bench nvim clean
 
 help:
 	@echo "make build      the native library, into build/"
+	@echo "make dist       the same, optimised across crates: smaller and slower to build"
 	@echo "make cli        the command line, into build/"
 	@echo "make demo       a guided tour with a scripted model: no key, no network"
 	@echo "make test       all tests: the core, requests against the vendors' SDKs, a real Neovim, an independent peer"
@@ -22,6 +23,11 @@ build:
 	@echo "==> building the native library"
 	@scripts/build
 
+# The library that is built once for many, optimised across crates: it takes several times as long as `make build`.
+dist:
+	@echo "==> building the native library, optimised across crates"
+	@scripts/build dist
+
 cli:
 	@echo "==> building the command line"
 	@cargo build --release --bin flemma && mkdir -p build && \
@@ -35,7 +41,7 @@ test: test-core test-sdk test-nvim test-peer
 
 test-core:
 	@echo "==> testing the core"
-	cargo test
+	cargo test --workspace
 
 # If the SDKs are not available, this is skipped. The other tests still check exactly what is sent.
 test-sdk:

@@ -10,12 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    chat::{Author, Change, Document, Ending, Provenance, ReplyWriter},
-    config::Config,
-    model::Event,
-    tools::RetentionRules,
-};
+use flemma_chat::{Author, Change, Document, Ending, Provenance, ReplyWriter};
+use flemma_config::Config;
+use flemma_model::Event;
+use flemma_tools::RetentionRules;
 use serde_json::json;
 use support::{conversation, message};
 

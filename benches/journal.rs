@@ -12,11 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    journal::{Actor, CallKey, Event, Record, RecordedResult, Role},
-    model::{CallId, ToolInput},
-    runtime::Journal,
-};
+use flemma_journal::{Actor, CallKey, Event, Record, RecordedResult, Role};
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::Journal;
 use jiff::Timestamp;
 use serde_json::json;
 

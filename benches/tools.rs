@@ -9,10 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    text::truncate::{Limits, count_lines, truncate_head, truncate_tail},
-    tools::{Context, Executor, Registry, Runner},
-};
+use flemma_text::truncate::{Limits, count_lines, truncate_head, truncate_tail};
+use flemma_tools::{Context, Executor, Registry, Runner};
 use serde_json::{Value, json};
 
 const RUNS: usize = 5;

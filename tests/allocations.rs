@@ -9,12 +9,10 @@ use std::{
     cell::Cell,
 };
 
-use flemma::{
-    chat::read,
-    config::Config,
-    text::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail},
-    tools::RetentionRules,
-};
+use flemma_chat::read;
+use flemma_config::Config;
+use flemma_text::truncate::{Limits, MAX_BYTES, truncate_head, truncate_tail};
+use flemma_tools::RetentionRules;
 use serde_json::json;
 
 struct Counting;

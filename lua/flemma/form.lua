@@ -1,6 +1,6 @@
 --- Forms: asks the user what a call of a tool asks them, field by field, with |vim.ui.select()| and |vim.ui.input()|.
 ---
---- The library knows what is asked and checks what is typed (`src/tools/form.rs`). A prompt may answer at once or much later,
+--- The library knows what is asked and checks what is typed (`crates/tools/src/form.rs`). A prompt may answer at once or much later,
 --- twice, or never. A form ends when it is answered, when a prompt is cancelled, or when the call was answered elsewhere. A
 --- prompt is never closed from here: the user may be typing in it, and the rest of the keys would be commands. What they
 --- answer too late is refused with the reason, and their text is kept.

@@ -1,7 +1,7 @@
-//! The command line: see [`flemma::cli`].
+//! The command line: see [`flemma_cli`].
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    flemma::cli::main()
+    flemma_cli::main()
 }

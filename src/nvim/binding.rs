@@ -5,7 +5,8 @@ use std::{path::Path, rc::Rc};
 use mlua::{Lua, Table};
 
 use super::{functions::Functions, scripts::LuaScripts, shim::Shim};
-use crate::{tools::Executor, workspace::Workspace};
+use flemma_tools::Executor;
+use flemma_workspace::Workspace;
 
 /// The one state of the plugin, on the main thread.
 pub(super) struct Binding {

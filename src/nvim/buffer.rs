@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nvim_oxi::api;
 
-use crate::chat::Text;
+use flemma_chat::Text;
 
 unsafe extern "C" {
     /// The C library's, which Neovim allocates with.

@@ -10,7 +10,7 @@ use mlua::{BString, IntoLua, Lua, LuaSerdeExt, Table, Value as Lual, serde::Seri
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number, Value};
 
-use crate::tools::LuaError;
+use flemma_tools::LuaError;
 
 /// Tables within tables, at most. A table that contains itself has more.
 const DEEPEST: usize = 100;

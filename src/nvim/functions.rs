@@ -7,7 +7,7 @@ use std::{
 
 use mlua::Function;
 
-use crate::tools::LuaRef;
+use flemma_tools::LuaRef;
 
 /// The functions of all definitions, and those that wait to be called back.
 #[derive(Default)]

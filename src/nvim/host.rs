@@ -6,15 +6,13 @@ use jiff::Timestamp;
 use mlua::{BString, Table};
 
 use super::{buffer::BufferText, convert, shim::Shim, usage_table};
-use crate::{
-    agent::{CursorReason, Level},
-    chat::{Diagnostic, Severity, Text, TextEdit},
-    model::UserError,
-    tools::Written,
-    workspace::{
-        Host, HostEffect, LookedUp,
-        ports::{Announcement, HostError, Place, Question, Saved},
-    },
+use flemma_agent::{CursorReason, Level};
+use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
+use flemma_model::UserError;
+use flemma_tools::Written;
+use flemma_workspace::{
+    Host, HostEffect, LookedUp,
+    ports::{Announcement, HostError, Place, Question, Saved},
 };
 
 /// What `lua/flemma/host.lua` is told of an effect.

@@ -17,16 +17,13 @@ use super::{
     functions::Functions,
     shim::{Shim, ToolDetails},
 };
-use crate::{
-    model::UserError,
-    tools::{
-        DeclaredApproval, Definition, Executor, LuaRef, arranged,
-        declare::{self, Field},
-    },
-    workspace::{
-        Host as _, HostEffect, LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer,
-        ports::ToolRun,
-    },
+use flemma_model::UserError;
+use flemma_tools::{
+    DeclaredApproval, Definition, Executor, LuaRef, arranged,
+    declare::{self, Field},
+};
+use flemma_workspace::{
+    Host as _, HostEffect, LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, StopTool, ToolAnswer, ports::ToolRun,
 };
 
 /// The fields of a definition that Lua wrote.

@@ -1,7 +1,7 @@
 //! Neovim: the only code that knows the editor, and thin.
 //!
 //! `luaopen_flemma_native` builds the table of functions ([`exports`]) that the Lua code calls. Each of them is a call of the
-//! [`crate::workspace`], which calls back through its two ports. [`host`] shows and writes by way of `lua/flemma/host.lua`
+//! [`flemma_workspace`], which calls back through its two ports. [`host`] shows and writes by way of `lua/flemma/host.lua`
 //! ([`shim`]) and asks Neovim itself ([`editor`]); [`scripts`] runs the Lua of users, plugins and files. Background work wakes the
 //! main thread through [`waker`]; the export `drain` takes what it left. Every export goes through mlua, which turns a panic into
 //! a Lua error: no panic unwinds into Neovim.

@@ -1,7 +1,7 @@
 //! `flemma.opt`, from Lua: the functions behind the tables that a file's code sees.
 //!
 //! The tables themselves are made in `lua/flemma/frontmatter/opt.lua`, which can say in which line of the file a mistake stands.
-//! What they mean is in [`crate::config::buffer`].
+//! What they mean is in [`flemma_config::buffer`].
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -10,13 +10,11 @@ use mlua::{Function, Lua, Table, UserData, UserDataMethods, Value};
 use serde_json::Map;
 
 use super::convert;
-use crate::{
-    config::{
-        ListOption, Node,
-        buffer::{AUTO_APPROVE, BufferOptions},
-    },
-    model::UserError,
+use flemma_config::{
+    ListOption, Node,
+    buffer::{AUTO_APPROVE, BufferOptions},
 };
+use flemma_model::UserError;
 
 /// What is said to code that touches `flemma.opt` after the evaluation.
 const OVER: &str = "`flemma.opt` can only be used while the file is read, not in a function that is called later";

@@ -1,11 +1,11 @@
-//! Lua functions that decide about calls: see [`crate::workspace`] on policies and resolvers.
+//! Lua functions that decide about calls: see [`flemma_workspace`] on policies and resolvers.
 
 use std::{cell::OnceCell, rc::Rc};
 
 use mlua::{Function, Lua, Table, Value};
 
 use super::{convert, shim::Shim};
-use crate::tools::{
+use flemma_tools::{
     LuaError,
     approval::{ApprovalCall, Decision, Resolve},
 };

@@ -5,10 +5,8 @@ use std::{ops::Range, sync::Arc};
 use mlua::{Lua, Table};
 
 use super::convert;
-use crate::{
-    text::{hunk_places::HunkPlace, hunk_rows::HunkRows},
-    workspace::{DrawnHunks, Reviewed, ReviewedFile},
-};
+use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows};
+use flemma_workspace::{DrawnHunks, Reviewed, ReviewedFile};
 
 /// The table that `review` calls back with.
 pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {

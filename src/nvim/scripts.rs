@@ -6,17 +6,15 @@ use mlua::{IntoLuaMulti, Lua, Table, Value};
 use nvim_oxi::api;
 
 use super::{convert, functions::Functions, lua_tools, opt, policies, review_table, shim::Shim, tool_functions};
-use crate::{
-    config::buffer::BufferOptions,
-    model::{ModelError, UserError},
-    tools::{
-        DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
-        command::CommandResult,
-    },
-    workspace::{
-        DrawnHunks, LuaOutcome, Reviewed, Scripts, StopTool,
-        ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
-    },
+use flemma_config::buffer::BufferOptions;
+use flemma_model::{ModelError, UserError};
+use flemma_tools::{
+    DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
+    command::CommandResult,
+};
+use flemma_workspace::{
+    DrawnHunks, LuaOutcome, Reviewed, Scripts, StopTool,
+    ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
 };
 
 /// The Lua of this Neovim.

@@ -2,10 +2,8 @@
 
 use mlua::{Lua, Table, Value};
 
-use crate::{
-    tools::{DeclaredApproval, LuaError},
-    workspace::ports::CallContext,
-};
+use flemma_tools::{DeclaredApproval, LuaError};
+use flemma_workspace::ports::CallContext;
 
 /// The table that says which call a function is asked about.
 pub(super) fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {

@@ -4,10 +4,8 @@ use std::time::SystemTime;
 
 use mlua::{Lua, Table};
 
-use crate::{
-    model::Usage,
-    usage::{Record, Totals},
-};
+use flemma_model::Usage;
+use flemma_provider::usage::{Record, Totals};
 
 /// A record as a table of the class `flemma.Usage`.
 ///

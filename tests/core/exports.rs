@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The files below a folder with this extension, each with its text.
-fn sources(folder: &str, extension: &str) -> Vec<(String, String)> {
+pub fn sources(folder: &str, extension: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut open, mut found) = (vec![root.join(folder)], Vec::new());
     while let Some(path) = open.pop() {
@@ -164,7 +164,7 @@ fn lua_defines_what_rust_calls_and_nothing_else() {
 
 #[test]
 fn every_effect_has_one_handler_in_lua() {
-    let effects = read("src/workspace/host_effect.rs");
+    let effects = read("crates/workspace/src/host_effect.rs");
     let body = effects.split("pub enum HostEffect").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
     let variants =
         body.lines().filter_map(|line| line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase)));

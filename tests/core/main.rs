@@ -7,7 +7,6 @@ mod agent;
 mod anthropic;
 mod changes;
 mod chat;
-mod circles;
 mod cli;
 mod compat;
 #[path = "../support/completions.rs"]
@@ -21,7 +20,6 @@ mod guides;
 #[path = "../support/http.rs"]
 mod http;
 mod journal;
-mod layers;
 mod notes;
 mod other_holder;
 mod provider;
@@ -30,7 +28,6 @@ mod responses;
 mod runtime;
 #[path = "../support/said.rs"]
 mod said;
-mod source;
 mod text;
 mod tools;
 mod usage;

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use flemma::runtime::{
+use flemma_runtime::{
     Owner,
     holder::{BufferLocks, Hold},
 };

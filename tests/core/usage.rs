@@ -5,11 +5,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use flemma::{
-    model::{Attachment, Message, Part, Role, Signature, Usage},
-    provider::{Request, RequestParameters, ToolSpec, catalogue::Price},
-    usage::{Estimate, Ledger, Record, Totals, figures},
-};
+use flemma_model::{Attachment, Message, Part, Role, Signature, Usage};
+use flemma_provider::usage::{Estimate, Ledger, Record, Totals, figures};
+use flemma_provider::{Request, RequestParameters, ToolSpec, catalogue::Price};
 use serde_json::json;
 
 fn now() -> SystemTime {

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use flemma::{
-    config::Config,
-    tools::{Registry, builtin::NOTES_TOOLS, declare},
-};
+use flemma_config::Config;
+use flemma_tools::{Registry, builtin::NOTES_TOOLS, declare};
 use serde_json::{Value, json};
 
 use super::{

@@ -7,10 +7,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use flemma::{
-    model::{Event, Message, Part, Role, Signature},
-    provider::{Decoder, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec},
-};
+use flemma_model::{Event, Message, Part, Role, Signature};
+use flemma_provider::{Decoder, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

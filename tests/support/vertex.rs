@@ -7,13 +7,11 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Message, Part, Role},
-    provider::{
-        Decoder, Exchange, HttpRequest, Provider, ProviderError, Request,
-        auth::Environment,
-        vertex::{Options, Vertex},
-    },
+use flemma_model::{Message, Part, Role};
+use flemma_provider::{
+    Decoder, Exchange, HttpRequest, Provider, ProviderError, Request,
+    auth::Environment,
+    vertex::{Options, Vertex},
 };
 use serde_json::{Value, json};
 

@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    model::{Event, Message, Part, Role, StopReason},
-    provider::{ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment},
-    runtime::http::{Http, Timeouts},
-};
+use flemma_model::{Event, Message, Part, Role, StopReason};
+use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment};
+use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 
 use crate::{

@@ -9,18 +9,16 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use flemma::{
-    model::{Event, Message, Part, Role},
-    provider::{
-        ErrorKind, Provider, ProviderError, Request,
-        anthropic::Anthropic,
-        auth::{Environment, Key},
-        credential::{Credential, KeySource, TokenExchange as _},
-        vertex::{self, Options, Vertex},
-    },
-    runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts},
-    tools::builtin::Readable,
+use flemma_model::{Event, Message, Part, Role};
+use flemma_provider::{
+    ErrorKind, Provider, ProviderError, Request,
+    anthropic::Anthropic,
+    auth::{Environment, Key},
+    credential::{Credential, KeySource, TokenExchange as _},
+    vertex::{self, Options, Vertex},
 };
+use flemma_runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts};
+use flemma_tools::builtin::Readable;
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use serde_json::{Value, json};

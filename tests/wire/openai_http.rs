@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Event, Message, Part, Role, StopReason},
-    provider::{
-        ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment, openai::OpenAi,
-        openai_compatible::OpenAiCompatible,
-    },
-    runtime::http::{Http, Timeouts},
+use flemma_model::{Event, Message, Part, Role, StopReason};
+use flemma_provider::{
+    ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment, openai::OpenAi,
+    openai_compatible::OpenAiCompatible,
 };
+use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 
 use crate::{

@@ -5,18 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    model::{Event, StopReason},
-    provider::{
-        ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, host,
-        openai::OpenAi, openai_compatible::OpenAiCompatible, retry,
-    },
-    runtime::{
-        ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
-        http::{Http, Timeouts},
-    },
-    tools::builtin::Readable,
+use flemma_model::{Event, StopReason};
+use flemma_provider::{
+    ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, host,
+    openai::OpenAi, openai_compatible::OpenAiCompatible, retry,
 };
+use flemma_runtime::{
+    ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
+    http::{Http, Timeouts},
+};
+use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
 
 use crate::{

@@ -2,19 +2,17 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
-use flemma::{
-    model::{Event, Message, Part, Role},
-    provider::{
-        ErrorKind, Exchange, Provider, ProviderError, Request,
-        anthropic::Anthropic,
-        auth::Environment,
-        openai::OpenAi,
-        openai_compatible::OpenAiCompatible,
-        retry,
-        vertex::{Options, Vertex},
-    },
-    runtime::http::{Http, Timeouts},
+use flemma_model::{Event, Message, Part, Role};
+use flemma_provider::{
+    ErrorKind, Exchange, Provider, ProviderError, Request,
+    anthropic::Anthropic,
+    auth::Environment,
+    openai::OpenAi,
+    openai_compatible::OpenAiCompatible,
+    retry,
+    vertex::{Options, Vertex},
 };
+use flemma_runtime::http::{Http, Timeouts};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 ---
 --- `:write` asks if something else has changed the file, and a question inside a callback lets other callbacks wipe the buffer
 --- that is being written. So Neovim is asked first whether it knows the file as it is (|:checktime|). Then the library writes it
---- on a thread of its own (`src/runtime/save.rs`), and Neovim is told, with a `:write!` that a `BufWriteCmd` of ours handles: it
+--- on a thread of its own (`crates/runtime/src/save.rs`), and Neovim is told, with a `:write!` that a `BufWriteCmd` of ours handles: it
 --- writes nothing, and makes Neovim accept the file's new timestamp as its own, as described in `:help BufWriteCmd`. Nothing
 --- unusual is there for a later `:write`, `:checktime` or 'autoread' to notice.
 local M = {}

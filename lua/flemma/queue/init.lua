@@ -1,6 +1,6 @@
 --- Messages that the user writes while a conversation is at work: queued, taken back, and sent in their turn.
 ---
---- The library keeps them and decides when they go out (`src/workspace/outbox.rs`). Here are the commands, and the keys that
+--- The library keeps them and decides when they go out (`crates/workspace/src/outbox.rs`). Here are the commands, and the keys that
 --- begin an edit: while a conversation is locked, they open the input window.
 local M = {}
 

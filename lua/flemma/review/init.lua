@@ -1,6 +1,6 @@
 --- Reviewing what a call would change in files, before the user decides about it.
 ---
---- The library knows the proposal of each call that waits (`src/workspace/proposals.rs`). A review holds, for each of its files, a
+--- The library knows the proposal of each call that waits (`crates/workspace/src/proposals.rs`). A review holds, for each of its files, a
 --- hidden buffer with the text that will be written (`flemma.review.buffers`). A view shows it: `flemma.review.tab` or
 --- `flemma.review.inline`. It opens because the user pressed a key, and decides nothing by itself: closing it leaves the call, and
 --- what the user has made of its change, as they are. The review ends when the call is decided, here or elsewhere.

@@ -1,4 +1,4 @@
---- Evaluates Lua that a model has written, in a Neovim of its own: `nvim -l` runs this file, and `src/tools/lua_sandbox.rs` ends it.
+--- Evaluates Lua that a model has written, in a Neovim of its own: `nvim -l` runs this file, and `crates/tools/src/lua_sandbox.rs` ends it.
 ---
 --- It speaks JSON, a line each: it reads the program, asks for what the program wants to know of the notes, and writes what became of it.
 --- What the program can reach is the table `env` below.

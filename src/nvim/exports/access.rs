@@ -4,7 +4,9 @@ use mlua::{BString, IntoLuaMulti, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{model::CallId, nvim::convert, tools::Access};
+use crate::nvim::convert;
+use flemma_model::CallId;
+use flemma_tools::Access;
 
 /// What is asked for.
 #[derive(Deserialize)]

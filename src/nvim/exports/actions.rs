@@ -4,13 +4,11 @@ use mlua::{BString, Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::{changes, options, table::Exports};
-use crate::{
-    agent::Choice,
-    chat::LineRange,
-    model::CallId,
-    nvim::{binding::Binding, convert},
-    workspace::{Asked, AskedAbout, Command, DriveOptions, TakeBack, Taken, Toggle, Urgency},
-};
+use crate::nvim::{binding::Binding, convert};
+use flemma_agent::Choice;
+use flemma_chat::LineRange;
+use flemma_model::CallId;
+use flemma_workspace::{Asked, AskedAbout, Command, DriveOptions, TakeBack, Taken, Toggle, Urgency};
 
 /// What the user wants of a conversation. Lines are counted from 0, and `last` is one of them. Texts need not be valid UTF-8.
 #[derive(Deserialize)]

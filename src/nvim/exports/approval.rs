@@ -3,11 +3,9 @@
 use mlua::{Lua, Table, Value};
 
 use super::table::Exports;
-use crate::{
-    model::CallId,
-    nvim::{binding::Binding, convert, policies},
-    workspace::HypotheticalCall,
-};
+use crate::nvim::{binding::Binding, convert, policies};
+use flemma_model::CallId;
+use flemma_workspace::HypotheticalCall;
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

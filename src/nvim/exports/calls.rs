@@ -4,12 +4,10 @@ use mlua::{Function, Lua, LuaString, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    journal::Role,
-    model::{CallId, UserError},
-    nvim::convert,
-    workspace::{PendingCall, Resolution, ResolveError},
-};
+use crate::nvim::convert;
+use flemma_journal::Role;
+use flemma_model::{CallId, UserError};
+use flemma_workspace::{PendingCall, Resolution, ResolveError};
 
 /// Which calls are meant. Lines are counted from 0, and `last` is behind the last of them.
 #[derive(Deserialize)]

@@ -5,11 +5,9 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 use mlua::{BString, LuaString, Table};
 
 use super::table::Exports;
-use crate::{
-    model::UserError,
-    nvim::convert,
-    workspace::{EditorItem, EditorView},
-};
+use crate::nvim::convert;
+use flemma_model::UserError;
+use flemma_workspace::{EditorItem, EditorView};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

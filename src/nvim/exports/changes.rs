@@ -3,10 +3,8 @@
 use mlua::{BString, Function};
 use serde_json::{Value, json};
 
-use crate::{
-    nvim::{binding::Binding, convert},
-    workspace::TakeBack,
-};
+use crate::nvim::{binding::Binding, convert};
+use flemma_workspace::TakeBack;
 
 /// Finds out what taking something back would do.
 pub(super) fn propose(binding: &Binding, buffer: i32, what: TakeBack, unsaved: Vec<BString>, callback: Function) {

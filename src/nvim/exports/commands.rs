@@ -5,7 +5,8 @@ use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 use mlua::{Function, Table, Value};
 
 use super::table::Exports;
-use crate::{model::ModelError, tools::command::CommandRequest};
+use flemma_model::ModelError;
+use flemma_tools::command::CommandRequest;
 
 /// Adds `run_command`.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

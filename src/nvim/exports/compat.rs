@@ -6,11 +6,10 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    compat::{self, Filled},
-    model::{ModelError, UserError},
-    nvim::convert,
-};
+use crate::nvim::convert;
+use flemma_compat as compat;
+use flemma_compat::Filled;
+use flemma_model::{ModelError, UserError};
 
 /// What is made of a value.
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use mlua::{BString, Function};
 use serde_json::{Value, json};
 
 use super::table::Exports;
-use crate::workspace::{Completion, Workspace};
+use flemma_workspace::{Completion, Workspace};
 
 /// What `complete` takes.
 type Completing = (i32, usize, usize, Option<Vec<BString>>, Function);

@@ -5,11 +5,9 @@ use std::{borrow::Cow, collections::HashMap};
 use jiff::SignedDuration;
 
 use super::table::Exports;
-use crate::{
-    chat::{LineKind, Speaker},
-    nvim::convert,
-    workspace::{Chunk, LookStyle, Signs},
-};
+use crate::nvim::convert;
+use flemma_chat::{LineKind, Speaker};
+use flemma_workspace::{Chunk, LookStyle, Signs};
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

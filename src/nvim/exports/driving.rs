@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    nvim::binding::Binding,
-    workspace::{DriveEnd, ports::Question},
-};
+use crate::nvim::binding::Binding;
+use flemma_workspace::{DriveEnd, ports::Question};
 
 /// What the drive of a conversation came to, as JSON; `None` before its end.
 pub(super) fn result(binding: &Binding, buffer: i32) -> Option<String> {

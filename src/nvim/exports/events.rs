@@ -4,13 +4,11 @@ use mlua::{BString, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    chat::{Author, Change},
-    config::LevelFilter,
-    nvim::{binding::Binding, convert},
-    tools::{SourceEnd, SourceId},
-    workspace::Redraw,
-};
+use crate::nvim::{binding::Binding, convert};
+use flemma_chat::{Author, Change};
+use flemma_config::LevelFilter;
+use flemma_tools::{SourceEnd, SourceId};
+use flemma_workspace::Redraw;
 
 /// What has happened to the buffer of a conversation. Lines are counted from 0, and `last` is behind the last of them.
 #[derive(Deserialize)]

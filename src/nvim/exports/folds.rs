@@ -4,10 +4,8 @@ use mlua::{IntoLuaMulti, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    chat::{Extent, FoldGroup, Object},
-    nvim::convert,
-};
+use crate::nvim::convert;
+use flemma_chat::{Extent, FoldGroup, Object};
 
 /// What is looked for. Lines are counted from 0.
 #[derive(Deserialize)]

@@ -3,11 +3,9 @@
 use mlua::{IntoLuaMulti, Lua, Table, Value};
 
 use super::table::Exports;
-use crate::{
-    nvim::convert,
-    tools::form::{FormField, Given},
-    workspace::AskedForm,
-};
+use crate::nvim::convert;
+use flemma_tools::form::{FormField, Given};
+use flemma_workspace::AskedForm;
 
 /// Adds the function.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

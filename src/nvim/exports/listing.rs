@@ -5,10 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{changes, table::Exports};
-use crate::{
-    nvim::convert,
-    workspace::{WaitingList, WaitingPlace, Workspace},
-};
+use crate::nvim::convert;
+use flemma_workspace::{WaitingList, WaitingPlace, Workspace};
 
 /// What is listed. Each calls back with nil and what went wrong instead, if something did.
 #[derive(Deserialize)]

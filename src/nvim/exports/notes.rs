@@ -3,11 +3,9 @@
 use mlua::{Function, LuaString, Table, Value};
 
 use super::table::Exports;
-use crate::{
-    model::{CallId, UserError},
-    nvim::convert,
-    tools::builtin::{PageRequest, patch_frontmatter},
-};
+use crate::nvim::convert;
+use flemma_model::{CallId, UserError};
+use flemma_tools::builtin::{PageRequest, patch_frontmatter};
 
 /// What `use_pages` takes.
 type Using = (i32, LuaString, u64, Table, Function);

@@ -6,12 +6,10 @@ use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    model::UserError,
-    nvim::{binding::Binding, convert, policies},
-    provider::auth::Environment,
-    workspace::Switched,
-};
+use crate::nvim::{binding::Binding, convert, policies};
+use flemma_model::UserError;
+use flemma_provider::auth::Environment;
+use flemma_workspace::Switched;
 
 /// What is asked about them.
 #[derive(Deserialize)]

@@ -4,16 +4,14 @@ use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    model::UserError,
-    nvim::{
-        binding::Binding,
-        convert,
-        lua_tools::{self, Fields},
-        policies,
-    },
-    tools::approval::Resolver,
+use crate::nvim::{
+    binding::Binding,
+    convert,
+    lua_tools::{self, Fields},
+    policies,
 };
+use flemma_model::UserError;
+use flemma_tools::approval::Resolver;
 
 /// What can be added.
 #[derive(Deserialize)]

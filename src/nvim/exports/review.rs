@@ -3,7 +3,8 @@
 use mlua::{Function, LuaString, Table};
 
 use super::{super::review_table, table::Exports};
-use crate::{model::CallId, text::hunk_rows::HunkRoom};
+use flemma_model::CallId;
+use flemma_text::hunk_rows::HunkRoom;
 
 /// What `hunk_rows` takes.
 type Drawing = (LuaString, LuaString, Option<Vec<usize>>, Table, Function);

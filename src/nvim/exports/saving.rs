@@ -7,10 +7,8 @@ use nvim_oxi::api::Buffer;
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    nvim::convert,
-    workspace::{FileLayout, LineBreak},
-};
+use crate::nvim::convert;
+use flemma_workspace::{FileLayout, LineBreak};
 
 /// When the file is written.
 #[derive(Deserialize)]

@@ -4,10 +4,8 @@ use mlua::{IntoLuaMulti, Lua, MultiValue, Table};
 use serde::Deserialize;
 
 use super::{driving, table::Exports};
-use crate::{
-    model::CallId,
-    nvim::{binding::Binding, convert},
-};
+use crate::nvim::{binding::Binding, convert};
+use flemma_model::CallId;
 
 /// What is asked of a conversation. One that is none answers nothing.
 #[derive(Deserialize)]

@@ -4,14 +4,12 @@ use mlua::{BString, IntoLuaMulti, Lua, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::{
-    nvim::convert,
-    text::{
-        suggest,
-        truncate::{self, Limit, Limits, Truncation},
-    },
-    tools::builtin::locate_section,
+use crate::nvim::convert;
+use flemma_text::{
+    suggest,
+    truncate::{self, Limit, Limits, Truncation},
 };
+use flemma_tools::builtin::locate_section;
 
 /// What is asked about a text.
 #[derive(Deserialize)]

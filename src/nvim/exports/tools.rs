@@ -3,7 +3,8 @@
 use mlua::{Function, LuaString, Table};
 
 use super::table::Exports;
-use crate::{model::CallId, workspace::WantedWrite};
+use flemma_model::CallId;
+use flemma_workspace::WantedWrite;
 
 /// Adds the functions.
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {

@@ -1,6 +1,7 @@
 //! Categorise, execute, send: the three phases, with autopilot and without.
 
-use flemma::{agent::Verdict, model::StopReason};
+use flemma_agent::Verdict;
+use flemma_model::StopReason;
 use serde_json::json;
 
 use super::harness::{Harness, call, prose};
@@ -407,7 +408,7 @@ fn an_id_that_comes_again_inherits_nothing() {
 
 #[test]
 fn a_policys_approval_holds_for_the_input_that_it_saw() {
-    let harmless = |call: &flemma::chat::OpenCall| {
+    let harmless = |call: &flemma_chat::OpenCall| {
         let text = format!("{:?}", call.input);
         if text.contains("ls") { Verdict::Run } else { Verdict::Ask }
     };

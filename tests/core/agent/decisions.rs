@@ -2,10 +2,8 @@
 
 use std::{cell::Cell, rc::Rc};
 
-use flemma::{
-    agent::{Choice, Input, UndoStep, Verdict},
-    model::ToolInput,
-};
+use flemma_agent::{Choice, Input, UndoStep, Verdict};
+use flemma_model::ToolInput;
 
 use super::harness::Harness;
 

@@ -2,10 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flemma::{
-    agent::{Input, Verdict},
-    model::{Event, StopReason},
-};
+use flemma_agent::{Input, Verdict};
+use flemma_model::{Event, StopReason};
 use serde_json::json;
 
 use super::harness::{Harness, Prank, call, prose};

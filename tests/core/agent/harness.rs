@@ -11,16 +11,15 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    agent::{
-        self, Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement,
-        RequestId, Session, Settings, Shell, Verdict,
-    },
-    chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript},
-    model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage},
-    provider::{ErrorKind, ProviderError},
-    workspace::Outbox,
+use flemma_agent as agent;
+use flemma_agent::{
+    Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement, RequestId,
+    Session, Settings, Shell, Verdict,
 };
+use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript};
+use flemma_model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage};
+use flemma_provider::{ErrorKind, ProviderError};
+use flemma_workspace::Outbox;
 use serde_json::{Value, json};
 
 use crate::chat::notation::Page;
@@ -315,7 +314,7 @@ impl Harness {
 
     /// The results in the last request, in order: `a: output`, with `!` after the id of an error.
     pub fn sent_results(&self) -> Vec<String> {
-        use flemma::model::Part::ToolResult;
+        use flemma_model::Part::ToolResult;
         let sent = self.sent.borrow();
         let Some((_, conversation)) = sent.last() else { return Vec::new() };
         let last: &Message = conversation.messages.last().expect("a message");

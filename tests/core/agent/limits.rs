@@ -1,6 +1,6 @@
 //! Where autopilot stops by itself.
 
-use flemma::model::StopReason;
+use flemma_model::StopReason;
 use serde_json::json;
 
 use super::harness::{Harness, call};

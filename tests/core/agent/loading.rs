@@ -1,9 +1,7 @@
 //! Keys that are pressed before all tools are known.
 
-use flemma::{
-    agent::{Activity, Input},
-    model::StopReason,
-};
+use flemma_agent::{Activity, Input};
+use flemma_model::StopReason;
 use serde_json::json;
 
 use super::harness::{Harness, call, prose};

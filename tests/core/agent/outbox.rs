@@ -1,12 +1,10 @@
 //! What the user writes while a turn runs: when it goes out, and what becomes of it when the turn ends otherwise.
 
-use flemma::{
-    agent::{CallResult, Input, ResolvedBy, Shell},
-    chat::Status,
-    model::{Event, StopReason},
-    provider::ErrorKind,
-    workspace::{MessageId, Since, Urgency},
-};
+use flemma_agent::{CallResult, Input, ResolvedBy, Shell};
+use flemma_chat::Status;
+use flemma_model::{Event, StopReason};
+use flemma_provider::ErrorKind;
+use flemma_workspace::{MessageId, Since, Urgency};
 use proptest::{
     prelude::*,
     sample::{Index, select},
@@ -34,7 +32,7 @@ impl Harness {
 
     /// The texts of the user's messages in the last request.
     fn said(&self) -> Vec<String> {
-        use flemma::model::{Part::Text, Role};
+        use flemma_model::{Part::Text, Role};
         let sent = self.sent.borrow();
         let (_, transcript) = sent.last().expect("a request");
         let own = transcript.messages.iter().filter(|message| message.role == Role::User);
@@ -391,12 +389,12 @@ impl Writer {
                 }
             }
             Step::Reject => {
-                let is_pending = |call: &&flemma::chat::OpenCall| {
+                let is_pending = |call: &&flemma_chat::OpenCall| {
                     call.placeholder.as_ref().is_some_and(|placeholder| placeholder.block.status == Status::Pending)
                 };
                 let waits = self.chat.open_calls().iter().find(is_pending).map(|call| call.id.clone());
                 if let Some(call) = waits {
-                    use flemma::agent::{Choice, UndoStep};
+                    use flemma_agent::{Choice, UndoStep};
                     self.chat.feed([Input::Decide(vec![call], Choice::Reject(None), UndoStep::Own)]);
                 }
             }
@@ -436,7 +434,7 @@ impl Writer {
     fn check(&self) {
         let text = format!("\n{}\n", self.chat.text());
         let in_text = |words: &str| {
-            let escaped: Vec<_> = words.split('\n').map(flemma::chat::escape).collect();
+            let escaped: Vec<_> = words.split('\n').map(flemma_chat::escape).collect();
             text.matches(&format!("\n{}\n", escaped.join("\n"))).count()
         };
         let waiting = self.chat.waiting();
@@ -457,7 +455,7 @@ impl Writer {
         }
         if !self.chat.session.is_busy() && self.chat.open_calls().is_empty() {
             let tail = self.chat.with_document(|document, text| document.tail(text));
-            let may_wait = tail == flemma::chat::Tail::Results;
+            let may_wait = tail == flemma_chat::Tail::Results;
             assert!(may_wait || waiting.is_empty(), "{waiting:?} waits for nothing after\n{text}");
         }
     }
@@ -465,8 +463,8 @@ impl Writer {
 
 impl Harness {
     /// The edits that mark a reply at the end as cut off.
-    fn cut_off(&self) -> Vec<flemma::chat::TextEdit> {
-        self.with_document(|document, text| flemma::chat::mark_cut_off(document, text))
+    fn cut_off(&self) -> Vec<flemma_chat::TextEdit> {
+        self.with_document(|document, text| flemma_chat::mark_cut_off(document, text))
     }
 }
 

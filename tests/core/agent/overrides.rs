@@ -1,6 +1,6 @@
 //! What the user types into a status block is theirs: it becomes the result, as it is, and nothing runs.
 
-use flemma::agent::{CallResult, Choice, Input, ResolvedBy, UndoStep};
+use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep};
 
 use super::harness::Harness;
 

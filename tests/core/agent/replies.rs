@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use flemma::{
-    agent::{Activity, Input, RequestId},
-    model::{Event, StopReason, Usage},
-    provider::{ErrorKind, ProviderError, retry::MAX_ATTEMPTS},
-};
+use flemma_agent::{Activity, Input, RequestId};
+use flemma_model::{Event, StopReason, Usage};
+use flemma_provider::{ErrorKind, ProviderError, retry::MAX_ATTEMPTS};
 use serde_json::json;
 
 use super::harness::{Harness, call, prose};

@@ -1,6 +1,6 @@
 //! What the word in a status block means: every word a user may type there, by every key and command.
 
-use flemma::agent::{Choice, Input, UndoStep};
+use flemma_agent::{Choice, Input, UndoStep};
 
 use super::harness::Harness;
 

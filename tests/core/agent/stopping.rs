@@ -1,10 +1,8 @@
 //! Ctrl-C, in every phase: everything stops, the turn is closed, and no call is left to reach a provider.
 
-use flemma::{
-    agent::{CallResult, Input},
-    model::{Event, StopReason},
-    provider::ErrorKind,
-};
+use flemma_agent::{CallResult, Input};
+use flemma_model::{Event, StopReason};
+use flemma_provider::ErrorKind;
 use serde_json::json;
 
 use super::harness::{Harness, call, prose};
@@ -116,7 +114,7 @@ fn a_call_that_was_still_in_the_queue_waits_for_the_user_again() {
     assert_eq!((harness.running(), harness.requests()), (vec![], 1), "policy approved it, the user stopped it");
 
     // The user's own approval is for what stands there, not for what policy saw.
-    let harness = harness.with_policy(|_| flemma::agent::Verdict::Ask);
+    let harness = harness.with_policy(|_| flemma_agent::Verdict::Ask);
     harness.replace("\"x\"", "\"y\"");
     harness.replace("status=pending", "status=approved");
     harness.log(&[]);

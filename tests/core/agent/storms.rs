@@ -7,12 +7,10 @@
 
 use std::collections::HashSet;
 
-use flemma::{
-    agent::{CallResult, Input, RequestId, ResolvedBy, own_words},
-    chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status},
-    model::{CallId, Event, StopReason},
-    provider::ErrorKind,
-};
+use flemma_agent::{CallResult, Input, RequestId, ResolvedBy, own_words};
+use flemma_chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status};
+use flemma_model::{CallId, Event, StopReason};
+use flemma_provider::ErrorKind;
 use proptest::{
     prelude::*,
     sample::{Index, select},
@@ -288,7 +286,7 @@ impl Storm {
                 Event::ThinkingFinished { signature: None },
             ],
             Piece::Progress => vec![Event::ToolUseProgress { name: "read".to_owned(), bytes: 3 }],
-            Piece::Usage => vec![Event::Usage(flemma::model::Usage::default())],
+            Piece::Usage => vec![Event::Usage(flemma_model::Usage::default())],
             Piece::Call(tool) => {
                 let n = self.calls;
                 self.calls += 1;
@@ -382,7 +380,7 @@ impl Storm {
             let page = self.harness.page.borrow();
             page.document.messages().last().map(|message| message.role)
         };
-        let marker = if last == Some(flemma::chat::Speaker::You) { "" } else { "\n@You:" };
+        let marker = if last == Some(flemma_chat::Speaker::You) { "" } else { "\n@You:" };
         let mut page = self.harness.page.borrow_mut();
         let end = page.text.len();
         page.replace(end..end, format!("{marker}\n{words}").split('\n').map(str::to_owned).collect());

@@ -1,9 +1,7 @@
 //! What the user types below the results of calls while some of them wait. Only a key that sends takes it along.
 
-use flemma::{
-    agent::{CallResult, Choice, Input, ResolvedBy, UndoStep},
-    model::{Part, Role},
-};
+use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep};
+use flemma_model::{Part, Role};
 use proptest::{prelude::*, sample::Index};
 
 use super::harness::Harness;

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use flemma::{
-    changes::{Act, Cause, Change, ChangeId, FileState, History, Line, Wanted},
-    model::{CallId, Digest},
-};
+use flemma_journal::changes::{Act, Cause, Change, ChangeId, FileState, History, Line, Wanted};
+use flemma_model::{CallId, Digest};
 use jiff::Timestamp;
 
 /// A file with this content; none for an empty text.

@@ -1,9 +1,7 @@
 //! Which calls are open, and what stands where.
 
-use flemma::{
-    chat::{Decoration, LineKind, Speaker, Status},
-    model::ToolInput,
-};
+use flemma_chat::{Decoration, LineKind, Speaker, Status};
+use flemma_model::ToolInput;
 use serde_json::json;
 
 use super::notation::Page;

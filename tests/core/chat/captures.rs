@@ -1,12 +1,10 @@
 //! References whose content is captured: to lines of files, and to what the editor shows.
 
-use flemma::{
-    chat::{
-        BlockKind, Capture, CaptureTarget, Change, Document, EditorSubject, FoldKind, Folded, LineRange, read,
-        write_captures,
-    },
-    model::Part,
+use flemma_chat::{
+    BlockKind, Capture, CaptureTarget, Change, Document, EditorSubject, FoldKind, Folded, LineRange, read,
+    write_captures,
 };
+use flemma_model::Part;
 use proptest::prelude::*;
 
 use super::notation::screen;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flemma::chat::{CardPart, Document, Fate, Status};
+use flemma_chat::{CardPart, Document, Fate, Status};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use flemma::chat::{Author, Change, Document, Provenance, Status, Text, TextCopy};
+use flemma_chat::{Author, Change, Document, Provenance, Status, Text, TextCopy};
 use proptest::prelude::*;
 
 /// A text that counts how many of its lines are read.

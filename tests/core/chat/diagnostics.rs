@@ -1,6 +1,6 @@
 //! What the user is told is wrong.
 
-use flemma::chat::Severity::{self, Error, Warning};
+use flemma_chat::Severity::{self, Error, Warning};
 
 use super::notation::Page;
 

@@ -1,11 +1,9 @@
 //! Planned edits, on the screen.
 
-use flemma::{
-    chat::{
-        Language, Position, Severity, Status, StatusBlock, insert_placeholders, open_prompt, set_status, write_result,
-    },
-    model::{CallId, Part},
+use flemma_chat::{
+    Language, Position, Severity, Status, StatusBlock, insert_placeholders, open_prompt, set_status, write_result,
 };
+use flemma_model::{CallId, Part};
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Which lines can be folded, and which folds begin closed.
 
-use flemma::chat::{Begins, Document, Extent, Fold, FoldGroup, FoldKind, Folded, Speaker};
+use flemma_chat::{Begins, Document, Extent, Fold, FoldGroup, FoldKind, Folded, Speaker};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};

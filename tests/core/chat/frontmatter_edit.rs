@@ -1,9 +1,7 @@
 //! Approvals that are written into a file's own frontmatter.
 
-use flemma::{
-    chat::{Document, TextEdit, approve_always, restore_frontmatter},
-    model::UserError,
-};
+use flemma_chat::{Document, TextEdit, approve_always, restore_frontmatter};
+use flemma_model::UserError;
 
 use super::notation::Page;
 

@@ -1,6 +1,6 @@
 //! What is told of a conversation from the beginning and the end of its file, and the names of new files.
 
-use flemma::chat::{Glance, file_name};
+use flemma_chat::{Glance, file_name};
 use proptest::prelude::*;
 
 fn whole(text: &str) -> Glance {

@@ -1,6 +1,6 @@
 //! An update gives the document that a full parse gives, whatever changes.
 
-use flemma::chat::{Change, Document};
+use flemma_chat::{Change, Document};
 use proptest::prelude::*;
 
 use super::notation::{Page, screen};

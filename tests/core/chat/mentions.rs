@@ -1,6 +1,6 @@
 //! Names of tools in what the user wrote last.
 
-use flemma::chat::{Document, Text};
+use flemma_chat::{Document, Text};
 
 use super::notation::screen;
 

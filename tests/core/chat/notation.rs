@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use flemma::chat::{Author, Change, Document, Provenance, TextEdit};
+use flemma_chat::{Author, Change, Document, Provenance, TextEdit};
 
 /// The lines of a screen.
 pub fn screen(text: &str) -> Vec<String> {

@@ -7,7 +7,7 @@
 use std::{collections::HashSet, ops::Range};
 
 use crate::chat::notation::Page;
-use flemma::chat::{Author, Change, Document, Provenance};
+use flemma_chat::{Author, Change, Document, Provenance};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    chat::{Document, read},
-    model::{Message, Part, Role, Signature},
-};
+use flemma_chat::{Document, read};
+use flemma_model::{Message, Part, Role, Signature};
 use serde_json::json;
 
 use super::notation::{Page, screen};

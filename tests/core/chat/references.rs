@@ -1,9 +1,7 @@
 //! Files that the user names in a message.
 
-use flemma::{
-    chat::{Document, NamedFile, read, render},
-    model::{Attachment, Part},
-};
+use flemma_chat::{Document, NamedFile, read, render};
+use flemma_model::{Attachment, Part};
 
 use super::notation::screen;
 

@@ -1,6 +1,6 @@
 //! What of the screen is Markdown, and what is code.
 
-use flemma::chat::{Document, Region};
+use flemma_chat::{Document, Region};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};

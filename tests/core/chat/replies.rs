@@ -1,9 +1,7 @@
 //! A reply as it is written, on the screen.
 
-use flemma::{
-    chat::{Ending, Position, ReplyWriter},
-    model::{Event, Signature, ToolInput},
-};
+use flemma_chat::{Ending, Position, ReplyWriter};
+use flemma_model::{Event, Signature, ToolInput};
 use serde_json::json;
 
 use super::notation::Page;

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    chat::{Document, Ending, Language, ReplyWriter, Transcript, read, render, unescape},
-    model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource},
-    text::Fence,
-};
+use flemma_chat::{Document, Ending, Language, ReplyWriter, Transcript, read, render, unescape};
+use flemma_model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource};
+use flemma_text::Fence;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -167,7 +165,7 @@ fn parts(page: &Page) -> Vec<Part> {
     // Every call gets a result, so that the conversation can be built.
     let mut page = Page::of(page.text.clone());
     for call in page.document.open_calls(&page.text.clone()) {
-        let edits = flemma::chat::write_result(&page.document, &page.text, &call.id, "", false, Language::Plain);
+        let edits = flemma_chat::write_result(&page.document, &page.text, &call.id, "", false, Language::Plain);
         page.apply(edits);
     }
     let Ok(conversation) = page.document.transcript(&page.text) else { panic!("{:#?}", page.text) };

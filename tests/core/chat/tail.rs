@@ -1,6 +1,6 @@
 //! What a conversation ends with, and replies that were cut off.
 
-use flemma::chat::{Document, Tail, drop_cut_off};
+use flemma_chat::{Document, Tail, drop_cut_off};
 use proptest::prelude::*;
 
 fn lines(text: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use flemma::chat::{Change, Snapshot, Text, TextCopy};
+use flemma_chat::{Change, Snapshot, Text, TextCopy};
 use proptest::{prelude::*, sample::Index};
 
 /// A text whose lines need not be UTF-8, and which counts how many of them are read.

@@ -1,6 +1,6 @@
 //! Answers and messages that try to be something else.
 
-use flemma::chat::Document;
+use flemma_chat::Document;
 use serde_json::json;
 
 use super::harness::{Shell, WAITING};

@@ -6,11 +6,9 @@ use serde_json::{Value, json};
 
 use super::harness::{Shell, WAITING};
 use crate::{other_holder::Other, said::Said};
-use flemma::{
-    journal::{Actor, Asked, CallKey, Decision, Event, Record, RecordedResult, Role},
-    model::{CallId, ToolInput},
-    runtime::Journal,
-};
+use flemma_journal::{Actor, Asked, CallKey, Decision, Event, Record, RecordedResult, Role};
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::Journal;
 
 /// The block of the call of a server tool.
 const BASH: &str = "```flemma:tool status=pending\n```";

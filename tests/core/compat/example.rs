@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    compat::{to_xml, xml_schema},
-    model::{Event, ToolInput},
-    provider::{Exchange, Request, ToolSpec, xml_tools::apply},
-    xml,
-};
+use flemma_compat::{to_xml, xml_schema};
+use flemma_model::{Event, ToolInput};
+use flemma_provider::{Exchange, Request, ToolSpec, xml_tools::apply};
+use flemma_text::xml;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, process::Command};
 
-use flemma::compat::{fill_arguments, fill_script, fill_words};
+use flemma_compat::{fill_arguments, fill_script, fill_words};
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use flemma::{
-    config::{
-        Config, FileOptions, ListOption, Node,
-        buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS, known},
-    },
-    model::UserError,
+use flemma_config::{
+    Config, FileOptions, ListOption, Node,
+    buffer::{AUTO_APPROVE, BufferOptions, Defaults, TOOLS, known},
 };
+use flemma_model::UserError;
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flemma::config::{
+use flemma_config::{
     Config, OptionDocumentation,
     buffer::{self, config_path},
 };
@@ -15,7 +15,7 @@ fn alone(path: &str, value: Value) -> Value {
 
 /// Whether the reader takes this value of an option.
 fn takes(path: &str, value: Value) -> bool {
-    let refused = |error: flemma::options::OptionsError| {
+    let refused = |error: flemma_model::options::OptionsError| {
         error.problems.iter().any(|problem| problem.to_string().contains("must be"))
     };
     Config::from_layers(&[alone(path, value)]).map_or_else(|error| !refused(error), |_| true)

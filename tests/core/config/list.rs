@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flemma::config::ListOption;
+use flemma_config::ListOption;
 use proptest::prelude::*;
 
 fn names(text: &str) -> Vec<String> {

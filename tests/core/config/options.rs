@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use flemma::{
-    config::{Config, CursorAfterResult, Highlight, Keys, ProviderOptions},
-    provider::{CacheRetention, ProviderName, Thinking, ThinkingLevel},
-};
+use flemma_config::{Config, CursorAfterResult, Highlight, Keys, ProviderOptions};
+use flemma_provider::{CacheRetention, ProviderName, Thinking, ThinkingLevel};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeSet, rc::Rc, slice::from_ref, time::Duration};
 
-use flemma::{
-    config::{
-        Config, ProviderOptions,
-        buffer::{BufferOptions, Defaults},
-        switch::Switch,
-    },
-    provider::{CacheRetention, ProviderName, Thinking, ThinkingLevel},
+use flemma_config::{
+    Config, ProviderOptions,
+    buffer::{BufferOptions, Defaults},
+    switch::Switch,
 };
+use flemma_provider::{CacheRetention, ProviderName, Thinking, ThinkingLevel};
 use serde_json::{Value, json};
 
 /// A general parameter: its name, a value for all, another one, and what the other comes to.

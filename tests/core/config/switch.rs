@@ -1,10 +1,10 @@
 //! `:Flemma switch`: what its words come to, and what the user hears when they are wrong.
 
-use flemma::config::{
+use flemma_config::{
     Config,
     switch::{Switch, complete, describe},
 };
-use flemma::provider::{ProviderName, Thinking, ThinkingLevel};
+use flemma_provider::{ProviderName, Thinking, ThinkingLevel};
 use serde_json::{Value, json};
 
 fn words(line: &str) -> Vec<String> {

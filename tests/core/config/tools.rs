@@ -1,6 +1,6 @@
 //! The options of tools: a table for each tool, retention, the limits of a search.
 
-use flemma::config::{Config, Retention};
+use flemma_config::{Config, Retention};
 use serde_json::{Value, json};
 
 use super::options::{complaint, read};

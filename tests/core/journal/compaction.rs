@@ -1,6 +1,6 @@
 //! What a shorter journal still needs.
 
-use flemma::journal::{Event, Ledger, Life, Record, kept};
+use flemma_journal::{Event, Ledger, Life, Record, kept};
 use proptest::prelude::*;
 
 use super::{approved, histories, key, record, result};

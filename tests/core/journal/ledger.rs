@@ -1,9 +1,7 @@
 //! The state of all calls, according to their records.
 
-use flemma::{
-    journal::{Actor, Binding, CallKey, Event, Ledger, Life, Record},
-    model::CallId,
-};
+use flemma_journal::{Actor, Binding, CallKey, Event, Ledger, Life, Record};
+use flemma_model::CallId;
 use proptest::prelude::*;
 
 use super::{approved, asked, histories, key, record, rejected, result};

@@ -1,7 +1,7 @@
 //! The format, and the digest of an input.
 
-use flemma::journal::{Binding, Event, LineError, Proposed, Record, RecordedFile};
-use flemma::model::{Attachment, Digest, ToolInput};
+use flemma_journal::{Binding, Event, LineError, Proposed, Record, RecordedFile};
+use flemma_model::{Attachment, Digest, ToolInput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn a_line_is_a_flat_object_that_people_can_read() {
 fn a_result_keeps_what_the_conversation_says_of_its_files() {
     let attachment = Attachment::unread("/tmp/ä.png", "image/png");
     let file = RecordedFile::from(&attachment);
-    let resolved = Event::Resolved(flemma::journal::RecordedResult { attachments: vec![file], ..result("pic") });
+    let resolved = Event::Resolved(flemma_journal::RecordedResult { attachments: vec![file], ..result("pic") });
     let read = Record::from_line(record(key(0), 1, resolved).to_line().as_bytes()).unwrap();
     let Event::Resolved(result) = read.event else { panic!("{read:?}") };
     assert_eq!(Attachment::from(&result.attachments[0]), attachment);

@@ -4,8 +4,8 @@ mod compaction;
 mod ledger;
 mod lines;
 
-use flemma::journal::{Actor, Asked, Binding, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
-use flemma::model::{CallId, ToolInput};
+use flemma_journal::{Actor, Asked, Binding, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
+use flemma_model::{CallId, ToolInput};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;

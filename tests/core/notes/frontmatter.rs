@@ -1,6 +1,6 @@
 //! Setting and deleting keys of the frontmatter.
 
-use flemma::notes::frontmatter::{self, Update};
+use flemma_notes::frontmatter::{self, Update};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

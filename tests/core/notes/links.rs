@@ -1,6 +1,6 @@
 //! Which page a link leads to.
 
-use flemma::notes::{LinkKind, PageName, Pages};
+use flemma_notes::{LinkKind, PageName, Pages};
 
 #[test]
 fn a_link_leads_to_the_page_that_it_names() {

@@ -1,6 +1,6 @@
 //! The structure of a page.
 
-use flemma::notes::{
+use flemma_notes::{
     Outline, PageName,
     sections::{self, Mode},
 };
@@ -158,7 +158,7 @@ proptest! {
         let text = parts.concat();
         let (with, without) = (Outline::new(text.as_bytes()), Outline::new(fed(&text).as_bytes()));
         let sections = |outline: &Outline| -> Vec<_> {
-            let of = |section: &flemma::notes::Section| (section.title.clone(), section.level, section.heading.clone(), section.end);
+            let of = |section: &flemma_notes::Section| (section.title.clone(), section.level, section.heading.clone(), section.end);
             outline.sections.iter().map(of).collect()
         };
         prop_assert_eq!(sections(&with), sections(&without));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flemma::notes::{Outline, PageName, Pages, rename::Renaming};
+use flemma_notes::{Outline, PageName, Pages, rename::Renaming};
 use proptest::prelude::*;
 
 use super::vault::Vault;
@@ -211,7 +211,7 @@ fn targets(contents: &BTreeMap<String, String>) -> Vec<(String, Vec<Option<Strin
     let resolve = |from: &PageName| {
         let outline = Outline::new(contents[from.as_str()].as_bytes());
         let target =
-            |link: &flemma::notes::Link| all.resolve(from, link.kind, &link.destination).map(|page| page.to_string());
+            |link: &flemma_notes::Link| all.resolve(from, link.kind, &link.destination).map(|page| page.to_string());
         outline.links.iter().map(target).collect()
     };
     pages.iter().map(|from| (from.to_string(), resolve(from))).collect()

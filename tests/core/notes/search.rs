@@ -1,6 +1,6 @@
 //! Full-text search.
 
-use flemma::notes::{PageName, search::Query};
+use flemma_notes::{PageName, search::Query};
 
 fn ranked(query: &str, pages: &[(&str, &str)]) -> Vec<String> {
     let query = Query::parse(query).unwrap();

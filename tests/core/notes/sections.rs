@@ -1,6 +1,6 @@
 //! Changing a section or a page.
 
-use flemma::notes::{
+use flemma_notes::{
     Outline,
     replacing::{Which, replace},
     sections::{self, Mode},

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Message, Part, Role, Signature},
-    provider::{
-        CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Thinking,
-        ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
-    },
+use flemma_model::{Message, Part, Role, Signature};
+use flemma_provider::{
+    CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Thinking,
+    ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

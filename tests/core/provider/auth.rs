@@ -1,6 +1,6 @@
 //! Keys: where they come from, and that nobody sees them.
 
-use flemma::provider::{
+use flemma_provider::{
     ErrorKind,
     auth::{Environment, Key},
 };

@@ -13,21 +13,20 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use flemma::{
-    chat::{self, Transcript},
-    model::{Message, Part, Role},
-    provider::{
-        CacheRetention, HostedToolSpec, Provider, ProviderName, Request, RequestParameters, SearchLimits, Thinking,
-        ThinkingLevel, ToolSpec,
-        anthropic::Anthropic,
-        auth::Environment,
-        openai::OpenAi,
-        openai_compatible::OpenAiCompatible,
-        vertex::{Options, Vertex},
-    },
-    runtime::{Attachments, ConversationId},
-    tools::builtin::Readable,
+use flemma_chat as chat;
+use flemma_chat::Transcript;
+use flemma_model::{Message, Part, Role};
+use flemma_provider::{
+    CacheRetention, HostedToolSpec, Provider, ProviderName, Request, RequestParameters, SearchLimits, Thinking,
+    ThinkingLevel, ToolSpec,
+    anthropic::Anthropic,
+    auth::Environment,
+    openai::OpenAi,
+    openai_compatible::OpenAiCompatible,
+    vertex::{Options, Vertex},
 };
+use flemma_runtime::{Attachments, ConversationId};
+use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
 
 use crate::conversation::{exchange, text, thinking, tool};

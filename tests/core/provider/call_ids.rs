@@ -3,11 +3,9 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use flemma::{
-    chat,
-    model::{Message, Part, Role},
-    provider::{Provider, Request},
-};
+use flemma_chat as chat;
+use flemma_model::{Message, Part, Role};
+use flemma_provider::{Provider, Request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

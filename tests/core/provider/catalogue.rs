@@ -5,13 +5,11 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use flemma::{
-    model::Usage,
-    provider::{
-        CacheRetention::{self, Long, Short},
-        ProviderName,
-        catalogue::{self, Capability, Model, Price},
-    },
+use flemma_model::Usage;
+use flemma_provider::{
+    CacheRetention::{self, Long, Short},
+    ProviderName,
+    catalogue::{self, Capability, Model, Price},
 };
 use serde_json::Value;
 
@@ -36,7 +34,8 @@ fn assert_dollars(found: f64, expected: f64) {
 
 #[test]
 fn every_model_has_a_dated_source_and_plausible_prices() {
-    let file = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/provider/catalogue.json")).unwrap();
+    let file =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/provider/src/catalogue.json")).unwrap();
     let file: Value = serde_json::from_str(&file).unwrap();
     let models = file["models"].as_array().unwrap();
     assert!(models.len() >= 40);

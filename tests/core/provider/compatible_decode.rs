@@ -1,9 +1,7 @@
 //! Replies of Chat Completions, however a server forms them and the bytes are cut.
 
-use flemma::{
-    model::{Event, Role, Signature, StopReason, ToolInput, Usage},
-    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible},
-};
+use flemma_model::{Event, Role, Signature, StopReason, ToolInput, Usage};
+use flemma_provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

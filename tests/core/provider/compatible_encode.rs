@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Part, Role, Signature},
-    provider::{
-        ErrorKind, Headers, Provider as _, Request, RequestParameters, Thinking, ThinkingLevel, auth::Environment,
-        openai_compatible::OpenAiCompatible,
-    },
+use flemma_model::{Part, Role, Signature};
+use flemma_provider::{
+    ErrorKind, Headers, Provider as _, Request, RequestParameters, Thinking, ThinkingLevel, auth::Environment,
+    openai_compatible::OpenAiCompatible,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
-use flemma::provider::{ErrorKind, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
+use flemma_provider::{ErrorKind, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
 use serde_json::json;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use flemma::provider::{Actor, ErrorKind, ProviderError};
+use flemma_provider::{Actor, ErrorKind, ProviderError};
 
 const KINDS: [(ErrorKind, Actor, bool); 14] = [
     (ErrorKind::Authentication, Actor::User, false),
@@ -34,7 +34,7 @@ fn each_kind_says_who_has_to_act() {
 
 #[test]
 fn only_the_type_says_that_a_failure_is_a_bug() {
-    for folder in ["src/provider", "src/runtime", "src/config"] {
+    for folder in ["crates/provider/src", "crates/runtime/src", "crates/config/src"] {
         for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
             let code = fs::read_to_string(&file).unwrap();
             let says = code.lines().any(|line| !line.trim().starts_with("//") && line.contains("a bug in Flemma"));

@@ -1,11 +1,10 @@
 //! Conversations that other tools of this format have written: what can be read is read, and what cannot is said.
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
-use flemma::{
-    chat::{self, Document, Ending, ReplyWriter, Severity},
-    model::{Event, Signature, ToolInput},
-    provider::Request,
-};
+use flemma_chat as chat;
+use flemma_chat::{Document, Ending, ReplyWriter, Severity};
+use flemma_model::{Event, Signature, ToolInput};
+use flemma_provider::Request;
 use serde_json::{Value, json};
 
 use crate::{conversation::exchange, provider::bodies::providers};

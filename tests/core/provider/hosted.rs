@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    chat::{self, Document, Ending, ReplyWriter, Severity},
-    model::{Event, Message, Part, Role, StopReason, WebSource},
-    provider::{
-        HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
-        auth::Environment, openai::OpenAi, openai_compatible::OpenAiCompatible,
-    },
-    tools::{Registry, hosted},
+use flemma_chat as chat;
+use flemma_chat::{Document, Ending, ReplyWriter, Severity};
+use flemma_model::{Event, Message, Part, Role, StopReason, WebSource};
+use flemma_provider::{
+    HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
+    auth::Environment, openai::OpenAi, openai_compatible::OpenAiCompatible,
 };
+use flemma_tools::{Registry, hosted};
 use serde_json::{Value, json};
 
 use crate::{

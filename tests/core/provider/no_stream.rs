@@ -1,6 +1,6 @@
 //! An answer that is no stream although its status says that all is well: what the user is told of it.
 
-use flemma::provider::{ErrorKind, ProviderError};
+use flemma_provider::{ErrorKind, ProviderError};
 use serde_json::json;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 
 /// What each provider makes of an answer, cut into single bytes.
 fn answered(answer: &str) -> Vec<(&'static str, ProviderError)> {
-    let read = |(provider, _): (Box<dyn flemma::provider::Provider>, _)| {
+    let read = |(provider, _): (Box<dyn flemma_provider::Provider>, _)| {
         let decoder = exchange(&*provider, &hello()).unwrap().1;
         let (events, result) = decode(decoder, answer.as_bytes().chunks(1));
         assert_eq!(events, [], "{}", provider.name());

@@ -1,9 +1,7 @@
 //! Replies of the Responses API, however the bytes are cut.
 
-use flemma::{
-    model::{Event, Signature, StopReason, ToolInput, Usage},
-    provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai::OpenAi},
-};
+use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
+use flemma_provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai::OpenAi};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Part, Role, Signature},
-    provider::{
-        CacheRetention, ErrorKind, Headers, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
-        auth::Environment,
-        openai::{Effort, OpenAi},
-    },
+use flemma_model::{Part, Role, Signature};
+use flemma_provider::{
+    CacheRetention, ErrorKind, Headers, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
+    auth::Environment,
+    openai::{Effort, OpenAi},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

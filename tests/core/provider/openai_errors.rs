@@ -1,6 +1,6 @@
 //! Responses of the Responses API whose status is no success.
 
-use flemma::provider::{ErrorKind, ErrorResponse, ProviderError};
+use flemma_provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::{Value, json};
 
 use super::{

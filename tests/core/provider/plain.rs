@@ -1,9 +1,7 @@
 //! A provider whose replies are what the server sends, as text.
 
-use flemma::{
-    model::{Event, StopReason},
-    provider::{Decoder, ErrorKind, ErrorResponse, Exchange, HttpRequest, Provider, ProviderError, Request},
-};
+use flemma_model::{Event, StopReason};
+use flemma_provider::{Decoder, ErrorKind, ErrorResponse, Exchange, HttpRequest, Provider, ProviderError, Request};
 
 /// A server that sends text as it is.
 #[derive(Debug)]

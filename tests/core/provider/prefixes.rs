@@ -6,10 +6,8 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Message, Part, Role},
-    provider::{Provider, Request},
-};
+use flemma_model::{Message, Part, Role};
+use flemma_provider::{Provider, Request};
 use proptest::prelude::*;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! What a server quotes of a key: the whole, a part, or the key in another form. None of it reaches a message.
 
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
-use flemma::provider::{
+use flemma_provider::{
     ErrorResponse, Headers, Provider,
     anthropic::Anthropic,
     auth::{Environment, Key},

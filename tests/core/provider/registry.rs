@@ -6,10 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::{
-    config::Config,
-    provider::{Health, ProviderName, auth::Environment, secret_variables, signers},
-};
+use flemma_config::Config;
+use flemma_provider::{Health, ProviderName, auth::Environment, secret_variables, signers};
 use serde_json::{Value, json};
 
 /// Words in code that stand for a vendor: names of folders, types and options, without `_` and in lower case.
@@ -17,9 +15,9 @@ const VENDOR_WORDS: [&str; 6] = ["anthropic", "openai", "openaicompatible", "com
 
 /// Lines outside the folders that may name a vendor, because they show the user an example.
 const EXAMPLES: [(&str, &str); 3] = [
-    ("src/config/switch.rs", "openai gpt-5.6-terra thinking=low"),
-    ("src/chat/unsent.rs", "`anthropic:signature=…`"),
-    ("src/chat/diagnostics.rs", "`provider=anthropic`"),
+    ("crates/config/src/switch.rs", "openai gpt-5.6-terra thinking=low"),
+    ("crates/chat/src/unsent.rs", "`anthropic:signature=…`"),
+    ("crates/chat/src/diagnostics.rs", "`provider=anthropic`"),
 ];
 
 fn root() -> PathBuf {
@@ -43,7 +41,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn each_row_has_one_folder_and_each_folder_one_row() {
-    let folders = fs::read_dir(root().join("src/provider")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = fs::read_dir(root().join("crates/provider/src")).unwrap().map(|entry| entry.unwrap().path());
     // A folder of a vendor has the vendor's options.
     let folders = folders.filter(|path| path.join("options.rs").exists());
     let folders: BTreeSet<_> = folders.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
@@ -55,11 +53,12 @@ fn each_row_has_one_folder_and_each_folder_one_row() {
 fn no_code_outside_its_folder_names_a_vendor() {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
+    sources(&root().join("crates"), &mut files);
     let mut found = Vec::new();
     for path in files {
         let file = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-        let in_folder = names().iter().any(|name| file.starts_with(&format!("src/provider/{name}/")));
-        let is_registry = ["src/provider/registry.rs", "src/provider/mod.rs"].contains(&file.as_str());
+        let in_folder = names().iter().any(|name| file.starts_with(&format!("crates/provider/src/{name}/")));
+        let is_registry = ["crates/provider/src/registry.rs", "crates/provider/src/lib.rs"].contains(&file.as_str());
         if in_folder || is_registry || file.ends_with("_tests.rs") {
             continue;
         }

@@ -2,12 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use flemma::{
-    model::{Event, Message, Part, Role, Signature, StopReason, ToolInput},
-    provider::{
-        ErrorKind, Exchange, Provider, Request,
-        rehearsal::{Rehearsal, Script},
-    },
+use flemma_model::{Event, Message, Part, Role, Signature, StopReason, ToolInput};
+use flemma_provider::{
+    ErrorKind, Exchange, Provider, Request,
+    rehearsal::{Rehearsal, Script},
 };
 use serde_json::json;
 

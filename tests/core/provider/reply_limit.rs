@@ -1,11 +1,9 @@
 //! What a reply may bring.
 
-use flemma::{
-    model::{CallId, Event, Signature, ToolInput},
-    provider::{
-        ProviderError,
-        reply_limit::{MAX_CALLS, MAX_ID, MAX_NAME, PIECE, ReplyLimit, weight},
-    },
+use flemma_model::{CallId, Event, Signature, ToolInput};
+use flemma_provider::{
+    ProviderError,
+    reply_limit::{MAX_CALLS, MAX_ID, MAX_NAME, PIECE, ReplyLimit, weight},
 };
 use serde_json::{Value, json};
 

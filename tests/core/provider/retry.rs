@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flemma::provider::{
+use flemma_provider::{
     ErrorKind, ProviderError,
     retry::{MAX_ATTEMPTS, MAX_DELAY, delay},
 };

@@ -2,13 +2,11 @@
 
 use std::{collections::HashSet, fs, sync::Arc};
 
-use flemma::{
-    chat,
-    model::{Event, Message, Part, Role, ToolInput},
-    provider::{
-        Exchange, Provider, Request,
-        rehearsal::{Rehearsal, TOUR, WELCOME},
-    },
+use flemma_chat as chat;
+use flemma_model::{Event, Message, Part, Role, ToolInput};
+use flemma_provider::{
+    Exchange, Provider, Request,
+    rehearsal::{Rehearsal, TOUR, WELCOME},
 };
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use expect_test::expect_file;
-use flemma::provider::Request;
+use flemma_provider::Request;
 use serde_json::Value;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Server-sent events, however the bytes are cut.
 
-use flemma::provider::{
+use flemma_provider::{
     ErrorKind, ProviderError,
     sse::{MAX_EVENT_BYTES, Sse},
 };

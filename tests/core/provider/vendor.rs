@@ -1,10 +1,8 @@
 //! What the tests of all vendors have in common: how a reply is read however its bytes are cut, and how a response whose
 //! status is no success is put into words.
 
-use flemma::{
-    model::Event,
-    provider::{Decoder, ErrorKind, ErrorResponse, ProviderError},
-};
+use flemma_model::Event;
+use flemma_provider::{Decoder, ErrorKind, ErrorResponse, ProviderError};
 
 use crate::conversation;
 

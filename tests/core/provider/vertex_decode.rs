@@ -1,10 +1,9 @@
 //! Replies of Vertex AI, however the bytes are cut.
 
-use flemma::{
-    chat::{self, Ending, ReplyWriter},
-    model::{Event, Part, Role, Signature, StopReason, ToolInput, Usage},
-    provider::{Decoder, ErrorKind, ProviderError, Request, ToolSpec},
-};
+use flemma_chat as chat;
+use flemma_chat::{Ending, ReplyWriter};
+use flemma_model::{Event, Part, Role, Signature, StopReason, ToolInput, Usage};
+use flemma_provider::{Decoder, ErrorKind, ProviderError, Request, ToolSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

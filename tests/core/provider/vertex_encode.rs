@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Part, Role, Signature},
-    provider::{
-        ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
-        auth::Environment,
-        vertex::{Options, Vertex},
-    },
+use flemma_model::{Part, Role, Signature};
+use flemma_provider::{
+    ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
+    auth::Environment,
+    vertex::{Options, Vertex},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,9 +1,7 @@
 //! Responses of Vertex AI whose status is no success.
 
-use flemma::{
-    model::{Part, Role},
-    provider::{ErrorKind, ErrorResponse, ProviderError},
-};
+use flemma_model::{Part, Role};
+use flemma_provider::{ErrorKind, ErrorResponse, ProviderError};
 use serde_json::{Value, json};
 
 use super::{vendor::says, vertex_decode::VENDOR};

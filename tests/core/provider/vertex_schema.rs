@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{Part, Role},
-    provider::{ErrorKind, ProviderError, Request, ToolSpec},
-};
+use flemma_model::{Part, Role};
+use flemma_provider::{ErrorKind, ProviderError, Request, ToolSpec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

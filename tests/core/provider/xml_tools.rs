@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    model::{CallId, Event, Message, Part, Role, StopReason, ToolInput},
-    provider::{
-        Exchange, Request, ToolSpec,
-        xml_tools::{apply, as_text},
-    },
+use flemma_model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
+use flemma_provider::{
+    Exchange, Request, ToolSpec,
+    xml_tools::{apply, as_text},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -7,23 +7,22 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use flemma::{
-    agent::CallResult,
-    chat::{self, Document, Language, Severity, Status, StatusBlock},
-    model::{Attachment, AttachmentContent, Media, MediaKind, Message, Part, Role},
-    provider::{
-        Exchange, Provider, Request,
-        anthropic::Anthropic,
-        attachment::{AttachmentLimits, fit},
-        auth::Environment,
-        openai::OpenAi,
-        openai_compatible::OpenAiCompatible,
-        rehearsal::Rehearsal,
-        vertex::{Options, Vertex},
-    },
-    runtime::{Attachments, ConversationId, Findings},
-    tools::{Policy, Presets, builtin::Readable, rules::PathBase},
+use flemma_agent::CallResult;
+use flemma_chat as chat;
+use flemma_chat::{Document, Language, Severity, Status, StatusBlock};
+use flemma_model::{Attachment, AttachmentContent, Media, MediaKind, Message, Part, Role};
+use flemma_provider::{
+    Exchange, Provider, Request,
+    anthropic::Anthropic,
+    attachment::{AttachmentLimits, fit},
+    auth::Environment,
+    openai::OpenAi,
+    openai_compatible::OpenAiCompatible,
+    rehearsal::Rehearsal,
+    vertex::{Options, Vertex},
 };
+use flemma_runtime::{Attachments, ConversationId, Findings};
+use flemma_tools::{Policy, Presets, builtin::Readable, rules::PathBase};
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;
@@ -442,7 +441,7 @@ fn no_output_and_no_text_of_a_model_becomes_an_attachment() {
         let mut text = lines.clone();
         let chars: Vec<char> = said.chars().collect();
         for piece in chars.chunks(size) {
-            writer.push(&flemma::model::Event::Text(piece.iter().collect()));
+            writer.push(&flemma_model::Event::Text(piece.iter().collect()));
             writer.take().iter().for_each(|edit| edit.apply(&mut text));
         }
         writer.close(chat::Ending::Complete).iter().for_each(|edit| edit.apply(&mut text));

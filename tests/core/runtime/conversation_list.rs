@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use flemma::runtime::{Conversations, ListedConversation, conversation_folder};
+use flemma_runtime::{Conversations, ListedConversation, conversation_folder};
 use tempfile::tempdir;
 
 /// Writes a file that was last changed so many seconds ago.

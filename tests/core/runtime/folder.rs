@@ -6,10 +6,8 @@ use std::{
     thread,
 };
 
-use flemma::{
-    runtime::{FolderEntries, FolderQuery, Folders},
-    tools::Agents,
-};
+use flemma_runtime::{FolderEntries, FolderQuery, Folders};
+use flemma_tools::Agents;
 
 fn query(folder: &std::path::Path, prefix: &str) -> FolderQuery {
     FolderQuery {

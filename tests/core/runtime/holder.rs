@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::runtime::{
+use flemma_runtime::{
     Owner,
     holder::{BufferLocks, Held, Hold, Ours, Sighting, Watch},
 };

@@ -15,11 +15,9 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    journal::{Actor, CallKey, Event, Record, RecordedResult, Role},
-    model::{CallId, ToolInput},
-    runtime::{COMPACT_ABOVE, Journal},
-};
+use flemma_journal::{Actor, CallKey, Event, Record, RecordedResult, Role};
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::{COMPACT_ABOVE, Journal};
 use jiff::Timestamp;
 use serde_json::Value;
 

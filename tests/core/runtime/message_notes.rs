@@ -2,11 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use flemma::{
-    model::{Digest, MessageKey},
-    runtime::{MessageNotes, Reached, SHORTEN_ABOVE},
-    usage::{MessageNote, ReplyNote},
-};
+use flemma_model::{Digest, MessageKey};
+use flemma_provider::usage::{MessageNote, ReplyNote};
+use flemma_runtime::{MessageNotes, Reached, SHORTEN_ABOVE};
 use jiff::Timestamp;
 
 fn key(text: &str) -> MessageKey {

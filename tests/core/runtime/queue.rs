@@ -11,17 +11,15 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    agent::{CallResult, Input, RequestId},
-    model::{Event, StopReason, Usage},
-    runtime::{ConversationId, NextDrain, PAUSE},
-};
+use flemma_agent::{CallResult, Input, RequestId};
+use flemma_model::{Event, StopReason, Usage};
+use flemma_runtime::{ConversationId, NextDrain, PAUSE};
 use proptest::prelude::*;
 
 /// Jobs are told apart by a name.
 type Job = &'static str;
-type Notice = flemma::runtime::Notice<Job>;
-type Queue = flemma::runtime::Queue<Job>;
+type Notice = flemma_runtime::Notice<Job>;
+type Queue = flemma_runtime::Queue<Job>;
 
 /// What one drain takes at most, besides the notice that crosses the line.
 const SLICE_BYTES: usize = 64 * 1024;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::runtime::{
+use flemma_runtime::{
     Owner, Taken,
     save::{self, SaveError, Stamp},
 };

@@ -12,14 +12,12 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    journal::{Actor, CallKey, Event, Record, Role},
-    model::{CallId, ToolInput},
-    runtime::{
-        Fence, Journal, Taken,
-        holder::{BufferLocks, Guard, Held, Hold, Ours},
-        save::{SaveError, Stamp, save},
-    },
+use flemma_journal::{Actor, CallKey, Event, Record, Role};
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::{
+    Fence, Journal, Taken,
+    holder::{BufferLocks, Guard, Held, Hold, Ours},
+    save::{SaveError, Stamp, save},
 };
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use flemma::runtime::{
+use flemma_runtime::{
     external_paths,
     trust::{Trusted, append, append_file},
 };

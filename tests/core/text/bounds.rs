@@ -2,16 +2,15 @@
 
 use std::{rc::Rc, thread};
 
-use flemma::{
-    chat::{self, Document},
-    config::buffer::{BufferOptions, Defaults},
-    notes::Outline,
-    text::bounds,
-    tools::{
-        check_answer,
-        rules::{PathBase, Rule, Subject, decide},
-    },
-    xml,
+use flemma_chat as chat;
+use flemma_chat::Document;
+use flemma_config::buffer::{BufferOptions, Defaults};
+use flemma_notes::Outline;
+use flemma_text::bounds;
+use flemma_text::xml;
+use flemma_tools::{
+    check_answer,
+    rules::{PathBase, Rule, Subject, decide},
 };
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flemma::text::{
+use flemma_text::{
     hunk_places::HunkPlace,
     hunk_rows::{HunkRoom, HunkRows},
 };

@@ -5,10 +5,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use flemma::{
-    text::truncate::{Limit, Limits, Truncation, count_lines, format_size, truncate_head, truncate_tail},
-    tools::overflow,
-};
+use flemma_text::truncate::{Limit, Limits, Truncation, count_lines, format_size, truncate_head, truncate_tail};
+use flemma_tools::overflow;
 use proptest::prelude::*;
 
 fn limits(lines: usize, bytes: usize) -> Limits {

@@ -2,14 +2,12 @@
 
 use std::rc::Rc;
 
-use flemma::{
-    model::CallId,
-    tools::{
-        DeclaredApproval, LuaError, Policy, Preset, Presets, Registry,
-        approval::{self, ApprovalCall, Chain, Decision, Resolver, ResolverFailure},
-        presets,
-        rules::{PathBase, Subject},
-    },
+use flemma_model::CallId;
+use flemma_tools::{
+    DeclaredApproval, LuaError, Policy, Preset, Presets, Registry,
+    approval::{self, ApprovalCall, Chain, Decision, Resolver, ResolverFailure},
+    presets,
+    rules::{PathBase, Subject},
 };
 use serde_json::{Value, json};
 

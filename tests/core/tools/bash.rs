@@ -107,7 +107,7 @@ fn neovims_own_variables_do_not_reach_a_command() {
 
 #[test]
 fn provider_keys_reach_a_command_only_if_the_user_allows_it() {
-    for (index, name) in flemma::provider::secret_variables().enumerate() {
+    for (index, name) in flemma_provider::secret_variables().enumerate() {
         // SAFETY: the environment of this process is read through the standard library alone, which locks it.
         unsafe { std::env::set_var(name, format!("secret-{index}")) };
     }
@@ -115,7 +115,7 @@ fn provider_keys_reach_a_command_only_if_the_user_allows_it() {
     assert_eq!(shop.ok("bash", bash("env | grep secret- || echo none")), "none");
     shop.context.config = json!({ "keep_env": ["OPENAI_API_KEY"] });
     assert_eq!(shop.ok("bash", bash("env | grep secret-")), "OPENAI_API_KEY=secret-1");
-    for name in flemma::provider::secret_variables() {
+    for name in flemma_provider::secret_variables() {
         // SAFETY: as above.
         unsafe { std::env::remove_var(name) };
     }
@@ -203,8 +203,8 @@ fn what_was_cancelled_before_it_began_still_gives_a_result() {
 #[test]
 fn dropping_the_call_kills_the_group() {
     let shop = Workshop::new();
-    let registry = flemma::tools::Registry::with_builtins();
-    let flemma::tools::Executor::Server(flemma::tools::Runner::Native(tool)) =
+    let registry = flemma_tools::Registry::with_builtins();
+    let flemma_tools::Executor::Server(flemma_tools::Runner::Native(tool)) =
         registry.get("bash").unwrap().executor.clone()
     else {
         panic!()
@@ -340,7 +340,7 @@ fn resident() -> usize {
 /// Where there is no bash, it is another one, and the user may have named one.
 #[test]
 fn the_description_promises_no_shell_that_may_not_be_there() {
-    let definition = flemma::tools::builtin::all().into_iter().find(|tool| tool.name == "bash").unwrap();
+    let definition = flemma_tools::builtin::all().into_iter().find(|tool| tool.name == "bash").unwrap();
     assert!(definition.description.contains("the user's shell"), "{}", definition.description);
     assert!(!definition.description.contains("with bash"), "{}", definition.description);
 }

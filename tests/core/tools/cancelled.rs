@@ -9,10 +9,8 @@ use std::{
     thread,
 };
 
-use flemma::{
-    changes::ChangeId,
-    tools::{LeftBefore, Outcome, Recorder, Upcoming},
-};
+use flemma_journal::changes::ChangeId;
+use flemma_tools::{LeftBefore, Outcome, Recorder, Upcoming};
 use serde_json::json;
 
 use crate::tools::workshop::Workshop;

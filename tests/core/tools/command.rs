@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::tools::command::{CommandRequest, CommandResult, run_command};
+use flemma_tools::command::{CommandRequest, CommandResult, run_command};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 

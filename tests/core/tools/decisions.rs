@@ -5,17 +5,15 @@
 
 use std::rc::Rc;
 
-use flemma::{
-    model::CallId,
-    tools::{
-        DeclaredApproval, Definition, Executor, LuaError, LuaRef, Policy, Preset, Presets, Registry, Runner,
-        approval::{
-            self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision,
-            FRONTMATTER, Resolve, Resolver,
-        },
-        presets,
-        rules::{PathBase, Subject},
+use flemma_model::CallId;
+use flemma_tools::{
+    DeclaredApproval, Definition, Executor, LuaError, LuaRef, Policy, Preset, Presets, Registry, Runner,
+    approval::{
+        self, ApprovalCall, BufferPolicy, CATCH_ALL, CONFIG, CONFIG_PRIORITY, Chain, DECLARED, Decision, FRONTMATTER,
+        Resolve, Resolver,
     },
+    presets,
+    rules::{PathBase, Subject},
 };
 use serde_json::json;
 

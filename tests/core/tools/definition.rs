@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use flemma::{
-    chat::Language,
-    model::ModelError,
-    tools::{
-        Definition, Executor, LuaRef, Outcome, Output, Registered, Registry, Runner,
-        builtin::NOTES_TOOLS,
-        declare::{Field, declare, describe},
-    },
+use flemma_chat::Language;
+use flemma_model::ModelError;
+use flemma_tools::{
+    Definition, Executor, LuaRef, Outcome, Output, Registered, Registry, Runner,
+    builtin::NOTES_TOOLS,
+    declare::{Field, declare, describe},
 };
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::tools::{FileClass, Owner};
+use flemma_tools::{FileClass, Owner};
 use tempfile::TempDir;
 
 /// A home folder with Flemma's state in it, and a project.

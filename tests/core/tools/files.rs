@@ -7,11 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    chat::Language,
-    model::{Attachment, ModelError},
-    tools::FileClass,
-};
+use flemma_chat::Language;
+use flemma_model::{Attachment, ModelError};
+use flemma_tools::FileClass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -682,8 +680,8 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
         for name in &names {
             let context = shop.context.clone();
             scope.spawn(move || {
-                let registry = flemma::tools::Registry::with_builtins();
-                let flemma::tools::Executor::Server(flemma::tools::Runner::Native(tool)) =
+                let registry = flemma_tools::Registry::with_builtins();
+                let flemma_tools::Executor::Server(flemma_tools::Runner::Native(tool)) =
                     registry.get("edit").unwrap().executor.clone()
                 else {
                     panic!()

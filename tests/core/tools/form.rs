@@ -1,7 +1,7 @@
 //! What the user is asked, and how their answer becomes a result.
 
-use flemma::model::ToolInput;
-use flemma::tools::{
+use flemma_model::ToolInput;
+use flemma_tools::{
     Definition, Executor, Registry, arranged,
     form::{Form, FormMistake, Given},
     preview,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::tools::ignore_files::{GitRules, IgnoreFiles};
+use flemma_tools::ignore_files::{GitRules, IgnoreFiles};
 use ignore::WalkBuilder;
 use proptest::{prelude::*, sample::select};
 use tempfile::TempDir;

@@ -1,9 +1,7 @@
 //! What a model is told about an input that does not fit: every kind of mistake, word for word.
 
-use flemma::{
-    model::ToolInput,
-    tools::{Definition, Executor, LuaRef, PathParams, Registry, Runner},
-};
+use flemma_model::ToolInput;
+use flemma_tools::{Definition, Executor, LuaRef, PathParams, Registry, Runner};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use flemma::tools::{FileClass, Judged, Linked, Outcome, Owner, PathKind, Registry, named_paths, paths::real};
+use flemma_tools::{FileClass, Judged, Linked, Outcome, Owner, PathKind, Registry, named_paths, paths::real};
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;

@@ -8,19 +8,17 @@ use std::{
     sync::Arc,
 };
 
-use flemma::{
-    config::Config,
-    tools::{
-        Access, AgentBase, Disk, Facts, Permitted, Policy, Presets, Silent,
-        approval::{ApprovalCall, Decision},
-        rules::{PathBase, ReadTarget, Subject},
-    },
+use flemma_config::Config;
+use flemma_tools::{
+    Access, AgentBase, Disk, Facts, Permitted, Policy, Presets, Silent,
+    approval::{ApprovalCall, Decision},
+    rules::{PathBase, ReadTarget, Subject},
 };
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use flemma::model::CallId;
+use flemma_model::CallId;
 
 /// Rules about paths and commands of the project.
 const ENTRIES: [&str; 11] = [

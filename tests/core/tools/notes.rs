@@ -8,14 +8,12 @@ use std::{
     sync::Arc,
 };
 
-use flemma::{
-    model::{CallId, ModelError},
-    tools::{
-        Decision, FileClass, Policy, Presets, Registry,
-        approval::{self, ApprovalCall, Chain},
-        builtin::NOTES_TOOLS,
-        rules::{PathBase, ReadTarget, Target},
-    },
+use flemma_model::{CallId, ModelError};
+use flemma_tools::{
+    Decision, FileClass, Policy, Presets, Registry,
+    approval::{self, ApprovalCall, Chain},
+    builtin::NOTES_TOOLS,
+    rules::{PathBase, ReadTarget, Target},
 };
 use serde_json::{Value, json};
 

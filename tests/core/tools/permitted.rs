@@ -12,10 +12,8 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    config::Config,
-    tools::{Access, AgentBase, Executor, Permitted, Runner},
-};
+use flemma_config::Config;
+use flemma_tools::{Access, AgentBase, Executor, Permitted, Runner};
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;
@@ -67,7 +65,7 @@ fn journal() -> Value {
 
 /// The whole input of a call: parameters that are not given are null.
 fn input(tool: &str, given: Value) -> Value {
-    let registry = flemma::tools::Registry::with_builtins();
+    let registry = flemma_tools::Registry::with_builtins();
     let schema = registry.get(tool).unwrap().input_schema.clone();
     let mut all = serde_json::Map::new();
     for name in schema["properties"].as_object().unwrap().keys() {
@@ -418,7 +416,7 @@ fn renaming_leaves_links_alone_where_nothing_may_be_written() {
 
 /// The contents that a call would replace and write, as text; `None` if it proposes nothing.
 fn proposed(workshop: &Workshop, tool: &str, given: Value) -> Option<String> {
-    let registry = flemma::tools::Registry::with_builtins();
+    let registry = flemma_tools::Registry::with_builtins();
     let Executor::Server(Runner::Native(native)) = registry.get(tool).unwrap().executor.clone() else {
         panic!("{tool} is not native")
     };
@@ -491,11 +489,9 @@ enum Border {
 /// What requests of tools in Lua for a page say, and what writing it as a stored proposal does.
 #[cfg(target_os = "linux")]
 fn lua_requests(workshop: &Workshop, page: &str) -> Vec<(&'static str, String)> {
-    use flemma::{
-        journal::{Before, Proposed, ProposedContent},
-        model::Digest,
-        tools::builtin::{PageRequest, StoredWrite, answer_page_request},
-    };
+    use flemma_journal::{Before, Proposed, ProposedContent};
+    use flemma_model::Digest;
+    use flemma_tools::builtin::{PageRequest, StoredWrite, answer_page_request};
     let (page, content) = (page.to_owned(), "allowed: from Lua\n");
     let said = |request: PageRequest| match answer_page_request(&request, &workshop.context) {
         Ok(value) => value.to_string(),
@@ -522,7 +518,7 @@ fn lua_requests(workshop: &Workshop, page: &str) -> Vec<(&'static str, String)> 
 /// Runs all tools on a file while a part of its path is a link to what is beyond the border, every other moment.
 #[cfg(target_os = "linux")]
 fn nothing_crosses(border: Border) {
-    use flemma::tools::{Policy, Presets, rules::PathBase};
+    use flemma_tools::{Policy, Presets, rules::PathBase};
     let rounds = if cfg!(debug_assertions) { 25 } else { 2000 };
     // Once the file is replaced by a link, once its folder.
     for (swapped, link) in [("Journal/today.md", "../Private/diary.md"), ("Journal/deep", "../Private")] {

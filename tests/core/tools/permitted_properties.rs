@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
-use flemma::tools::Access;
+use flemma_tools::Access;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 

@@ -1,9 +1,7 @@
 //! What the user sees of a call that waits.
 
-use flemma::{
-    model::ToolInput,
-    tools::{Registry, preview},
-};
+use flemma_model::ToolInput;
+use flemma_tools::{Registry, preview};
 use serde_json::{Value, json};
 
 fn shown(name: &str, input: Value, width: usize) -> String {

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use flemma::tools::{
+use flemma_tools::{
     Context, Executor, Policy, Preset, Presets, Registry, Runner,
     approval::{ApprovalCall, Decision},
     project,

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
-use flemma::tools::{
+use flemma_tools::{
     Definition, Executor, LuaRef, Policy, Presets, Registry, Runner,
     approval::{ApprovalCall, Decision},
     rules::{PathBase, ReadTarget, Target},

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use flemma::{
-    config::Config,
-    model::{Attachment, CallId, Message, Part, Role},
-    tools::{Definition, Executor, LuaRef, RetentionRules, Runner},
-};
+use flemma_config::Config;
+use flemma_model::{Attachment, CallId, Message, Part, Role};
+use flemma_tools::{Definition, Executor, LuaRef, RetentionRules, Runner};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flemma::tools::{Bounds, Content, DiffKind, DiffLine, FileChange, Proposal, Review};
+use flemma_tools::{Bounds, Content, DiffKind, DiffLine, FileChange, Proposal, Review};
 use proptest::prelude::*;
 
 /// What is shown of a change of one file.

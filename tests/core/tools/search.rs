@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::text::truncate;
+use flemma_text::truncate;
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;

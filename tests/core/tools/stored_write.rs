@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use flemma::{
-    journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take},
-    model::Digest,
-    tools::{Approved, Outcome, builtin::StoredWrite},
-};
+use flemma_journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take};
+use flemma_model::Digest;
+use flemma_tools::{Approved, Outcome, builtin::StoredWrite};
 use serde_json::Value;
 
 use crate::tools::workshop::Workshop;

@@ -1,9 +1,7 @@
 //! What a card and a fold say of a call.
 
-use flemma::{
-    model::ToolInput,
-    tools::{LineCounts, Registry, Summary},
-};
+use flemma_model::ToolInput;
+use flemma_tools::{LineCounts, Registry, Summary};
 use serde_json::{Value, json};
 
 fn summary(name: &str, input: Value) -> Summary {

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use flemma::tools::{Policy, Presets, Registry, rules::PathBase};
+use flemma_tools::{Policy, Presets, Registry, rules::PathBase};
 use serde_json::{Value, json};
 
 use super::{permitted::agent, workshop::Workshop};

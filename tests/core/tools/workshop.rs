@@ -2,10 +2,8 @@
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
-use flemma::{
-    model::ToolInput,
-    tools::{Context, Executor, NativeTool, Outcome, Registry, Rendered, Runner},
-};
+use flemma_model::ToolInput;
+use flemma_tools::{Context, Executor, NativeTool, Outcome, Registry, Rendered, Runner};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

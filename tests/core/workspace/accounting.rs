@@ -1,6 +1,6 @@
 //! What requests have used, and at what price.
 
-use flemma::workspace::Command;
+use flemma_workspace::Command;
 use serde_json::json;
 
 use super::harness::{Act, Harness, NOTES, Setup, commands, held, prose};

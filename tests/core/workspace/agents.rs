@@ -2,11 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink, rc::Rc};
 
-use flemma::{
-    config::AgentOptions,
-    tools::{approval::Decision, declare::Field},
-    workspace::Workspace,
-};
+use flemma_config::AgentOptions;
+use flemma_tools::{approval::Decision, declare::Field};
+use flemma_workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::{

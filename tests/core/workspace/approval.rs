@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use flemma::{
-    tools::{
-        LuaError,
-        approval::{Decision, Resolve},
-    },
-    workspace::{Command, ports::Question},
+use flemma_tools::{
+    LuaError,
+    approval::{Decision, Resolve},
 };
+use flemma_workspace::{Command, ports::Question};
 use serde_json::{Value, json};
 
 use super::{
@@ -55,7 +53,7 @@ fn decisions_run_or_answer_calls_and_then_send() {
 fn lines_are_decided_about_at_once() {
     let chat = waiting(&["echo one", "echo two", "echo three"], Setup::default());
     let lines = chat.line_with("Tool Result:** `call_0`")..chat.line_with("Tool Result:** `call_1`") + 1;
-    chat.press(Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.press(Command::Decide { lines, choice: flemma_agent::Choice::Approve });
     chat.wait_for_pending(1);
     chat.reject("Tool Result:** `call_2`", None);
     chat.wait_for("@Assistant:\nfine");
@@ -374,12 +372,12 @@ fn options_that_were_never_right_approve_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let chat = Harness::new("@You:\nHello", []);
     // A workspace of its own, whose first options are wrong.
-    let fresh = flemma::workspace::Workspace::new(chat.host.clone(), chat.scripts.clone(), folder.path(), || {});
+    let fresh = flemma_workspace::Workspace::new(chat.host.clone(), chat.scripts.clone(), folder.path(), || {});
     let tools = json!({ "tools": { "auto_approve": ["bash(ls)", "!write", "bash(rm"] } });
     fresh.configure(&tools, None, folder.path()).unwrap_err();
     for tool in ["read", "write", "bash"] {
         let call =
-            flemma::workspace::HypotheticalCall { tool: tool.to_owned(), input: json!({}), id: "".into(), buffer: 0 };
+            flemma_workspace::HypotheticalCall { tool: tool.to_owned(), input: json!({}), id: "".into(), buffer: 0 };
         assert_eq!(fresh.resolve(&call).0, Decision::RequireApproval, "{tool}");
     }
 }
@@ -421,7 +419,7 @@ fn a_policy_that_fails_asks_and_says_so_once() {
 #[test]
 fn a_module_decides_and_is_its_own_entry() {
     let chat = Harness::new("@You:\nHello", []);
-    let mine: flemma::tools::approval::Resolve = Rc::new(|call| {
+    let mine: flemma_tools::approval::Resolve = Rc::new(|call| {
         Ok(match call.tool {
             "bash" if call.input["command"] == "ls" => Some(Decision::Approve),
             "bash" => Some(Decision::RequireApproval),
@@ -634,7 +632,7 @@ fn no_tool_writes_the_trust_store_or_a_conversation() {
         assert_ne!(std::fs::read_to_string(chat.work("notes.chat")).unwrap(), "{}", "{path}");
         let problem = |path: &str| {
             let (id, path) = ("call_0".into(), chat.work(path));
-            chat.workspace.path_problem(&chat.conversation(), &id, flemma::tools::Access::Write, &path)
+            chat.workspace.path_problem(&chat.conversation(), &id, flemma_tools::Access::Write, &path)
         };
         assert!(problem(path).is_some() && problem("new.txt").is_none(), "{path}");
     }

@@ -2,11 +2,9 @@
 
 use std::{fs, thread, time::Duration};
 
-use flemma::{
-    journal::{Actor, Asked, CallKey, Decision, Event, Proposed, Record, RecordedResult, Role},
-    model::ToolInput,
-    runtime::Journal,
-};
+use flemma_journal::{Actor, Asked, CallKey, Decision, Event, Proposed, Record, RecordedResult, Role};
+use flemma_model::ToolInput;
+use flemma_runtime::Journal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

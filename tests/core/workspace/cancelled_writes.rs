@@ -5,7 +5,7 @@
 
 use std::{thread, time::Duration};
 
-use flemma::workspace::Command;
+use flemma_workspace::Command;
 use serde_json::json;
 
 use super::{

@@ -6,11 +6,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use flemma::{
-    chat::{EditorSubject, Severity},
-    model::UserError,
-    workspace::{EditorItem, EditorView, LookStyle, Signs, ports::Question},
-};
+use flemma_chat::{EditorSubject, Severity};
+use flemma_model::UserError;
+use flemma_workspace::{EditorItem, EditorView, LookStyle, Signs, ports::Question};
 use serde_json::json;
 
 use super::harness::{Harness, Setup, commands, prose};

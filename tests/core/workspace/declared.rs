@@ -1,6 +1,6 @@
 //! What tools themselves declare about approval, by a function.
 
-use flemma::tools::approval::{self, Decision};
+use flemma_tools::approval::{self, Decision};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};

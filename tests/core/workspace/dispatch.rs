@@ -10,10 +10,8 @@ use std::{
     },
 };
 
-use flemma::{
-    tools::{LuaError, SourceEnd},
-    workspace::{Command, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer, Workspace},
-};
+use flemma_tools::{LuaError, SourceEnd};
+use flemma_workspace::{Command, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer, Workspace};
 use serde_json::{Value, json};
 
 use super::{
@@ -87,7 +85,7 @@ fn a_long_answer_is_cut_and_its_whole_is_saved() {
 
     let (_, result) = rendered(LuaOutcome::new(LuaValue::Table(json!([1, 2])), true));
     let note =
-        format!("a table of more than {MAX_VALUES} values or {}", flemma::text::truncate::format_size(MAX_TEXT as u64));
+        format!("a table of more than {MAX_VALUES} values or {}", flemma_text::truncate::format_size(MAX_TEXT as u64));
     assert!(result.starts_with("[1,2]\n\n[The tool returned ") && result.contains(&note), "{result}");
 }
 
@@ -156,7 +154,7 @@ fn a_tool_without_a_function_is_refused() {
     let chat = Harness::new("@You:\nHello", []);
     let count = chat.workspace.tools().len();
     let fields = [("description", json!("A tool.")), ("input_schema", json!({ "type": "object" }))];
-    let fields = fields.map(|(name, value)| (name.to_owned(), flemma::tools::declare::Field::Value(value)));
+    let fields = fields.map(|(name, value)| (name.to_owned(), flemma_tools::declare::Field::Value(value)));
     let refused = chat.workspace.register_tool(Some("bare"), fields.into()).unwrap_err();
     assert_eq!(refused.to_string(), "tool `bare`: `execute` is missing: give the function that runs a call");
     assert_eq!(chat.workspace.tools().len(), count);
@@ -277,10 +275,10 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     let preview = json!({ "preview": "my own words" });
     let chat = Harness::new("@You:\nHello", [calls([("bash", bash("echo one")), ("mine", preview)])]);
     let fields = [
-        ("description", flemma::tools::declare::Field::Value(json!("A tool."))),
-        ("input_schema", flemma::tools::declare::Field::Value(json!({ "type": "object" }))),
-        ("execute", flemma::tools::declare::Field::Function(chat.scripts.keep(|_, _| None))),
-        ("format_preview", flemma::tools::declare::Field::Function(chat.scripts.keep(|_, _| None))),
+        ("description", flemma_tools::declare::Field::Value(json!("A tool."))),
+        ("input_schema", flemma_tools::declare::Field::Value(json!({ "type": "object" }))),
+        ("execute", flemma_tools::declare::Field::Function(chat.scripts.keep(|_, _| None))),
+        ("format_preview", flemma_tools::declare::Field::Function(chat.scripts.keep(|_, _| None))),
     ];
     let fields = fields.into_iter().map(|(name, field)| (name.to_owned(), field)).collect();
     chat.workspace.register_tool(Some("mine"), fields).unwrap();

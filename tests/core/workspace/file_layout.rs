@@ -1,6 +1,6 @@
 //! How files are read without an editor, and written again.
 
-use flemma::workspace::{FileLayout, LineBreak};
+use flemma_workspace::{FileLayout, LineBreak};
 use proptest::prelude::*;
 
 #[test]

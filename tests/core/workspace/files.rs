@@ -3,10 +3,8 @@
 use std::{cell::RefCell, path::PathBuf, rc::Rc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use flemma::{
-    runtime::trust::Trusted,
-    workspace::{LuaFile, ports::Question},
-};
+use flemma_runtime::trust::Trusted;
+use flemma_workspace::{LuaFile, ports::Question};
 use serde_json::json;
 
 use super::{

@@ -1,9 +1,7 @@
 //! Asking about code.
 
-use flemma::{
-    chat::LineRange,
-    workspace::{Asked, AskedAbout},
-};
+use flemma_chat::LineRange;
+use flemma_workspace::{Asked, AskedAbout};
 
 use super::harness::{Harness, Setup, held, prose};
 use crate::http::Gate;

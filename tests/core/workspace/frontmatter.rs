@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use flemma::tools::approval::Decision;
+use flemma_tools::approval::Decision;
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, bash, calls, prose};

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use flemma::{
-    agent::Input,
-    model::CallId,
-    runtime::ExternalFile,
-    workspace::{
-        Wish,
-        trust::{Admission, FileSearch, FrontmatterCode, FrontmatterTrust, Gate, GateFacts},
-    },
+use flemma_agent::Input;
+use flemma_model::CallId;
+use flemma_runtime::ExternalFile;
+use flemma_workspace::{
+    Wish,
+    trust::{Admission, FileSearch, FrontmatterCode, FrontmatterTrust, Gate, GateFacts},
 };
 use proptest::prelude::*;
 

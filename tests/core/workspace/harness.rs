@@ -14,11 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    model::UserError,
-    tools::approval::Resolve,
-    workspace::{Conversation, Workspace, ports::Question},
-};
+use flemma_model::UserError;
+use flemma_tools::approval::Resolve;
+use flemma_workspace::{Conversation, Workspace, ports::Question};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    agent::Choice,
-    runtime::holder::{BufferLocks, Hold},
-    workspace::{Command, ports::Question},
-};
+use flemma_agent::Choice;
+use flemma_runtime::holder::{BufferLocks, Hold};
+use flemma_workspace::{Command, ports::Question};
 use serde_json::json;
 
 use super::harness::{Harness, NOTES, Setup, bash, held, prose};

@@ -12,14 +12,12 @@ use std::{
 
 use jiff::Timestamp;
 
-use flemma::{
-    agent::{CursorTarget, Level},
-    chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit},
-    model::UserError,
-    workspace::{
-        EditorView, Host, HostEffect, LookedUp, Workspace,
-        ports::{Announcement, HostError, Place, Question},
-    },
+use flemma_agent::{CursorTarget, Level};
+use flemma_chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit};
+use flemma_model::UserError;
+use flemma_workspace::{
+    EditorView, Host, HostEffect, LookedUp, Workspace,
+    ports::{Announcement, HostError, Place, Question},
 };
 
 /// One change of lines: where, what was there, and what came.

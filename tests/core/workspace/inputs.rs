@@ -2,11 +2,9 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use flemma::{
-    journal::Role,
-    tools::approval::{Decision, Resolve},
-    workspace::Resolution,
-};
+use flemma_journal::Role;
+use flemma_tools::approval::{Decision, Resolve};
+use flemma_workspace::Resolution;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,9 +1,7 @@
 //! What the user presses and answers.
 
-use flemma::{
-    agent::Choice,
-    workspace::{Command, Switched},
-};
+use flemma_agent::Choice;
+use flemma_workspace::{Command, Switched};
 
 use super::harness::Harness;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::{Draft, MadeFile, Resolution, Taken};
+use flemma_workspace::{Draft, MadeFile, Resolution, Taken};
 use serde_json::{Value, json};
 
 use super::{
@@ -301,8 +301,8 @@ fn a_refusal_among_approvals_is_told() {
     chat.workspace.check_proposals();
     chat.wait_for_diff(0, "-theirs");
     let last = chat.text().lines().count();
-    let choice = flemma::agent::Choice::Approve;
-    chat.press(flemma::workspace::Command::Decide { lines: 0..last, choice });
+    let choice = flemma_agent::Choice::Approve;
+    chat.press(flemma_workspace::Command::Decide { lines: 0..last, choice });
     chat.drain_until("the refusal", |chat| chat.told().iter().any(|told| told.contains(AGAIN)));
     chat.drain_until("the other one", |chat| fs::read(chat.work("b.txt")).is_ok_and(|content| content == b"b\n"));
     assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");

@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use flemma::{tools::LuaRef, workspace::Command};
+use flemma_tools::LuaRef;
+use flemma_workspace::Command;
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};
@@ -293,7 +294,7 @@ fn the_status_shows_what_the_next_request_offers() {
 fn a_trusted_drive_takes_the_names_as_the_users() {
     for is_trusted in [true, false] {
         let chat = start("@You:\n@one", [calls([("one", json!({}))]), prose("fine")]);
-        let options = flemma::workspace::DriveOptions { is_trusted, ..Default::default() };
+        let options = flemma_workspace::DriveOptions { is_trusted, ..Default::default() };
         chat.workspace.drive(chat.current(), options);
         if is_trusted {
             chat.wait_for("@Assistant:\nfine");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::Urgency;
+use flemma_workspace::Urgency;
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, commands, held, prose};

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use flemma::{
-    tools::{Executor, Registry, Runner},
-    workspace::Resolution,
-};
+use flemma_tools::{Executor, Registry, Runner};
+use flemma_workspace::Resolution;
 use serde_json::{Map, Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};

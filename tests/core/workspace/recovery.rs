@@ -7,10 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    agent::Choice,
-    workspace::{Command, Resolution},
-};
+use flemma_agent::Choice;
+use flemma_workspace::{Command, Resolution};
 use serde_json::{Value, json};
 
 use super::{
@@ -252,7 +250,7 @@ fn a_decision_in_the_journal_counts_for_its_input_only() {
         chat.go();
         chat.wait_for_pending(2);
         let lines = 0..chat.buffer().lines().len();
-        chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+        chat.press(flemma_workspace::Command::Decide { lines, choice: flemma_agent::Choice::Approve });
         chat.drain_until("the first call", |chat| runs(chat) == 1);
         let saved = chat.text();
         assert!(saved.contains("status=approved"), "{saved}");

@@ -2,7 +2,8 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use flemma::{chat::Severity, workspace::ports::Question};
+use flemma_chat::Severity;
+use flemma_workspace::ports::Question;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What the model is told of a call that the user rejects, where the tool has words for it.
 
-use flemma::workspace::Resolution;
+use flemma_workspace::Resolution;
 use serde_json::{Value, json};
 
 use super::harness::{Harness, calls, prose};

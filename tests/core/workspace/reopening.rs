@@ -8,12 +8,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use flemma::{
-    journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role},
-    model::ToolInput,
-    runtime::{Journal, holder::BufferLocks},
-    workspace::{Command, Resolution, ToolAnswer},
-};
+use flemma_journal::{Actor, CallKey, Decision, Event, Record, RecordedResult, Role};
+use flemma_model::ToolInput;
+use flemma_runtime::{Journal, holder::BufferLocks};
+use flemma_workspace::{Command, Resolution, ToolAnswer};
 use jiff::Timestamp;
 use serde_json::json;
 

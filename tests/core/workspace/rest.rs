@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use flemma::workspace::{Rest, Urgency, WaitingList, WaitingPlace};
+use flemma_workspace::{Rest, Urgency, WaitingList, WaitingPlace};
 use serde_json::json;
 
 use super::harness::{Harness, NOTES, Setup, bash, calls, commands, held, prose};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use flemma::workspace::{LuaOutcome, LuaValue};
+use flemma_workspace::{LuaOutcome, LuaValue};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use flemma::{
-    runtime::Journal,
-    workspace::{Preview, PreviewLine, Taken},
-};
+use flemma_runtime::Journal;
+use flemma_workspace::{Preview, PreviewLine, Taken};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Setup, calls, prose};
@@ -51,9 +49,9 @@ impl Harness {
 
     /// Opens the whole of a call's change: its revision.
     #[track_caller]
-    pub fn review(&self, call: &str) -> Result<flemma::workspace::Reviewed, String> {
+    pub fn review(&self, call: &str) -> Result<flemma_workspace::Reviewed, String> {
         let (tell, told) = std::sync::mpsc::channel();
-        self.workspace.review(self.current(), &flemma::model::CallId(call.into()), move |_, found| {
+        self.workspace.review(self.current(), &flemma_model::CallId(call.into()), move |_, found| {
             let _ = tell.send(found.map_err(|problem| problem.to_string()));
         });
         let mut reviewed = None;
@@ -68,7 +66,7 @@ impl Harness {
     #[track_caller]
     pub fn accept(&self, call: &str, revision: &str, taken: Vec<Taken>) -> Result<(), String> {
         let (tell, told) = std::sync::mpsc::channel();
-        let id = flemma::model::CallId(call.into());
+        let id = flemma_model::CallId(call.into());
         self.workspace.accept(self.current(), &id, revision, taken, move |_, accepted| {
             let _ = tell.send(accepted.map_err(|problem| problem.to_string()));
         });
@@ -121,7 +119,7 @@ fn edits_of_one_file_are_applied_in_turn() {
     chat.wait_for_diff(1, "+4");
     // Both at once, as they were shown.
     let lines = 0..chat.buffer().lines().len();
-    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.press(flemma_workspace::Command::Decide { lines, choice: flemma_agent::Choice::Approve });
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\n2\nthree\n4\n");
 }
@@ -129,21 +127,21 @@ fn edits_of_one_file_are_applied_in_turn() {
 /// Approves all calls that wait with one key.
 fn approve_all(chat: &Harness) {
     let lines = 0..chat.buffer().lines().len();
-    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.press(flemma_workspace::Command::Decide { lines, choice: flemma_agent::Choice::Approve });
 }
 
 /// Rejects a call.
 fn reject(chat: &Harness, id: &str) {
     let line = chat.line_with(&format!("Tool Result:** `{id}`"));
-    let choice = flemma::agent::Choice::Reject(None);
-    chat.press(flemma::workspace::Command::Decide { lines: line..line + 1, choice });
+    let choice = flemma_agent::Choice::Reject(None);
+    chat.press(flemma_workspace::Command::Decide { lines: line..line + 1, choice });
 }
 
 /// Approves a call.
 fn approve(chat: &Harness, id: &str) {
     let line = chat.line_with(&format!("Tool Result:** `{id}`"));
-    let choice = flemma::agent::Choice::Approve;
-    chat.press(flemma::workspace::Command::Decide { lines: line..line + 1, choice });
+    let choice = flemma_agent::Choice::Approve;
+    chat.press(flemma_workspace::Command::Decide { lines: line..line + 1, choice });
 }
 
 /// Two edits of one line: the second one changes what the first one writes.
@@ -577,7 +575,7 @@ fn binary_and_huge_files_are_shown_as_figures() {
     });
     assert_eq!(sizes, [(Some(4), Some(3)), (Some(huge.len() as u64), Some(3))]);
     let lines = 0..chat.buffer().lines().len();
-    chat.press(flemma::workspace::Command::Decide { lines, choice: flemma::agent::Choice::Approve });
+    chat.press(flemma_workspace::Command::Decide { lines, choice: flemma_agent::Choice::Approve });
     chat.wait_for("@Assistant:\nfine");
     assert_eq!((chat.content("a.bin").as_str(), chat.content("b.txt").as_str()), ("new", "new"));
 }

@@ -2,10 +2,8 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc};
 
-use flemma::{
-    tools::LuaRef,
-    workspace::{Resolution, WantedWrite},
-};
+use flemma_tools::LuaRef;
+use flemma_workspace::{Resolution, WantedWrite};
 use serde_json::{Value, json};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flemma::workspace::{FileLayout, LineBreak};
+use flemma_workspace::{FileLayout, LineBreak};
 use serde_json::json;
 
 use super::{

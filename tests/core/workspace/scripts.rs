@@ -6,17 +6,15 @@ use std::{
     rc::Rc,
 };
 
-use flemma::{
-    config::buffer::BufferOptions,
-    model::UserError,
-    tools::{
-        DeclaredApproval, Definition, LuaError, LuaRef,
-        approval::{Decision, Resolve},
-    },
-    workspace::{
-        LuaOutcome, LuaValue, Scripts, StopTool, ToolAnswer,
-        ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
-    },
+use flemma_config::buffer::BufferOptions;
+use flemma_model::UserError;
+use flemma_tools::{
+    DeclaredApproval, Definition, LuaError, LuaRef,
+    approval::{Decision, Resolve},
+};
+use flemma_workspace::{
+    LuaOutcome, LuaValue, Scripts, StopTool, ToolAnswer,
+    ports::{CallContext, FrontmatterRun, ScriptError, ToolRun},
 };
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flemma::tools::{FileClass, Protected, builtin::WriteTarget};
+use flemma_tools::{FileClass, Protected, builtin::WriteTarget};
 use serde_json::{Value, json};
 
 use super::{
@@ -26,8 +26,8 @@ fn start(files: &[(&str, &str)], all: Vec<(&str, Value)>) -> Harness {
 
 fn decide(chat: &Harness, id: &str) {
     let line = chat.line_with(&format!("Tool Result:** `{id}`"));
-    let choice = flemma::agent::Choice::Approve;
-    chat.press(flemma::workspace::Command::Decide { lines: line..line + 1, choice });
+    let choice = flemma_agent::Choice::Approve;
+    chat.press(flemma_workspace::Command::Decide { lines: line..line + 1, choice });
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn a_change_can_be_reviewed_below_a_slow_call() {
     chat.go();
     chat.wait_for_diff(1, "+new");
     let reviewed = chat.review("call_1").unwrap();
-    assert_eq!(chat.accept("call_1", &reviewed.revision, vec![flemma::workspace::Taken::Proposed]), Ok(()));
+    assert_eq!(chat.accept("call_1", &reviewed.revision, vec![flemma_workspace::Taken::Proposed]), Ok(()));
     chat.drain_until("the change", |chat| chat.content("b.txt") == "new\n");
     // A review of the slow one opens when it is there.
     let (tell, told) = std::sync::mpsc::channel();
-    chat.workspace.review(chat.current(), &flemma::model::CallId("call_0".into()), move |_, found| {
+    chat.workspace.review(chat.current(), &flemma_model::CallId("call_0".into()), move |_, found| {
         tell.send(found.map(|found| found.files.len()).map_err(|problem| problem.to_string())).unwrap();
     });
     chat.drain_until("the words", |chat| chat.previews()[0].diff[0].text.contains(SLOW));

@@ -1,6 +1,6 @@
 //! The lines of `:Flemma status`.
 
-use flemma::workspace::{OptionLayer, OptionRow, StatusView};
+use flemma_workspace::{OptionLayer, OptionRow, StatusView};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 

@@ -8,7 +8,7 @@ use std::{
     rc::Rc,
 };
 
-use flemma::workspace::{Command, Resolution};
+use flemma_workspace::{Command, Resolution};
 use serde_json::json;
 
 use super::{

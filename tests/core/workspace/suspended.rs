@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, rc::Rc};
 
-use flemma::workspace::Resolution;
+use flemma_workspace::Resolution;
 use serde_json::{Value, json};
 
 use super::{
@@ -199,7 +199,7 @@ fn pressing_twice_runs_a_client_call_once() {
     chat.wait_for("kind=approval");
     let line = chat.line_with("kind=approval");
     for _ in 0..3 {
-        chat.workspace.dispatch(chat.current(), flemma::workspace::Command::Execute { line });
+        chat.workspace.dispatch(chat.current(), flemma_workspace::Command::Execute { line });
     }
     chat.drain_until("the call", |chat| chat.text().contains("kind=client_exec"));
     chat.drain_until("its run", |_| runs.get() > 0);
@@ -311,9 +311,9 @@ fn text_that_came_too_late_says_what_sends_it() {
     ] {
         chat.type_at(chat.line_with("kind=elicitation") + 1, "because");
         chat.told();
-        let by_client = |workspace: &flemma::workspace::Workspace, buffer| {
+        let by_client = |workspace: &flemma_workspace::Workspace, buffer| {
             let resolution = Resolution::Answer(json!("elsewhere"));
-            workspace.resolve_later(buffer, &call.into(), resolution, flemma::journal::Role::Client, |_, _| {});
+            workspace.resolve_later(buffer, &call.into(), resolution, flemma_journal::Role::Client, |_, _| {});
         };
         by_client(&chat.workspace, chat.current());
         chat.drain_until("the message", |chat| {
@@ -429,7 +429,7 @@ fn keys_and_programs_have_one_winner() {
         let chat = asked(Value::Null, [("bash", bash("echo ran >> runs"))]);
         chat.wait_for_pending(1);
         let line = chat.line_with("status=pending");
-        let key = flemma::workspace::Command::Decide { lines: line..line + 1, choice: flemma::agent::Choice::Approve };
+        let key = flemma_workspace::Command::Decide { lines: line..line + 1, choice: flemma_agent::Choice::Approve };
         // The key is on its way to the disk when the program comes, or the other way round.
         let (first, second);
         if round % 2 == 0 {

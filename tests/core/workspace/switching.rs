@@ -1,9 +1,7 @@
 //! Options that the user changes while the editor runs.
 
-use flemma::{
-    provider::ProviderName,
-    workspace::{Switched, Toggle},
-};
+use flemma_provider::ProviderName;
+use flemma_workspace::{Switched, Toggle};
 use serde_json::json;
 
 use super::harness::{Harness, Setup, bash, calls, held, prose};
@@ -219,7 +217,7 @@ fn a_server_lists_its_models_and_a_vendors_are_known() {
     let chat = start("@You:\nHello", [Reply::json(200, &list), Reply::status(404).chunk("no such page")]);
     let ask = |provider: &str| {
         let before = chat.scripts.models.borrow().len();
-        chat.workspace.models(provider, flemma::tools::LuaRef(1));
+        chat.workspace.models(provider, flemma_tools::LuaRef(1));
         chat.drain_until("the models", |chat| chat.scripts.models.borrow().len() > before);
         chat.scripts.models.borrow().last().unwrap().clone()
     };

@@ -1,10 +1,8 @@
 //! The tools of a test: their definitions, what is decided about their calls, and who answers these.
 
-use flemma::{
-    journal::Role,
-    tools::{LuaRef, approval::Decision, declare::Field},
-    workspace::{HypotheticalCall, Resolution, StopTool, ToolAnswer},
-};
+use flemma_journal::Role;
+use flemma_tools::{LuaRef, approval::Decision, declare::Field};
+use flemma_workspace::{HypotheticalCall, Resolution, StopTool, ToolAnswer};
 use serde_json::{Value, json};
 
 use super::{harness::Harness, scripts::text};

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use flemma::{tools::approval::Decision, workspace::ports::Question};
+use flemma_tools::approval::Decision;
+use flemma_workspace::ports::Question;
 use serde_json::json;
 
 use super::harness::{Act, Harness, Setup, prose};

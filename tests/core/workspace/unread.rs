@@ -8,12 +8,10 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    journal::{Actor, CallKey, Event, Record, RecordedResult, Role},
-    model::ToolInput,
-    runtime::Journal,
-    workspace::{Resolution, ToolAnswer},
-};
+use flemma_journal::{Actor, CallKey, Event, Record, RecordedResult, Role};
+use flemma_model::ToolInput;
+use flemma_runtime::Journal;
+use flemma_workspace::{Resolution, ToolAnswer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

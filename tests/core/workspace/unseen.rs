@@ -16,10 +16,8 @@
 
 use std::{collections::BTreeMap, fs};
 
-use flemma::{
-    agent::Choice,
-    workspace::{Command, Taken},
-};
+use flemma_agent::Choice;
+use flemma_workspace::{Command, Taken};
 use serde_json::{Value, json};
 
 use super::{
@@ -214,11 +212,11 @@ fn killed(taken: Option<Vec<Taken>>, meanwhile: impl FnOnce(&Harness)) -> Harnes
         None => chat.approve("status=pending"),
         Some(taken) => {
             let revision = chat.review("call_0").unwrap().revision;
-            let id = flemma::model::CallId("call_0".into());
+            let id = flemma_model::CallId("call_0".into());
             chat.workspace.accept(chat.current(), &id, &revision, taken, |_, _| {});
         }
     }
-    let journal = flemma::runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
+    let journal = flemma_runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
     let begun = std::time::Instant::now();
     // Jobs that keep the user's content are let through; the tool itself is started by the next drain after the flush.
     while !fs::read_to_string(&journal).unwrap_or_default().contains("\"started\"") {
@@ -360,9 +358,9 @@ fn what_follows_an_interrupted_call_is_shown_from_it() {
     chat.wait_for_diff(1, "-two");
     let revision = chat.review("call_0").unwrap().revision;
     let mine = vec![Taken::Content(b"mine\n".to_vec())];
-    let id = flemma::model::CallId("call_0".into());
+    let id = flemma_model::CallId("call_0".into());
     chat.workspace.accept(chat.current(), &id, &revision, mine, |_, _| {});
-    let journal = flemma::runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
+    let journal = flemma_runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
     let text = chat.text() + "\n";
     chat.drain_until("the record", |_| fs::read_to_string(&journal).unwrap_or_default().contains("\"bound\""));
     chat.put("a.txt", "one\n");

@@ -8,12 +8,10 @@ use std::{
     rc::Rc,
 };
 
-use flemma::{
-    model::CallId,
-    runtime::Journal,
-    tools::LuaRef,
-    workspace::{MadeFile, Resolution, Taken, ToolAnswer, WantedWrite},
-};
+use flemma_model::CallId;
+use flemma_runtime::Journal;
+use flemma_tools::LuaRef;
+use flemma_workspace::{MadeFile, Resolution, Taken, ToolAnswer, WantedWrite};
 use serde_json::{Value, json};
 
 use super::{

@@ -4,12 +4,10 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink, process::Command, rc::Rc, time::Duration};
 
-use flemma::{
-    journal::{Actor, Asked, Before, CallKey, Decision, Event, Proposed, ProposedContent, Record, Role},
-    model::{Digest, ToolInput},
-    runtime::Journal,
-    workspace::{DriveOptions, Resolution},
-};
+use flemma_journal::{Actor, Asked, Before, CallKey, Decision, Event, Proposed, ProposedContent, Record, Role};
+use flemma_model::{Digest, ToolInput};
+use flemma_runtime::Journal;
+use flemma_workspace::{DriveOptions, Resolution};
 use jiff::Timestamp;
 use serde_json::json;
 

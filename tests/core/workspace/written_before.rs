@@ -1,6 +1,6 @@
 //! A call that has written something wants to write more, and nothing comes of that. What it has written before is told.
 
-use flemma::workspace::Resolution;
+use flemma_workspace::Resolution;
 use serde_json::{Value, json};
 
 use super::waiting_writes::Writers;

@@ -6,10 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use flemma::{
-    model::Digest,
-    runtime::backups::{Backups, Limits},
-};
+use flemma_model::Digest;
+use flemma_runtime::backups::{Backups, Limits};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -8,10 +8,8 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    changes::Wanted,
-    runtime::backups::{Backups, LogKey},
-};
+use flemma_journal::changes::Wanted;
+use flemma_runtime::backups::{Backups, LogKey};
 
 use super::{Bench, Everything, write};
 

@@ -17,13 +17,11 @@ use std::{
     sync::Arc,
 };
 
-use flemma::{
-    changes::Wanted,
-    journal::CallKey,
-    model::{CallId, ToolInput},
-    runtime::backups::{Backups, Limits, LogKey, Permit, Proposal, Restored},
-    tools::FileClass,
-};
+use flemma_journal::CallKey;
+use flemma_journal::changes::Wanted;
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::backups::{Backups, Limits, LogKey, Permit, Proposal, Restored};
+use flemma_tools::FileClass;
 use serde_json::{Value, json};
 
 use crate::tools::workshop::Workshop;

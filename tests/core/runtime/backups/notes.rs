@@ -9,10 +9,8 @@ use std::{
     time::Duration,
 };
 
-use flemma::{
-    changes::Wanted,
-    runtime::backups::{Backups, LogKey},
-};
+use flemma_journal::changes::Wanted;
+use flemma_runtime::backups::{Backups, LogKey};
 use serde_json::{Value, json};
 
 use super::{Bench, Everything, LIMITS, look};

@@ -2,12 +2,10 @@
 
 use std::{fs, os::unix::fs::symlink, sync::Arc};
 
-use flemma::{
-    changes::Wanted,
-    model::{CallId, ModelError},
-    runtime::{Taken, backups::Permit},
-    tools::FileClass,
-};
+use flemma_journal::changes::Wanted;
+use flemma_model::{CallId, ModelError};
+use flemma_runtime::{Taken, backups::Permit};
+use flemma_tools::FileClass;
 
 use super::{Bench, LIMITS, look, write};
 

@@ -10,13 +10,11 @@ use std::{
     },
 };
 
-use flemma::{
-    changes::{ChangeId, Wanted},
-    journal::CallKey,
-    model::{CallId, ToolInput},
-    notes::{Outline, PageName, Pages},
-    tools::{LeftBefore, Recorder, Rendered, Upcoming},
-};
+use flemma_journal::CallKey;
+use flemma_journal::changes::{ChangeId, Wanted};
+use flemma_model::{CallId, ToolInput};
+use flemma_notes::{Outline, PageName, Pages};
+use flemma_tools::{LeftBefore, Recorder, Rendered, Upcoming};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

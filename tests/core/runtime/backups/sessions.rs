@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use flemma::changes::Wanted;
+use flemma_journal::changes::Wanted;
 use proptest::prelude::*;
 
 use super::{Bench, Everything, edit, write};

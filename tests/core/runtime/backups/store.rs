@@ -4,13 +4,11 @@ use std::{fs, os::unix::fs::MetadataExt, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 
-use flemma::{
-    changes::{Line, Wanted},
-    model::CallId,
-    runtime::{
-        LockFile,
-        backups::{Limits, LogKey},
-    },
+use flemma_journal::changes::{Line, Wanted};
+use flemma_model::CallId;
+use flemma_runtime::{
+    LockFile,
+    backups::{Limits, LogKey},
 };
 
 use super::{Bench, edit, look, write};

@@ -2,7 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use flemma::{changes::Wanted, model::CallId, runtime::backups::Permit};
+use flemma_journal::changes::Wanted;
+use flemma_model::CallId;
+use flemma_runtime::backups::Permit;
 
 use super::{Bench, edit, write};
 

@@ -1,7 +1,7 @@
 //! Commands that rules are there for: they run without a question.
 
 use super::{GENEROUS, command, rules};
-use flemma::tools::approval::Decision;
+use flemma_tools::approval::Decision;
 
 /// Rules and commands that they approve.
 #[rustfmt::skip]

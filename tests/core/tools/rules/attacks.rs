@@ -1,7 +1,7 @@
 //! Commands that want to run, write or reach something past the rules. None is approved.
 
 use super::{GENEROUS, command, path_base, rules};
-use flemma::tools::{
+use flemma_tools::{
     approval::Decision,
     rules::{PathBase, Subject, decide},
 };

@@ -6,12 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::{
-    process::{Grammar, Shell},
-    tools::{
-        approval::Decision,
-        rules::{CommandShell, PathBase, Rule, Subject, decide},
-    },
+use flemma_process::{Grammar, Shell};
+use flemma_tools::{
+    approval::Decision,
+    rules::{CommandShell, PathBase, Rule, Subject, decide},
 };
 
 use super::{GENEROUS, path_base, rules};

@@ -1,7 +1,7 @@
 //! Commands that a rule denies, however they are dressed, and those that may be and are asked about.
 
 use super::{command, rules};
-use flemma::tools::approval::Decision;
+use flemma_tools::approval::Decision;
 
 #[test]
 fn what_is_denied_is_denied_wherever_it_stands() {

@@ -1,6 +1,6 @@
 //! Entries of a list: what is a rule, and what is said of one that is wrong.
 
-use flemma::tools::{
+use flemma_tools::{
     approval::Decision,
     rules::{Rule, Subject, decide},
 };

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use flemma::tools::{
+use flemma_tools::{
     approval::Decision,
     paths::real,
     rules::{PathBase, Subject, decide},

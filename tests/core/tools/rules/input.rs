@@ -1,7 +1,7 @@
 //! Commands that are given something to read: approved only where it is plain data for their program.
 
 use super::{command, rules};
-use flemma::tools::approval::Decision;
+use flemma_tools::approval::Decision;
 
 /// Ways to feed `RUN`.
 #[rustfmt::skip]
@@ -46,7 +46,7 @@ fn fed(run: &str) -> impl Iterator<Item = String> {
 }
 
 /// The rules that approve a command, and what is around it.
-fn approving(run: &str) -> Vec<flemma::tools::rules::Rule> {
+fn approving(run: &str) -> Vec<flemma_tools::rules::Rule> {
     let own = format!("bash({run})");
     rules(&AROUND.iter().copied().chain([own.as_str()]).collect::<Vec<_>>())
 }

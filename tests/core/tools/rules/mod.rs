@@ -15,7 +15,7 @@ mod truth;
 
 use std::path::Path;
 
-use flemma::tools::{
+use flemma_tools::{
     approval::Decision,
     rules::{PathBase, Rule, Subject, decide},
 };

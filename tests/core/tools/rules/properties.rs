@@ -1,6 +1,6 @@
 //! What holds for every command.
 
-use flemma::tools::{approval::Decision, rules::Subject, rules::suggest};
+use flemma_tools::{approval::Decision, rules::Subject, rules::suggest};
 use proptest::prelude::*;
 
 use super::{GENEROUS, command, path_base, rules};
@@ -101,9 +101,9 @@ proptest! {
             command(&rules(GENEROUS), &text);
             command(&rules(&["bash", "!bash(rm *)"]), &text);
             suggest("bash", &Subject::Command(&text), &path_base());
-            let _ = flemma::tools::rules::Rule::parse(&text);
-            let _ = flemma::tools::rules::Rule::parse(&format!("bash({text})"));
-            let _ = flemma::tools::rules::Rule::parse(&format!("read({text})"));
+            let _ = flemma_tools::rules::Rule::parse(&text);
+            let _ = flemma_tools::rules::Rule::parse(&format!("bash({text})"));
+            let _ = flemma_tools::rules::Rule::parse(&format!("read({text})"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Options that run or write something, in every spelling that a program may take: none is matched by a wildcard.
 
-use flemma::tools::approval::Decision;
+use flemma_tools::approval::Decision;
 use proptest::prelude::*;
 
 use super::{

@@ -1,6 +1,6 @@
 //! The rules that "always" writes down.
 
-use flemma::tools::{
+use flemma_tools::{
     approval::Decision,
     rules::{Rule, Subject, decide, suggest},
 };

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma::tools::{
+use flemma_tools::{
     Policy, Presets,
     rules::{DeniedPaths, PathBase},
 };

@@ -21,12 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flemma::{
-    process::{Grammar, Shell},
-    tools::{
-        approval::Decision,
-        rules::{CommandShell, PathBase, Rule, Subject, decide, suggest},
-    },
+use flemma_process::{Grammar, Shell};
+use flemma_tools::{
+    approval::Decision,
+    rules::{CommandShell, PathBase, Rule, Subject, decide, suggest},
 };
 use proptest::{
     prelude::*,

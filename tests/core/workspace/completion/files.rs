@@ -2,10 +2,8 @@
 
 use std::{cell::Cell, fs, os::unix::fs::symlink};
 
-use flemma::{
-    chat::Document,
-    workspace::{ItemKind, MAX_FILES},
-};
+use flemma_chat::Document;
+use flemma_workspace::{ItemKind, MAX_FILES};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,9 +1,7 @@
 //! Options in frontmatter that is JSON.
 
-use flemma::{
-    config::{Node, buffer},
-    workspace::ItemKind,
-};
+use flemma_config::{Node, buffer};
+use flemma_workspace::ItemKind;
 
 use super::{Offer, offer, with_files};
 use crate::workspace::harness::Harness;

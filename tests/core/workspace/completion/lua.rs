@@ -1,9 +1,7 @@
 //! Options in frontmatter that is Lua.
 
-use flemma::{
-    config::{Node, buffer},
-    workspace::ItemKind,
-};
+use flemma_config::{Node, buffer};
+use flemma_workspace::ItemKind;
 use serde_json::json;
 
 use super::{Offer, offer, with_files};

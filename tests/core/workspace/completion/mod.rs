@@ -9,7 +9,7 @@ mod words;
 
 use std::sync::{Arc, Mutex};
 
-use flemma::workspace::{Completion, Item};
+use flemma_workspace::{Completion, Item};
 
 use super::harness::{Harness, Setup};
 use crate::chat::notation::screen;

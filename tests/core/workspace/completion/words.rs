@@ -1,6 +1,6 @@
 //! Role markers, tools and groups.
 
-use flemma::workspace::ItemKind;
+use flemma_workspace::ItemKind;
 use serde_json::json;
 
 use super::{offer, with_files};

@@ -1,0 +1,495 @@
+//! The loop around the state machine: one input at a time, its effects performed in order.
+//!
+//! Everything that changes a document goes through here, so that the editor and the tests run the same code. A
+//! [`Shell`] may feed an input while an effect is performed (a tool written in Lua may cancel): such an input waits in
+//! the inbox until the earlier effects are done. A shell may also panic: only that effect is lost, and the panic is
+//! passed to the caller of [`Session::feed`] when the rest is done.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    mem::{self, Discriminant},
+};
+
+use super::{
+    Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Departure, Effect, Input, Level, LifecycleEvent,
+    Placement, Progress, RequestId, RequestKind, Shell, Stop,
+    first_panic::FirstPanic,
+    shell_view::{ShellView, first_error},
+};
+use flemma_chat as chat;
+use flemma_chat::{
+    AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
+};
+use flemma_model as model;
+use flemma_model::{CallId, Usage};
+use flemma_provider::{ErrorKind, ProviderError};
+
+/// The fewest effects that are performed at a time, however long that takes: what a key does is done in one go.
+const FEWEST: usize = 16;
+
+/// The session of one conversation.
+#[derive(Debug, Default)]
+pub struct Session {
+    agent: RefCell<Agent>,
+    inbox: RefCell<VecDeque<Input>>,
+    /// Effects that are not performed yet.
+    effects: RefCell<VecDeque<Effect>>,
+    working: Cell<bool>,
+    /// Whether the session was abandoned during a step.
+    abandoned: Cell<bool>,
+    /// Whether the rest of the effects waits until the user's keys were heard.
+    is_paused: Cell<bool>,
+    /// Whether the agent has the buffer locked.
+    is_locked: Cell<bool>,
+    /// Whether the buffer is locked only because of a pause.
+    is_held: Cell<bool>,
+    writer: RefCell<Option<ReplyWriter>>,
+    /// Whether a request was announced and its end was not.
+    requesting: Cell<bool>,
+    /// The provider's count of the current or last request.
+    used: Cell<Option<Usage>>,
+    /// How much of that request's reply has arrived.
+    progress: Cell<Progress>,
+    /// What kind of activity was shown last.
+    shown: Cell<Option<Discriminant<Activity>>>,
+    /// The tool that was stopped last, and its output, for its result.
+    last_words: RefCell<Option<(CallId, String)>>,
+}
+
+impl Session {
+    /// Handles inputs and performs their effects, then writes the pieces of a reply that have arrived in one edit.
+    ///
+    /// # Panics
+    /// If the shell panicked, after everything else is done.
+    pub fn feed<S: Shell>(&self, inputs: impl IntoIterator<Item = Input>, shell: &S) {
+        self.inbox.borrow_mut().extend(inputs);
+        if self.working.replace(true) {
+            return;
+        }
+        let mut first_panic = FirstPanic::default();
+        self.is_paused.set(false);
+        let mut performed = 0;
+        loop {
+            loop {
+                while let Some(effect) = self.next_effect() {
+                    let pauses = matches!(effect, Effect::Pause);
+                    self.try_to_perform(effect, shell, &mut first_panic);
+                    performed += 1;
+                    let is_over = self.effects.borrow().is_empty() && self.inbox.borrow().is_empty();
+                    if pauses || (performed >= FEWEST && !is_over && shell.is_late()) {
+                        self.pause(shell, &mut first_panic);
+                        return first_panic.resume();
+                    }
+                }
+                if !self.agent.borrow().has_request() && self.requesting.replace(false) {
+                    first_panic.catch(|| self.account(shell, false));
+                    first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
+                }
+                let Some(input) = self.next_input() else { break };
+                let decided = first_panic.catch(|| {
+                    let effects = self.agent.borrow_mut().step(input, &ShellView(shell));
+                    self.effects.borrow_mut().extend(effects);
+                });
+                if self.abandoned.take() {
+                    self.abandon();
+                } else if !decided && self.is_busy() {
+                    // What the agent waits for now may never arrive. Cancelling does not call the shell, so it cannot
+                    // fail in the same way.
+                    self.inbox.borrow_mut().push_front(Input::Cancel);
+                }
+            }
+            if self.is_held.replace(false) {
+                first_panic.catch(|| shell.lock(false));
+            }
+            if !first_panic.catch(|| self.flush(shell)) {
+                // The position of the next write is no longer certain.
+                self.writer.take();
+                self.inbox.borrow_mut().push_front(Input::Cancel);
+            } else if self.inbox.borrow().is_empty() {
+                self.show(shell, &mut first_panic);
+            }
+            if self.inbox.borrow().is_empty() {
+                break;
+            }
+        }
+        self.working.set(false);
+        first_panic.resume();
+    }
+
+    /// Stops for a moment, so that the user's keys are heard. What is left comes before any other input. Meanwhile the buffer is
+    /// locked.
+    fn pause<S: Shell>(&self, shell: &S, first_panic: &mut FirstPanic) {
+        if !self.is_locked.get() && !self.is_held.replace(true) {
+            first_panic.catch(|| shell.lock(true));
+        }
+        self.is_paused.set(true);
+        self.working.set(false);
+        self.show(shell, first_panic);
+        first_panic.catch(|| shell.go_on_later());
+    }
+
+    fn show<S: Shell>(&self, shell: &S, first_panic: &mut FirstPanic) {
+        let activity = self.activity();
+        let kind = Some(mem::discriminant(&activity));
+        let is_other = self.shown.replace(kind) != kind;
+        first_panic.catch(|| shell.show(&activity, is_other));
+    }
+
+    /// The user has edited the document: see [`Agent::notice`].
+    pub fn notice<S: Shell>(&self, shell: &S) {
+        if let Ok(mut agent) = self.agent.try_borrow_mut() {
+            agent.notice(&ShellView(shell));
+        }
+    }
+
+    /// Whether the buffer is locked.
+    pub fn is_busy(&self) -> bool {
+        self.is_paused.get() || self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
+    }
+
+    /// Whether a request is running or about to be sent.
+    pub fn has_request(&self) -> bool {
+        self.agent.try_borrow().map_or(true, |agent| agent.has_request())
+    }
+
+    /// What the conversation is doing.
+    pub fn activity(&self) -> Activity {
+        // The agent is borrowed during a step that calls the shell.
+        let activity = self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity());
+        let is_pausing = activity == Activity::Idle && self.is_paused.get();
+        if is_pausing { Activity::Executing { running: 0 } } else { activity }
+    }
+
+    /// Why the conversation came to rest before its end, since the last key press.
+    pub fn stop(&self) -> Option<Stop> {
+        self.agent.try_borrow().ok().and_then(|agent| agent.stop().cloned())
+    }
+
+    /// Whether part of a reply is in the document and the rest has not arrived.
+    pub fn is_replying(&self) -> bool {
+        self.writer.try_borrow().is_ok_and(|writer| writer.is_some())
+    }
+
+    /// How much of the reply has arrived.
+    pub const fn progress(&self) -> Progress {
+        self.progress.get()
+    }
+
+    /// The calls that are running.
+    pub fn running(&self) -> Vec<OpenCall> {
+        self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
+    }
+
+    /// Whether a call was approved with another name or input than it has now.
+    pub fn was_changed_since_approval(&self, call: &OpenCall) -> bool {
+        self.agent.try_borrow().is_ok_and(|agent| agent.was_changed(call))
+    }
+
+    /// Whether this call is running or queued.
+    pub fn is_working_on(&self, call: &CallId) -> bool {
+        self.agent.try_borrow().is_ok_and(|agent| agent.is_working_on(call))
+    }
+
+    /// Drops all state at once and writes nothing more: the document has been replaced.
+    pub fn abandon(&self) {
+        match self.agent.try_borrow_mut() {
+            Ok(mut agent) => agent.forget(),
+            Err(_) => self.abandoned.set(true),
+        }
+        self.inbox.take();
+        self.effects.take();
+        self.writer.take();
+        self.requesting.set(false);
+        self.is_paused.set(false);
+        self.is_locked.set(false);
+        self.is_held.set(false);
+    }
+
+    /// Records the usage of a request that has ended.
+    pub fn account<S: Shell>(&self, shell: &S, complete: bool) {
+        if let Some(usage) = self.used.take().filter(|usage| !usage.is_empty()) {
+            shell.account(usage, complete);
+        }
+    }
+
+    fn next_input(&self) -> Option<Input> {
+        self.inbox.borrow_mut().pop_front()
+    }
+
+    fn next_effect(&self) -> Option<Effect> {
+        self.effects.borrow_mut().pop_front()
+    }
+
+    /// Performs an effect. If the shell panics while it starts something, that counts as its end, because the real end
+    /// would never arrive.
+    fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, first_panic: &mut FirstPanic) {
+        let started = match &effect {
+            Effect::Send(request, _) => Some(Started::Request(*request)),
+            Effect::Run(call) => Some(Started::Tool(call.id.clone(), call.name.clone())),
+            _ => None,
+        };
+        if first_panic.catch(|| self.perform(effect, shell)) {
+            return;
+        }
+        let input = match started {
+            Some(Started::Request(request)) => {
+                first_panic.catch(|| shell.abort(request));
+                let error = ProviderError::bug("the request could not be started, and nothing was changed");
+                Input::Failed { request, error, jitter: 0.0 }
+            }
+            Some(Started::Tool(call, name)) => {
+                first_panic.catch(|| drop(shell.kill(&call)));
+                let message =
+                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
+                Input::ToolFinished { call, answer: CallResult::error(message) }
+            }
+            None => return,
+        };
+        self.inbox.borrow_mut().push_front(input);
+    }
+
+    fn perform<S: Shell>(&self, effect: Effect, shell: &S) {
+        match effect {
+            Effect::Lock(locked) => {
+                self.is_locked.set(locked);
+                // It was locked already, if there was a pause.
+                if !self.is_held.replace(false) || !locked {
+                    shell.lock(locked);
+                }
+            }
+            // The loop stops after it.
+            Effect::Pause => {}
+            Effect::UndoStep => shell.undo_step(),
+            Effect::Capture => shell.capture(),
+            Effect::WriteCaptures => shell.write_captures(),
+            Effect::Send(request, kind) => {
+                // The usage of a failed attempt is not part of the next one's count.
+                self.account(shell, false);
+                self.progress.take();
+                self.send(request, kind, shell);
+            }
+            Effect::Used(usage) => {
+                self.used.set(Some(usage));
+                self.progress.update(|mut progress| {
+                    progress.counted(&usage);
+                    progress
+                });
+            }
+            Effect::Abort(request) => shell.abort(request),
+            Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
+            Effect::OpenReply => {
+                shell.follow();
+                *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
+            }
+            Effect::Write(event) => {
+                if let model::Event::ToolUse { id, name, input } = &event {
+                    shell.arrived(id, name, input);
+                }
+                self.progress.update(|mut progress| {
+                    progress.arrived(&event);
+                    progress
+                });
+                if let Some(writer) = self.writer.borrow_mut().as_mut() {
+                    writer.push(&event);
+                }
+            }
+            Effect::CloseReply { aborted } => {
+                if let Some(writer) = self.writer.take() {
+                    let edits = writer.close(if aborted { Ending::Aborted } else { Ending::Complete });
+                    shell.apply(&edits);
+                }
+                self.requesting.set(false);
+                self.account(shell, !aborted);
+                shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
+            }
+            Effect::Place(calls) => {
+                let block = |id, placement| match placement {
+                    Placement::Awaits(kind) => StatusBlock::pending(&shell.awaiting(id, kind)),
+                    Placement::Approved => StatusBlock::new(Status::Approved),
+                    Placement::Denied => StatusBlock::new(Status::Denied),
+                };
+                let blocks: Vec<_> = calls.iter().map(|(id, placement)| (id.clone(), block(id, *placement))).collect();
+                shell.placed(&calls);
+                shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document, text, &blocks)));
+                for (id, placement) in &calls {
+                    shell.authorise(id);
+                    if let Placement::Awaits(kind) = placement {
+                        shell.announce(LifecycleEvent::ToolPending(id, *kind));
+                    }
+                }
+            }
+            Effect::Await(id, kind) => {
+                let awaiting = shell.awaiting(&id, kind);
+                if kind != AwaitKind::ClientExec {
+                    // An earlier approval no longer counts.
+                    shell.placed(&[(id.clone(), Placement::Awaits(kind))]);
+                }
+                self.set_block(&id, Status::Pending, Some(&awaiting), shell);
+                shell.announce(LifecycleEvent::ToolPending(&id, kind));
+            }
+            Effect::Offer(call) => shell.offer(&call),
+            Effect::SetStatus(id, status) => {
+                self.set_block(&id, status, None, shell);
+                shell.authorise(&id);
+            }
+            Effect::Settle(id, mut answer) => {
+                if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
+                    answer.output.push_str("\n\nThe last lines of its output:\n");
+                    answer.output.push_str(&words);
+                }
+                let answer = shell.bounded(&id, answer);
+                shell.settled(&id, &answer);
+                let CallResult { output, is_error, language, attachments } = answer;
+                let edits = shell.with_document(|document, text| {
+                    if attachments.is_empty() {
+                        chat::write_result(document, text, &id, &output, is_error, language)
+                    } else {
+                        chat::write_result_with_attachments(document, text, &id, &output, is_error, &attachments)
+                    }
+                });
+                shell.apply(&edits);
+                shell.announce(LifecycleEvent::ToolFinished(&id));
+            }
+            Effect::Run(call) => {
+                shell.announce(LifecycleEvent::ToolExecuting(&call));
+                // A listener may have changed the buffer, so that nothing is waited for any more.
+                if self.agent.borrow().running.contains_key(&call.id) {
+                    shell.run(&call);
+                }
+            }
+            Effect::Kill(id) => {
+                let words = shell.kill(&id);
+                self.last_words.replace((!words.is_empty()).then_some((id, words)));
+            }
+            Effect::OpenPrompt => {
+                let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
+                shell.apply(&edits);
+            }
+            Effect::Keep(words) => {
+                let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
+                shell.apply(&edits);
+                shell.apply(&[shell.with_document(|_, text| chat::append_words(text, &words))]);
+            }
+            Effect::Post(departure) => Self::post(departure, shell),
+            Effect::Review if shell.reviews_later() => {}
+            Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
+            Effect::Cursor(target) => {
+                if let Some(target) = shell.with_document(|document, text| find(document, text, target)) {
+                    shell.cursor(target);
+                }
+            }
+            Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
+            Effect::Notify(level, message) => shell.notify(level, &message),
+            Effect::Advise(level, message, advice) => shell.advise(level, &message, advice),
+            Effect::Stopped(stop) => shell.stopped(&stop),
+        }
+    }
+
+    /// Writes what leaves the outbox. It stays there until it is in the document.
+    fn post<S: Shell>(departure: Departure, shell: &S) {
+        let messages = shell.departing(departure);
+        if messages.is_empty() {
+            return;
+        }
+        let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
+        shell.apply(&edits);
+        for message in &messages {
+            let edit = shell.with_document(|_, text| chat::append_words(text, message));
+            if !shell.apply_own(&[edit]) {
+                return;
+            }
+        }
+        shell.departed(departure);
+        if !departure.is_sent() {
+            let what =
+                if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
+            let message = format!("Your queued {what} at the end, under `@You:`.");
+            shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
+        }
+    }
+
+    /// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
+    fn set_block<S: Shell>(&self, id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
+        let edits = shell.with_document(|document, text| {
+            let call = document.open_call(id, text);
+            let block = call.and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
+            match block {
+                Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
+                    chat::set_block(document, text, id, &block.moved_to(status, awaiting))
+                }
+                _ => chat::set_status(document, text, id, status),
+            }
+        });
+        shell.apply(&edits);
+    }
+
+    fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
+        let diagnostics = shell.diagnostics();
+        shell.diagnose(&diagnostics);
+        let refused = |diagnostics: &[Diagnostic]| {
+            let fault = first_error(diagnostics).unwrap_or_else(|| "the conversation cannot be read".to_owned());
+            format!("Not sent: {fault}")
+        };
+        let readable = if first_error(&diagnostics).is_some() { Err(refused(&diagnostics)) } else { Ok(()) };
+        let sent = readable
+            .and_then(|()| {
+                shell.with_document(|document, text| document.transcript(text)).map_err(|found| refused(&found))
+            })
+            .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), kind) {
+                (Some(model::Role::User), _) | (Some(model::Role::Assistant), RequestKind::Continuation) => {
+                    Ok(conversation)
+                }
+                _ => Err("Nothing to send: type your message under `@You:` first.".to_owned()),
+            })
+            .map_err(|message| ProviderError::new(ErrorKind::InvalidRequest, message))
+            .and_then(|conversation| {
+                if !self.requesting.replace(true) {
+                    shell.announce(LifecycleEvent::RequestSending);
+                }
+                // See `Effect::Run`.
+                if self.agent.borrow().has_request() { shell.send(request, conversation) } else { Ok(()) }
+            });
+        if let Err(error) = sent {
+            self.inbox.borrow_mut().push_front(Input::Failed { request, error, jitter: 0.0 });
+        }
+    }
+
+    fn flush<S: Shell>(&self, shell: &S) {
+        let edits = self.writer.borrow_mut().as_mut().map(ReplyWriter::take);
+        if let Some(edits) = edits.filter(|edits| !edits.is_empty()) {
+            shell.apply(&edits);
+        }
+    }
+}
+
+/// Something that an effect starts and whose end is waited for.
+enum Started {
+    Request(RequestId),
+    Tool(CallId, String),
+}
+
+fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
+    let (reason, line) = match target {
+        Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
+        Cursor::Pending(id) => (CursorReason::Pending, card_of(document, text, &id)?),
+        Cursor::Awaited(id) => (CursorReason::Awaited, card_of(document, text, &id)?),
+        Cursor::Result(id) => (CursorReason::Result, result_line(document, &id)?),
+    };
+    Some(CursorTarget { reason, line })
+}
+
+/// The line over which an open call with a status block is drawn.
+fn card_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
+    document.open_call(id, text)?.placeholder?;
+    result_line(document, id)
+}
+
+/// The header of the last result with this id.
+fn result_line(document: &Document, id: &CallId) -> Option<usize> {
+    document.messages().iter().rev().find_map(|message| {
+        let is_it = |kind: &BlockKind| matches!(kind, BlockKind::ToolResult(result) if result.id == *id);
+        let block = message.blocks.iter().rfind(|block| is_it(&block.kind))?;
+        Some(message.lines_of(block).start)
+    })
+}

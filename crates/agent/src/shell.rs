@@ -1,0 +1,239 @@
+//! What a session needs from its environment, and what it tells it.
+
+use super::{
+    Activity, CallResult, Departure, Input, Level, Outbox, Placement, RequestId, Settings, Stop, Verdict,
+    rejection::{UNKNOWN_EFFECT, rejection},
+};
+use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Text, TextEdit, Transcript};
+use flemma_model::{CallId, ToolInput, Usage};
+use flemma_provider::ProviderError;
+
+/// What a session needs from its environment.
+pub trait Shell {
+    /// Gives access to the document and its text.
+    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R;
+
+    /// Applies edits in order. The document is up to date when this returns.
+    fn apply(&self, edits: &[TextEdit]);
+
+    /// Applies edits that write what the user has written elsewhere: it is as much their own as what they type here. Says
+    /// whether that succeeded.
+    fn apply_own(&self, edits: &[TextEdit]) -> bool {
+        self.apply(edits);
+        true
+    }
+
+    /// See [`View::outbox`](super::View::outbox).
+    fn outbox(&self) -> Outbox {
+        Outbox::default()
+    }
+
+    /// What would leave the outbox, message by message.
+    fn departing(&self, _departure: Departure) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// That was written into the document, and has left the outbox.
+    fn departed(&self, _departure: Departure) {}
+
+    /// Starts a new undo step for the edits that follow.
+    fn undo_step(&self);
+
+    /// Whether what is done now has taken so long that the rest waits until the user's keys were heard.
+    fn is_late(&self) -> bool {
+        false
+    }
+
+    /// Has [`Session::feed`](super::Session::feed) called again, after the user's keys were heard.
+    fn go_on_later(&self) {}
+
+    /// Locks the buffer against the user's changes, or unlocks it.
+    fn lock(&self, locked: bool);
+
+    /// See [`View::has_uncaptured`](super::View::has_uncaptured).
+    fn has_uncaptured(&self) -> bool {
+        false
+    }
+
+    /// Finds out what the references in the user's message mean. The outcome arrives as [`Input::Captured`].
+    fn capture(&self) {}
+
+    /// Writes what was found out below the references.
+    fn write_captures(&self) {}
+
+    /// Sends a conversation.
+    ///
+    /// # Errors
+    /// When the request cannot be started.
+    fn send(&self, request: RequestId, conversation: Transcript) -> Result<(), ProviderError>;
+
+    /// Aborts a request.
+    fn abort(&self, request: RequestId);
+
+    /// Feeds an input after a pause.
+    fn later(&self, pause: std::time::Duration, input: Input);
+
+    /// Runs a tool. Its result arrives as [`Input::ToolFinished`].
+    fn run(&self, call: &OpenCall);
+
+    /// Asks the editor's user interface to run a call. The result arrives as [`Input::Resolve`].
+    fn offer(&self, call: &OpenCall);
+
+    /// What the block of a call says that waits for this.
+    fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting;
+
+    /// A call has arrived in a reply, and is about to be written: it is none of those that had its id before.
+    fn arrived(&self, _call: &CallId, _tool: &str, _input: &ToolInput) {}
+
+    /// Calls are about to get their first status blocks.
+    fn placed(&self, calls: &[(CallId, Placement)]);
+
+    /// A result as it is written: one that is too long is cut, and the whole of it saved.
+    fn bounded(&self, _call: &CallId, answer: CallResult) -> CallResult {
+        answer
+    }
+
+    /// A call has its result, which is about to be written.
+    fn settled(&self, call: &CallId, answer: &CallResult);
+
+    /// See [`View::drop_unless_changing`](super::View::drop_unless_changing).
+    fn drop_unless_changing(&self, _call: &CallId) -> bool {
+        true
+    }
+
+    /// Stops a tool and returns the last lines of its output. Its result must not arrive afterwards, because a later
+    /// call may have the same id. One that may not be stopped is told to end soon.
+    fn kill(&self, call: &CallId) -> String;
+
+    /// Moves the cursor if the conversation is visible.
+    fn cursor(&self, target: CursorTarget);
+
+    /// Called before a reply is written, so that windows at the end of the conversation follow it.
+    fn follow(&self);
+
+    /// Shows a message to the user.
+    fn notify(&self, level: Level, message: &str);
+
+    /// The same, with a sentence about what to do in an editor, which names keys.
+    fn advise(&self, level: Level, message: &str, advice: &str) {
+        self.notify(level, &format!("{message} {advice}"));
+    }
+
+    /// Tells the user why autopilot came to rest before the end.
+    fn stopped(&self, stop: &Stop) {
+        self.notify(Level::Warn, &stop.to_string());
+    }
+
+    /// The diagnostics of the document and its frontmatter, by line. While there is an error, nothing is sent and no
+    /// tool runs.
+    fn diagnostics(&self) -> Vec<Diagnostic>;
+
+    /// Shows the diagnostics.
+    fn diagnose(&self, diagnostics: &[Diagnostic]);
+
+    /// Records the usage of a request that has ended. `complete` says whether its reply is complete.
+    fn account(&self, usage: Usage, complete: bool);
+
+    /// Shows what the conversation is doing. `is_other` says whether that is of another kind than what was shown last.
+    fn show(&self, activity: &Activity, is_other: bool);
+
+    /// Tells other plugins what happened.
+    fn announce(&self, moment: LifecycleEvent<'_>);
+
+    /// See [`View::verdict`](super::View::verdict).
+    fn verdict(&self, call: &OpenCall) -> Verdict;
+
+    /// See [`View::recorded`](super::View::recorded).
+    fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
+
+    /// See [`View::suspends_as`](super::View::suspends_as).
+    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
+
+    /// See [`View::is_offered`](super::View::is_offered).
+    fn is_offered(&self, call: &OpenCall) -> bool;
+
+    /// Whether a caller is to be answered before the next turn starts. The shell feeds [`Input::Review`] afterwards.
+    fn reviews_later(&self) -> bool {
+        false
+    }
+
+    /// See [`View::is_interrupted`](super::View::is_interrupted).
+    fn is_interrupted(&self, call: &OpenCall) -> bool;
+
+    /// See [`View::has_proposed`](super::View::has_proposed).
+    fn has_proposed(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
+    /// See [`View::is_ending`](super::View::is_ending).
+    fn is_ending(&self) -> bool {
+        false
+    }
+
+    /// See [`View::stays_approved`](super::View::stays_approved).
+    fn stays_approved(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
+    /// See [`View::has_begun`](super::View::has_begun).
+    fn has_begun(&self, _call: &OpenCall) -> bool {
+        false
+    }
+
+    /// See [`View::rejection`](super::View::rejection).
+    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
+        rejection(call, reason, self.is_interrupted(call).then_some(UNKNOWN_EFFECT), |_| None)
+    }
+
+    /// See [`View::is_authorised`](super::View::is_authorised).
+    fn is_authorised(&self, call: &OpenCall) -> bool;
+
+    /// Marks the status that was just written into the call's block as decided: see [`View::is_authorised`](super::View::is_authorised).
+    fn authorise(&self, call: &CallId);
+
+    /// See [`View::tools_ready`](super::View::tools_ready).
+    fn tools_ready(&self) -> bool;
+
+    /// See [`View::settings`](super::View::settings).
+    fn settings(&self) -> Settings;
+}
+
+/// A position for the cursor in the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CursorTarget {
+    /// Why the cursor moves.
+    pub reason: CursorReason,
+    /// The line, from 0.
+    pub line: usize,
+}
+
+/// Why the cursor moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorReason {
+    /// A status block waits for the user.
+    Pending,
+    /// A status block waits for the editor, and the user may wait with it.
+    Awaited,
+    /// A tool's result was written.
+    Result,
+    /// The user's new message begins here.
+    Prompt,
+}
+
+/// An event that other plugins are told about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LifecycleEvent<'a> {
+    /// A request is sent.
+    RequestSending,
+    /// A request has ended.
+    RequestFinished {
+        /// Whether its reply is complete.
+        complete: bool,
+    },
+    /// A tool starts.
+    ToolExecuting(&'a OpenCall),
+    /// A call has its result.
+    ToolFinished(&'a CallId),
+    /// A call waits for this.
+    ToolPending(&'a CallId, AwaitKind),
+}

@@ -1,0 +1,455 @@
+//! Messages and their blocks: positions, without text.
+//!
+//! A message starts at its marker and extends to the next one. Every line after the marker belongs to exactly one
+//! block, so the state of the parser at any line follows from the block of the previous line. Blocks count lines from
+//! the start of their message, so that a change elsewhere moves a message by changing one number.
+
+use std::{
+    cell::{Cell, OnceCell},
+    fmt,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{StatusBlock, Text};
+use flemma_model as model;
+use flemma_model::{Attachment, CallId, Digest, MessageKey, ToolInput};
+use flemma_text::Fence;
+
+/// The author of a message in the document, according to its marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Speaker {
+    /// `@System:`: the instructions.
+    System,
+    /// `@You:`: the user, and the results of tools.
+    You,
+    /// `@Assistant:`: the model.
+    Assistant,
+}
+
+impl Speaker {
+    /// All speakers.
+    pub const ALL: [Self; 3] = [Self::System, Self::You, Self::Assistant];
+
+    /// The word between `@` and `:`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "System",
+            Self::You => "You",
+            Self::Assistant => "Assistant",
+        }
+    }
+}
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}:", self.as_str())
+    }
+}
+
+/// The fenced block that opens on the first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frontmatter {
+    /// The info string's first word; empty if there is none.
+    pub language: String,
+    /// The number of lines from line 0, including its fences.
+    pub lines: usize,
+    /// Whether its closing fence is there.
+    pub closed: bool,
+    pub(super) fence: Fence,
+}
+
+/// One message of the document, as it was parsed.
+#[derive(Clone)]
+pub struct ParsedMessage {
+    /// Its author.
+    pub role: Speaker,
+    /// The line of the marker.
+    pub start: usize,
+    /// The number of lines, including the marker's.
+    pub lines: usize,
+    /// Its blocks, in order and without gaps. The first one starts on the marker's line if there is text on it,
+    /// otherwise on the next line.
+    pub blocks: Vec<Block>,
+    /// Whether the marker's line ends with a carriage return, which is a sign of a file with CRLF.
+    pub(super) crlf: bool,
+    /// The message for providers, cached until the next change here.
+    pub(super) built: Option<Arc<model::Message>>,
+    /// What is known to be correct, until the next change here.
+    pub(super) checked: Checked,
+    /// The indices of the tool blocks, computed on demand.
+    pub(super) tools: OnceCell<Vec<usize>>,
+    /// Whether the reply was cut off, computed on demand.
+    pub(super) aborted: OnceCell<bool>,
+    /// What it is recognised by, computed on demand.
+    pub(super) key: OnceCell<MessageKey>,
+}
+
+/// The parts of a message that were checked and are correct, so that they are not checked again until it changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checked {
+    /// Each of its blocks.
+    pub blocks: Cell<bool>,
+    /// Its thinking, if there is any: it can be sent.
+    pub thinking: Cell<bool>,
+}
+
+/// The number of blocks of a message that are looked at to see whether it only has results.
+const LOOKED_AT: usize = 256;
+
+impl ParsedMessage {
+    /// Whether a message of the user's has nothing but results.
+    #[must_use]
+    pub fn has_only_results(&self, text: &dyn Text) -> bool {
+        if self.role != Speaker::You || self.blocks.len() > LOOKED_AT {
+            return false;
+        }
+        let mut has_results = false;
+        for block in &self.blocks {
+            match &block.kind {
+                BlockKind::ToolResult(_) => has_results = true,
+                BlockKind::Text => {
+                    let mut is_blank = true;
+                    let lines = self.lines_of(block);
+                    // A long text is not read: it hardly consists of blank lines.
+                    if lines.len() > LOOKED_AT {
+                        return false;
+                    }
+                    let skipped = usize::from(lines.start == self.start);
+                    text.read(lines.start + skipped..lines.end, &mut |line| is_blank &= line.trim().is_empty());
+                    if !is_blank {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+        has_results
+    }
+
+    /// The number of its lines, up to the last one that is not blank.
+    #[must_use]
+    pub fn written_lines(&self, text: &dyn Text) -> usize {
+        self.range().rev().find(|line| !text.line(*line).trim().is_empty()).map_or(0, |last| last + 1 - self.start)
+    }
+
+    /// What it is recognised by. The first time since a change, this reads all of it.
+    #[must_use]
+    pub fn key(&self, text: &dyn Text) -> &MessageKey {
+        self.key.get_or_init(|| {
+            let (lines, mut hash) = (self.written_lines(text), Sha256::new());
+            text.read_bytes(self.start..self.start + lines, &mut |line| {
+                hash.update(line);
+                hash.update(b"\n");
+            });
+            MessageKey { lines, digest: Digest::finish(hash) }
+        })
+    }
+
+    /// The lines of the message.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.start + self.lines
+    }
+
+    /// The lines of a block.
+    #[must_use]
+    pub fn lines_of(&self, block: &Block) -> Range<usize> {
+        let start = self.start + block.offset as usize;
+        start..start + block.lines as usize
+    }
+
+    /// The tool uses and tool results among the blocks, with their indices.
+    pub(super) fn tool_blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &Block)> {
+        let find = || (0..self.blocks.len()).filter(|index| self.blocks[*index].is_tool()).collect();
+        self.tools.get_or_init(find).iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
+    }
+
+    /// Whether it contains the result of a hosted call.
+    pub(super) fn answers_hosted(&self, id: &CallId) -> bool {
+        self.tool_blocks()
+            .any(|(_, block)| matches!(&block.kind, BlockKind::ToolResult(result) if result.hosted && result.id == *id))
+    }
+
+    /// The index of the last block that starts before `line` (counted from the message's start).
+    pub(super) fn block_before(&self, line: usize) -> Option<usize> {
+        self.blocks.partition_point(|block| (block.offset as usize) < line).checked_sub(1)
+    }
+
+    /// Whether the reply was cut off.
+    #[must_use]
+    pub fn is_aborted(&self) -> bool {
+        *self.aborted.get_or_init(|| self.blocks.iter().any(|block| block.kind == BlockKind::Aborted))
+    }
+
+    /// Whether every line that is appended becomes part of the last block, even a marker.
+    pub(super) fn swallows(&self) -> bool {
+        self.blocks.last().is_some_and(|block| !block.closed && block.kind.hides_markers())
+    }
+}
+
+/// Two messages are equal if their structure is. Caches are ignored.
+impl PartialEq for ParsedMessage {
+    fn eq(&self, other: &Self) -> bool {
+        self.role == other.role
+            && self.start == other.start
+            && self.lines == other.lines
+            && self.crlf == other.crlf
+            && self.blocks == other.blocks
+    }
+}
+
+impl fmt::Debug for ParsedMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParsedMessage")
+            .field("role", &self.role)
+            .field("start", &self.start)
+            .field("lines", &self.lines)
+            .field("crlf", &self.crlf)
+            .field("blocks", &self.blocks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A run of lines of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The first line, counted from the message's start.
+    pub offset: u32,
+    /// How many lines.
+    pub lines: u32,
+    /// Whether the closing fence or tag is there. Kinds without one are always closed.
+    pub closed: bool,
+    /// Its kind.
+    pub kind: BlockKind,
+}
+
+/// The kind of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BlockKind {
+    /// Prose, or blank lines between other blocks.
+    Text,
+    /// Code within prose. Only role markers count inside.
+    CodeFence(CodeFence),
+    /// `<thinking>` to `</thinking>`.
+    Thinking,
+    /// A call.
+    ToolUse(Box<ToolUse>),
+    /// A result, or the placeholder for it.
+    ToolResult(Box<ToolResult>),
+    /// `<!-- flemma:aborted -->`.
+    Aborted,
+    /// An invalid tool header. It is read as text, and a diagnostic says why.
+    Stray(InvalidHeader),
+}
+
+/// Code within prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeFence {
+    /// The opening fence.
+    pub fence: Fence,
+    /// Whether the info string starts with `flemma:` and has no meaning here.
+    pub reserved: bool,
+    /// Whether it has what a reference of the user's meant when it was sent.
+    pub captured: bool,
+}
+
+/// A call: header, blank lines, a fence with the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The call's id.
+    pub id: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// Whether the provider runs it (` (provider)`).
+    pub hosted: bool,
+    /// The fence with the input, if there is one.
+    pub input: Option<ToolFence>,
+    /// The input as it was read, until the next change here.
+    pub(super) known: Known<(Arc<ToolInput>, InputDigest)>,
+}
+
+/// What was read from the lines of a block. A change of these lines makes another block, so it is never out of date. It is
+/// ignored when blocks are compared.
+#[derive(Clone, Debug)]
+pub(super) struct Known<T>(OnceCell<T>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(OnceCell::new())
+    }
+}
+
+impl<T: Clone> Known<T> {
+    /// What is known, or what `read` says.
+    pub fn get(&self, read: impl FnOnce() -> T) -> T {
+        self.0.get_or_init(read).clone()
+    }
+}
+
+impl<T> PartialEq for Known<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Known<T> {}
+
+/// The digest of an input, once somebody has asked for it. Clones share it. It is ignored when calls are compared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InputDigest(Arc<OnceLock<Digest>>);
+
+impl PartialEq for InputDigest {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl InputDigest {
+    pub fn get(&self, input: &ToolInput) -> Digest {
+        self.0.get_or_init(|| input.digest()).clone()
+    }
+}
+
+/// A result: header, blank lines, a fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The call it answers.
+    pub id: CallId,
+    /// Whether the header says ` (error)`.
+    pub is_error: bool,
+    /// Whether the provider ran the call (` (provider)`).
+    pub hosted: bool,
+    /// What follows the header.
+    pub body: ResultBody,
+    /// The content of the fence of a placeholder as it was read, until the next change here.
+    pub(super) known: Known<String>,
+}
+
+/// What follows the header of a tool result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultBody {
+    /// The tool's output.
+    Output(ToolFence),
+    /// The tool's output and its attachments; none if the info string names none that can be read.
+    Attached(ToolFence, Vec<Attachment>),
+    /// A status block.
+    Placeholder(ToolFence, StatusBlock),
+    /// No fence.
+    Missing,
+}
+
+/// The fence of a tool block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolFence {
+    /// The line of the opening fence, counted from the block's first line.
+    pub line: u32,
+    /// Its marks, which determine what closes it.
+    pub fence: Fence,
+    /// Whether the info string says `json`.
+    pub json: bool,
+}
+
+/// Why a tool header is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidHeader {
+    /// `**Tool Use:**` without a name and an id.
+    BrokenUse,
+    /// `**Tool Result:**` without an id.
+    BrokenResult,
+    /// A tool use outside `@Assistant:`.
+    MisplacedUse,
+    /// A result outside `@You:`.
+    MisplacedResult,
+    /// The result of a hosted call outside `@Assistant:`.
+    MisplacedHostedResult,
+}
+
+impl Block {
+    /// Whether this is a tool use, a result or a placeholder.
+    #[must_use]
+    pub fn is_tool(&self) -> bool {
+        matches!(self.kind, BlockKind::ToolUse(_) | BlockKind::ToolResult(_))
+    }
+
+    /// One past the last line, counted from the message's start.
+    pub(super) const fn end(&self) -> usize {
+        self.offset as usize + self.lines as usize
+    }
+
+    /// The fence of a tool block.
+    pub(super) fn tool_fence(&self) -> Option<ToolFence> {
+        match &self.kind {
+            BlockKind::ToolUse(tool) => tool.input,
+            BlockKind::ToolResult(tool) => tool.body.fence(),
+            _ => None,
+        }
+    }
+
+    /// The block as it would be after its first `lines` lines.
+    pub(super) fn cut(&self, lines: u32) -> Self {
+        let mut block = self.clone();
+        // More lines may follow.
+        match &mut block.kind {
+            BlockKind::ToolUse(tool) => tool.known = Known::default(),
+            BlockKind::ToolResult(tool) => tool.known = Known::default(),
+            _ => {}
+        }
+        if lines >= self.lines {
+            return block;
+        }
+        block.lines = lines;
+        block.closed = block.kind.is_line();
+        match &mut block.kind {
+            BlockKind::ToolUse(tool) if tool.input.is_some_and(|fence| fence.line >= lines) => tool.input = None,
+            BlockKind::ToolResult(tool) if tool.body.fence().is_some_and(|fence| fence.line >= lines) => {
+                tool.body = ResultBody::Missing;
+            }
+            _ => {}
+        }
+        block
+    }
+}
+
+impl BlockKind {
+    /// Whether the block has no closing line.
+    pub(super) const fn is_line(&self) -> bool {
+        matches!(self, Self::Text | Self::Aborted | Self::Stray(_))
+    }
+
+    /// Whether a role marker inside is text.
+    pub(super) fn hides_markers(&self) -> bool {
+        match self {
+            Self::Thinking => true,
+            Self::ToolUse(tool) => tool.input.is_some(),
+            Self::ToolResult(tool) => tool.body != ResultBody::Missing,
+            _ => false,
+        }
+    }
+}
+
+impl ResultBody {
+    /// The fence of the body, if there is one.
+    #[must_use]
+    pub const fn fence(&self) -> Option<ToolFence> {
+        match self {
+            Self::Output(fence) | Self::Attached(fence, _) | Self::Placeholder(fence, _) => Some(*fence),
+            Self::Missing => None,
+        }
+    }
+
+    /// The status block, if this is a placeholder.
+    #[must_use]
+    pub const fn status(&self) -> Option<&StatusBlock> {
+        if let Self::Placeholder(_, status) = self { Some(status) } else { None }
+    }
+
+    /// Whether the call has its result.
+    #[must_use]
+    pub const fn is_answer(&self) -> bool {
+        matches!(self, Self::Output(_) | Self::Attached(..))
+    }
+}

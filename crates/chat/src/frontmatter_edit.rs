@@ -1,0 +1,144 @@
+//! Adds approvals to the frontmatter of a document, where the user sees them and can remove them.
+
+use serde_json::{Map, Value};
+
+use super::{BlockKind, Document, Position, Speaker, Text, TextEdit, syntax};
+use flemma_model::UserError;
+
+/// Adds `entries` to `flemma.opt.tools.auto_approve` in the frontmatter: at the end of Lua, in the right place of JSON,
+/// or in new frontmatter if there is none.
+///
+/// # Errors
+/// A message for the user, if the frontmatter is in another language, is not closed, or is JSON that cannot be read.
+pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) -> Result<Vec<TextEdit>, UserError> {
+    let Some(matter) = document.frontmatter() else {
+        let mut lines = vec!["```lua".to_owned()];
+        lines.extend(entries.iter().map(|entry| lua(entry)));
+        lines.extend(["```", "", ""].map(str::to_owned));
+        return Ok(vec![TextEdit::insert(Position { line: 0, column: 0 }, lines)]);
+    };
+    if !matter.closed {
+        return Err(UserError::new("the frontmatter is not closed"));
+    }
+    let last = matter.lines - 1;
+    match matter.language.as_str() {
+        "lua" => {
+            let mut lines: Vec<String> = entries.iter().map(|entry| lua(entry)).collect();
+            lines.push(String::new());
+            Ok(vec![TextEdit::insert(Position { line: last, column: 0 }, lines)])
+        }
+        "json" => {
+            let mut code = String::new();
+            text.read(1..last, &mut |line: &str| {
+                code.push_str(line);
+                code.push('\n');
+            });
+            let json: Value = serde_json::from_str(&code)
+                .map_err(|error| UserError::new(format!("its JSON is not valid: {error}")))?;
+            let amended = json_with(json, entries)?;
+            let mut lines: Vec<String> = format!("{amended:#}").lines().map(str::to_owned).collect();
+            lines.push(String::new());
+            Ok(vec![TextEdit {
+                start: Position { line: 1, column: 0 },
+                end: Position { line: last, column: 0 },
+                lines,
+            }])
+        }
+        other => Err(UserError::new(format!(
+            "its frontmatter is in `{other}`; add {} to auto_approve there",
+            entries.join(", ")
+        ))),
+    }
+}
+
+/// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
+/// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
+#[must_use]
+pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
+    let Some(message) = document.messages().last() else { return Vec::new() };
+    if message.role != Speaker::Assistant || message.is_aborted() {
+        return Vec::new();
+    }
+    let last = text.line_count().saturating_sub(1);
+    let mut lines = Vec::new();
+    match message.blocks.last() {
+        Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
+            lines.extend(["", syntax::THINKING_END]);
+        }
+        // The marker would become part of the open block. An open block is reported as an error and is not sent.
+        Some(_) if message.swallows() => return Vec::new(),
+        _ => {}
+    }
+    lines.extend(["", "", syntax::ABORTED]);
+    let end = Position { line: last, column: text.length(last) };
+    vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())]
+}
+
+/// Restores frontmatter that now has `lines` lines: `code` between its fences, or no frontmatter.
+#[must_use]
+pub fn restore_frontmatter(text: &dyn Text, lines: usize, code: Option<&str>) -> Vec<TextEdit> {
+    let start = |line| Position { line, column: 0 };
+    match code {
+        Some(code) => {
+            let lines_of_code = code.split('\n').map(str::to_owned).collect();
+            vec![TextEdit { start: start(1), end: start(lines.saturating_sub(1)), lines: lines_of_code }]
+        }
+        // The blank line after it was added with it.
+        None => {
+            let end = (lines + 1).min(text.line_count().saturating_sub(1));
+            vec![TextEdit { start: start(0), end: start(end), lines: vec![String::new()] }]
+        }
+    }
+}
+
+fn lua(entry: &str) -> String {
+    format!("flemma.opt.tools.auto_approve:append({})", quote(entry))
+}
+
+/// A Lua string literal.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            '\n' => quoted.push_str("\\n"),
+            char if char.is_ascii_control() => quoted.push_str(&format!("\\{:03}", u32::from(char))),
+            char => quoted.push(char),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The options with the entries appended to `tools.auto_approve`.
+fn json_with(json: Value, entries: &[String]) -> Result<Value, UserError> {
+    let table = |value: Option<Value>| match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(entries)) => Ok(entries),
+        // A list of tools becomes a table, so that other options fit beside it.
+        Some(list @ (Value::Array(_) | Value::String(_))) => Ok(Map::from_iter([("set".to_owned(), list)])),
+        Some(other) => Err(UserError::new(format!("its JSON has {other} in place of an object"))),
+    };
+    let mut options = table(Some(json))?;
+    let mut tools = table(options.shift_remove("tools"))?;
+    let approve = match tools.shift_remove("auto_approve") {
+        Some(Value::Array(mut list)) => {
+            list.extend(entries.iter().map(|entry| Value::String(entry.clone())));
+            Value::Array(list)
+        }
+        other => {
+            let mut operations = table(other)?;
+            let mut appended = match operations.shift_remove("append") {
+                Some(Value::Array(list)) => list,
+                Some(name @ Value::String(_)) => vec![name],
+                _ => Vec::new(),
+            };
+            appended.extend(entries.iter().map(|entry| Value::String(entry.clone())));
+            operations.insert("append".to_owned(), Value::Array(appended));
+            Value::Object(operations)
+        }
+    };
+    tools.insert("auto_approve".to_owned(), approve);
+    options.insert("tools".to_owned(), Value::Object(tools));
+    Ok(Value::Object(options))
+}

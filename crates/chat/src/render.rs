@@ -1,0 +1,87 @@
+//! Renders a whole conversation as the lines of a document.
+//!
+//! Rendering is the inverse of reading: a conversation that is rendered and read again is the same. The exceptions are
+//! what the format does not preserve (blank lines around prose, carriage returns at line ends, the final line break of
+//! an output) and an open code fence, which is closed.
+
+use super::{Speaker, Transcript, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
+use flemma_model as model;
+use flemma_model::{Part, ToolInput};
+
+/// Renders a conversation in Flemma's layout.
+///
+/// ```
+/// let lines = ["@You:", "Hello!", "", "@Assistant:", "Hi."].map(str::to_owned);
+/// let conversation = flemma::chat::read(&lines.join("\n")).unwrap();
+/// assert_eq!(flemma::chat::render(&conversation), lines);
+/// ```
+#[must_use]
+pub fn render(conversation: &Transcript) -> Vec<String> {
+    let mut messages = Vec::new();
+    if let Some(system) = &conversation.system {
+        messages.push(message(Speaker::System, &[Part::Text(system.clone())]));
+    }
+    for said in &conversation.messages {
+        let role = match said.role {
+            model::Role::User => Speaker::You,
+            model::Role::Assistant => Speaker::Assistant,
+        };
+        messages.push(message(role, &said.parts));
+    }
+    messages.join("\n\n").split('\n').map(str::to_owned).collect()
+}
+
+fn message(role: Speaker, parts: &[Part]) -> String {
+    let mut writer = MessageWriter::after(role.to_string());
+    // Files that the text already names.
+    let mut named = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => {
+                if role == Speaker::You {
+                    let found = reference::references_in(text);
+                    named.extend(found.iter().filter_map(reference::Reference::attachment));
+                }
+                writer.text(text);
+                writer.end();
+            }
+            Part::Thinking { text, signature } => {
+                writer.open_thinking();
+                writer.thinking(text);
+                if let Some(at) = writer.tag {
+                    let tag = writer.signed(signature.as_ref());
+                    writer.out.insert_str(at, &tag.attributes());
+                }
+                writer.end();
+            }
+            Part::RedactedThinking(signature) => {
+                writer.redacted(&ThinkingTag::hidden(signature.clone()));
+            }
+            Part::ToolUse { id, name, input } => {
+                writer.block(&blocks::tool_use(name, id, &ToolInput::Json(input.clone())));
+            }
+            Part::HostedUse { provider, id, name, raw } => {
+                writer.block(&hosted::call(provider, name, id, raw));
+            }
+            Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
+                writer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
+            }
+            Part::ToolResult { id, output, is_error, attachments } => {
+                writer.block(&blocks::attached_result(id, output, *is_error, attachments));
+            }
+            Part::Attachment(attachment) if named.contains(attachment) => {}
+            Part::Attachment(attachment) => {
+                writer.text(&reference::write(attachment));
+                writer.end();
+            }
+            Part::HostedResult { provider, id, raw, is_error } => {
+                writer.block(&hosted::result(provider, id, raw, *is_error));
+            }
+            Part::Citations { provider, sources, raw } => {
+                writer.block(&hosted::citations(provider, sources, raw.as_ref()));
+            }
+        }
+    }
+    writer.end();
+    writer.out
+}

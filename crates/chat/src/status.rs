@@ -1,0 +1,177 @@
+//! Status blocks: the fence in place of a result that does not exist yet.
+//!
+//! ````text
+//! ```flemma:tool status=pending expires="2026-12-01T10:00:00Z"
+//! ```
+//! ````
+//!
+//! The user edits the status by hand. Case is ignored, and `reject` and `deny` are read as `rejected` and `denied`. A
+//! block with an invalid status has a [`StatusFault`], which is an error of the document: no tool runs until it is
+//! fixed. Such a block is read as `pending`.
+
+use std::fmt;
+
+use super::attributes;
+use flemma_text::suggest::nearest;
+
+/// The first word of the info string of a status block.
+pub(super) const INFO: &str = "flemma:tool";
+
+/// The prefix of all info strings that are reserved for Flemma.
+pub(super) const RESERVED: &str = "flemma:";
+
+/// The status of a call, written `status=S` in the info string of the fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The user has to decide.
+    Pending,
+    /// It may run.
+    Approved,
+    /// Denied by a policy.
+    Denied,
+    /// Rejected by the user. Text in the block is the reason.
+    Rejected,
+    /// It is running.
+    Running,
+}
+
+impl Status {
+    /// All statuses, in the order in which a call may pass through them.
+    pub const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Denied, Self::Rejected, Self::Running];
+
+    /// The word in the document.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Rejected => "rejected",
+            Self::Running => "running",
+        }
+    }
+
+    /// The status that `word` names, ignoring case; `None` if there is none. `reject` and `deny` are accepted for
+    /// `rejected` and `denied`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let others = [("reject", Self::Rejected), ("deny", Self::Denied)];
+        let words = Self::ALL.into_iter().map(|status| (status.as_str(), status)).chain(others);
+        words.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, status)| status)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The info string of a status block, with all its attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusBlock {
+    /// The status; [`Status::Pending`] if it is invalid.
+    pub status: Status,
+    /// The other attributes, in order, unquoted.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl StatusBlock {
+    /// A block with a status and no other attributes.
+    #[must_use]
+    pub const fn new(status: Status) -> Self {
+        Self { status, attributes: Vec::new() }
+    }
+
+    /// Reads the info string of a fence; `None` if it is not a status block's.
+    #[must_use]
+    pub fn parse(info: &str) -> Option<Self> {
+        Self::read(info).map(|(block, _)| block)
+    }
+
+    /// Like [`StatusBlock::parse`], with the fault of the status, if there is one.
+    pub(super) fn read(info: &str) -> Option<(Self, Option<StatusFault>)> {
+        let info = info.trim();
+        let rest = info.strip_prefix(RESERVED)?;
+        let (word, words) = match rest.find(char::is_whitespace) {
+            Some(end) => (&info[..RESERVED.len() + end], &rest[end..]),
+            None => (info, ""),
+        };
+        let (mut statuses, mut others) = (Vec::new(), Vec::new());
+        for attribute in attributes::read(words) {
+            match attribute.value {
+                Some(value) if attribute.key == "status" => statuses.push((attribute.sound, value)),
+                Some(value) => others.push((attribute.key.to_owned(), value.into_owned())),
+                None => {}
+            }
+        }
+        let status = match statuses.as_slice() {
+            _ if word != INFO => Err(StatusFault::Word(word.to_owned())),
+            [] => Err(StatusFault::Missing),
+            [(sound, word)] => match Status::parse(word) {
+                Some(status) if *sound => Ok(status),
+                _ => Err(StatusFault::Unknown(word.to_string())),
+            },
+            _ => Err(StatusFault::Twice),
+        };
+        let block = |status| Self { status, attributes: others };
+        Some(match status {
+            Ok(status) => (block(status), None),
+            Err(fault) => (block(Status::Pending), Some(fault)),
+        })
+    }
+
+    /// The value of an attribute other than `status`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The info string of the fence.
+    #[must_use]
+    pub fn info(&self) -> String {
+        let mut info = format!("{INFO} status={}", self.status);
+        for (key, value) in &self.attributes {
+            info.push(' ');
+            info.push_str(key);
+            info.push('=');
+            info.push_str(&attributes::write(value));
+        }
+        info
+    }
+}
+
+/// Why the status of a block is invalid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StatusFault {
+    /// The first word of the info string is not `flemma:tool`.
+    Word(String),
+    /// There is no `status=`.
+    Missing,
+    /// There is more than one `status=`.
+    Twice,
+    /// There is no status of this name.
+    Unknown(String),
+}
+
+impl fmt::Display for StatusFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = Status::ALL.map(|status| format!("`{status}`")).join(", ");
+        match self {
+            Self::Word(word) => write!(f, "There is no block `{word}`. Write `{INFO} status=…`, with one of {all}."),
+            Self::Missing => write!(f, "This block has no status. Write `{INFO} status=…`, with one of {all}."),
+            Self::Twice => write!(f, "This block has more than one `status=`. Keep one of them."),
+            Self::Unknown(word) => {
+                write!(f, "There is no status `{word}`.")?;
+                if let Some(near) = nearest(word, Status::ALL.map(Status::as_str)) {
+                    write!(f, " Did you mean `{near}`?")?;
+                }
+                write!(f, " The statuses are {all}.")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

@@ -1,0 +1,82 @@
+//! A Neovim of this user's on this machine, by its socket.
+
+use std::{
+    io::{self, BufReader},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use rmpv::Value;
+use rustix::net::sockopt::socket_peercred;
+
+use super::{
+    report::Failure,
+    rpc::{self, Message},
+    state,
+};
+use flemma_runtime::holder;
+
+/// How long it may take to answer. It reads its socket while it waits for keys, but not in all of its prompts.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may take to say that it is there.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Whether an editor of this user on this machine has the conversation open, and answers.
+///
+/// # Errors
+/// When there is no state folder.
+pub(super) fn has_answering(conversation: &Path) -> Result<bool, Failure> {
+    let path = state::absolute(conversation)?;
+    let Some(server) = holder::server(&state::folder()?.join("locks"), &path) else { return Ok(false) };
+    Ok(Editor::connect(&server).is_ok_and(|mut editor| editor.answers()))
+}
+
+/// A connection.
+pub(super) struct Editor {
+    to: UnixStream,
+    from: BufReader<UnixStream>,
+}
+
+impl Editor {
+    /// Connects to the Neovim that listens there.
+    ///
+    /// # Errors
+    /// When nobody listens there, or another user does.
+    pub(super) fn connect(server: &Path) -> io::Result<Self> {
+        let to = UnixStream::connect(server)?;
+        let peer = socket_peercred(&to)?;
+        if peer.uid != rustix::process::getuid() {
+            return Err(io::Error::other("another user listens there"));
+        }
+        to.set_read_timeout(Some(PATIENCE))?;
+        to.set_write_timeout(Some(PATIENCE))?;
+        let from = BufReader::new(to.try_clone()?);
+        Ok(Self { to, from })
+    }
+
+    /// Whether it answers now.
+    pub(super) fn answers(&mut self) -> bool {
+        let answer = self.to.set_read_timeout(Some(SOON)).and_then(|()| self.lua("return 'here'", &[]));
+        let _ = self.to.set_read_timeout(Some(PATIENCE));
+        answer.is_ok_and(|answer| answer == "here")
+    }
+
+    /// Runs Lua code with texts as its arguments, and gives the text that it returns. The arguments are data: nothing of them
+    /// is evaluated.
+    ///
+    /// # Errors
+    /// What it threw, or that there was no answer in time. Then it may still run.
+    pub(super) fn lua(&mut self, code: &str, arguments: &[&str]) -> io::Result<String> {
+        let arguments = arguments.iter().map(|argument| Value::from(*argument)).collect();
+        rpc::request_lua(&mut self.to, code, arguments)?;
+        loop {
+            match rpc::read(&mut self.from)? {
+                Message::Response(value) => return Ok(value.as_str().unwrap_or_default().to_owned()),
+                Message::Refusal(problem) => return Err(io::Error::other(problem)),
+                Message::Notification(..) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Values in commands: `${name}` in a text stands for the value of that name.
+//!
+//! An argument of a program takes a value as it is. A script for a shell must not: a value may hold anything, and a model may
+//! have written it. So the value goes into an environment variable, and the script refers to that. A shell never reads the
+//! value of a variable as code again, except where the script says so; [`Context`] knows those places, and what stands
+//! between which quotes. Where it is wrong about the quotes, because a script is stranger than it knows, the reference still
+//! is one: it can come out as text or be split into words.
+
+use std::collections::BTreeMap;
+
+use super::{context::Context, nested};
+use flemma_model::ModelError;
+
+/// The values, by name.
+type Values = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// How the variables are named: this and a number.
+const VARIABLE: &str = "FLEMMA_VALUE_";
+
+/// A text that was filled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled<T> {
+    /// The text.
+    pub text: T,
+    /// The variables that it needs in its environment.
+    pub env: Vec<(String, Vec<u8>)>,
+}
+
+/// A piece of a template.
+enum Piece<'a> {
+    Byte(u8),
+    /// A name that there is a value for, and the value.
+    Value(&'a [u8], &'a [u8]),
+}
+
+/// Fills a text that is no code. A name without a value stays as it is.
+#[must_use]
+pub fn fill_words(text: &[u8], values: &Values) -> Vec<u8> {
+    let mut filled = Vec::new();
+    for piece in pieces(text, values) {
+        match piece {
+            Piece::Byte(byte) => filled.push(byte),
+            Piece::Value(_, value) => filled.extend_from_slice(value),
+        }
+    }
+    filled
+}
+
+/// Fills a script for a shell, so that the shell reads no value as code. A name without a value stays as it is.
+///
+/// # Errors
+/// When the shell could read a value as code there, or could not be given it at all. The message names it.
+pub fn fill_script(text: &[u8], values: &Values) -> Result<Filled<Vec<u8>>, ModelError> {
+    let mut variables = Variables::default();
+    let text = variables.fill(text, values)?;
+    Ok(Filled { text, env: variables.env() })
+}
+
+/// Fills the arguments of a program. What a shell among them is to run is filled as a script.
+///
+/// # Errors
+/// As [`fill_script`].
+pub fn fill_arguments(argv: &[Vec<u8>], values: &Values) -> Result<Filled<Vec<Vec<u8>>>, ModelError> {
+    let mut variables = Variables::default();
+    let mut filled: Vec<Vec<u8>> = Vec::new();
+    let mut is_script_over = false;
+    for word in argv {
+        let script = nested::script(&filled, word.first().copied().unwrap_or_default()).filter(|_| !is_script_over);
+        let is_plain = |(_, value): (&[u8], &[u8])| nested::is_plain(value);
+        let reads_values = || pieces(word, values).filter_map(Piece::value);
+        match script {
+            Some(script) if script.sees_environment && !script.goes_on => {
+                filled.push(variables.fill(word, values)?);
+                is_script_over = true;
+            }
+            // `eval` is no program, and what another machine runs has no variables of ours.
+            Some(_) => {
+                if let Some((name, _)) = reads_values().find(|value| !is_plain(*value)) {
+                    return Err(nested::unreachable(name));
+                }
+                filled.push(fill_words(word, values));
+            }
+            None => {
+                let word = fill_words(word, values);
+                if let Some((name, _)) = reads_values().next().filter(|_| nested::is_split(&filled, &word)) {
+                    return Err(nested::unreachable(name));
+                }
+                filled.push(word);
+            }
+        }
+    }
+    Ok(Filled { text: filled, env: variables.env() })
+}
+
+impl<'a> Piece<'a> {
+    fn value(self) -> Option<(&'a [u8], &'a [u8])> {
+        match self {
+            Self::Byte(_) => None,
+            Self::Value(name, value) => Some((name, value)),
+        }
+    }
+}
+
+/// The variables that a script needs.
+#[derive(Default)]
+struct Variables {
+    /// The names of their values, in the order of their numbers, and the values.
+    used: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Variables {
+    fn fill(&mut self, text: &[u8], values: &Values) -> Result<Vec<u8>, ModelError> {
+        let mut context = Context::of(text);
+        let mut script = Vec::new();
+        for piece in pieces(text, values) {
+            match piece {
+                Piece::Byte(byte) => {
+                    context.read(byte);
+                    script.push(byte);
+                }
+                Piece::Value(name, value) => {
+                    if value.contains(&0) {
+                        let name = String::from_utf8_lossy(name);
+                        return Err(ModelError::new(format!(
+                            "The value of `{name}` has a NUL byte, which no command can be given."
+                        )));
+                    }
+                    let reference = context.refer(&self.variable(name, value), name, value)?;
+                    script.truncate(script.len().saturating_sub(reference.replaces));
+                    script.extend(reference.text);
+                }
+            }
+        }
+        Ok(script)
+    }
+
+    /// The variable of a value.
+    fn variable(&mut self, name: &[u8], value: &[u8]) -> String {
+        let known = self.used.iter().position(|(used, _)| used == name);
+        let at = known.unwrap_or_else(|| {
+            self.used.push((name.to_owned(), value.to_owned()));
+            self.used.len() - 1
+        });
+        format!("{VARIABLE}{}", at + 1)
+    }
+
+    fn env(self) -> Vec<(String, Vec<u8>)> {
+        let values = self.used.into_iter().enumerate();
+        values.map(|(at, (_, value))| (format!("{VARIABLE}{}", at + 1), value)).collect()
+    }
+}
+
+/// The pieces of a template, in their order.
+fn pieces<'a>(text: &'a [u8], values: &'a Values) -> impl Iterator<Item = Piece<'a>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (&byte, behind) = rest.split_first()?;
+        if let Some(inside) = rest.strip_prefix(b"${")
+            && let Some(end) = memchr::memchr(b'}', inside)
+            && let Some(value) = values.get(&inside[..end])
+        {
+            rest = &inside[end + 1..];
+            return Some(Piece::Value(&inside[..end], value));
+        }
+        rest = behind;
+        Some(Piece::Byte(byte))
+    })
+}

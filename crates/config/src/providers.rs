@@ -1,0 +1,67 @@
+//! `parameters.<provider>`: one table for each provider.
+//!
+//! A table has two halves. It may contain general parameters, which beat those that hold for all providers; the rest
+//! are the vendor's own options, which only the vendor's folder knows.
+
+use serde::{Serialize, Serializer};
+
+use super::ProviderOverrides;
+use flemma_model::options::Table;
+use flemma_provider::{ProviderName, VendorOptions};
+
+/// The tables of all providers, in the order of the registry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Providers(Vec<(ProviderName, ProviderTable)>);
+
+/// The table of one provider.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProviderTable {
+    /// What it has of the general parameters for itself.
+    #[serde(flatten)]
+    pub own: ProviderOverrides,
+    /// The vendor's own options.
+    #[serde(flatten)]
+    pub vendor: Box<dyn VendorOptions>,
+}
+
+impl PartialEq for ProviderTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.own == other.own && *self.vendor == *other.vendor
+    }
+}
+
+impl ProviderTable {
+    fn of(provider: ProviderName) -> Self {
+        Self { own: ProviderOverrides::default(), vendor: provider.options() }
+    }
+}
+
+impl Default for Providers {
+    fn default() -> Self {
+        Self(ProviderName::all().map(|provider| (provider, ProviderTable::of(provider))).collect())
+    }
+}
+
+impl Providers {
+    /// The table of a provider.
+    #[must_use]
+    pub fn table(&self, provider: ProviderName) -> ProviderTable {
+        let found = self.0.iter().find(|(owner, _)| *owner == provider);
+        found.map_or_else(|| ProviderTable::of(provider), |(_, table)| table.clone())
+    }
+
+    pub(super) fn read(&mut self, parameters: &mut Table<'_>) {
+        for (provider, ProviderTable { own, vendor }) in &mut self.0 {
+            parameters.table(provider.name(), |table| {
+                vendor.read(table);
+                own.read(table);
+            });
+        }
+    }
+}
+
+impl Serialize for Providers {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(provider, table)| (provider.name(), table)))
+    }
+}

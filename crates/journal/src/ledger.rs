@@ -1,0 +1,302 @@
+//! The state of all calls of a conversation, according to its records.
+//!
+//! A key has one life after another, since vendors reuse ids. A life is open until its first end. What would be lost or
+//! granted by mistake decides each doubtful case:
+//!
+//! - An approval counts only in an open life, and only until the call is categorised again.
+//! - A start is kept until there is an end, wherever its record stands: a start without [`Event::Opened`] before it begins
+//!   a life. Only [`Event::Withdrawn`] takes it back, and only as the very next record of its key.
+//! - What a running call wants to write counts until the decision about it was carried out, or the life ends. An approval
+//!   after it is for that.
+//! - An end without [`Event::Opened`] before it is kept too. The end of a life that has ended is ignored.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedResult, Taken};
+use flemma_model::CallId;
+
+/// The state of all calls of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    calls: BTreeMap<CallKey, Lives>,
+}
+
+/// The state of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Life {
+    /// There is no record of it that counts.
+    #[default]
+    Unknown,
+    /// It has no end yet.
+    Open {
+        /// Who approved it; `None` if nobody has since it was last categorised, or if it was rejected afterwards.
+        approved: Option<Actor>,
+        /// Its latest start.
+        started: Option<Timestamp>,
+    },
+    /// It has a result.
+    Ended,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lives {
+    /// The latest life.
+    life: Life,
+    /// If the latest record is a start: the start before it.
+    before_start: Option<Option<Timestamp>>,
+    endings: usize,
+    last_result: Option<RecordedResult>,
+    ending: Option<Ending>,
+    /// What it waits for.
+    asked: Option<Asked>,
+    /// When it was approved, if that counts.
+    approved_at: Option<Timestamp>,
+    /// Whether it was approved after its latest start.
+    is_approved_again: bool,
+    /// What the user was shown, until the next record.
+    shown: Option<Binding>,
+    /// What the approval is for.
+    bound: Option<Binding>,
+    /// What the user has made of its change, while no approval counts.
+    made: Option<Binding>,
+    /// What it wants to write, since it was started.
+    proposed: Option<Proposed>,
+}
+
+/// How a life ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// When.
+    pub at: Timestamp,
+    /// When it had started, if it had.
+    pub started: Option<Timestamp>,
+    /// Who ended it.
+    pub by: Actor,
+    /// Whether its result is an error: it was rejected, cancelled or failed, or it expired.
+    pub is_error: bool,
+    /// How much the user took of what the call proposed.
+    pub taken: Taken,
+}
+
+impl Ledger {
+    /// The state after the records, which are in the order of the events.
+    #[must_use]
+    pub fn replay(records: impl IntoIterator<Item = Record>) -> Self {
+        let mut ledger = Self::default();
+        records.into_iter().for_each(|record| ledger.apply(&record));
+        ledger
+    }
+
+    /// Takes one more record into account.
+    pub fn apply(&mut self, record: &Record) {
+        self.calls.entry(record.key.clone()).or_default().apply(record);
+    }
+
+    /// The latest life of a key.
+    #[must_use]
+    pub fn life(&self, key: &CallKey) -> Life {
+        self.calls.get(key).map_or(Life::Unknown, |lives| lives.life.clone())
+    }
+
+    /// How many lives of a key have ended.
+    #[must_use]
+    pub fn endings(&self, key: &CallKey) -> usize {
+        self.calls.get(key).map_or(0, |lives| lives.endings)
+    }
+
+    /// The result of the latest life of a key that has ended.
+    #[must_use]
+    pub fn last_result(&self, key: &CallKey) -> Option<&RecordedResult> {
+        self.calls.get(key)?.last_result.as_ref()
+    }
+
+    /// What the latest life of a key waits for, as far as that was recorded.
+    #[must_use]
+    pub fn asked(&self, key: &CallKey) -> Option<&Asked> {
+        self.calls.get(key)?.asked.as_ref()
+    }
+
+    /// Whether a call of this id was asked about with another input, and not with this one.
+    #[must_use]
+    pub fn is_changed(&self, key: &CallKey) -> bool {
+        let is_open = |lives: &Lives| matches!(lives.life, Life::Open { .. });
+        let is_known = self.calls.get(key).is_some_and(|lives| is_open(lives) || lives.asked.is_some());
+        !is_known && self.calls.iter().any(|(other, lives)| other.id == key.id && is_open(lives))
+    }
+
+    /// Who has approved the latest life of a key, and when; `None` if that does not count.
+    #[must_use]
+    pub fn approval(&self, key: &CallKey) -> Option<(&Actor, Timestamp)> {
+        let lives = self.calls.get(key)?;
+        let Life::Open { approved: Some(by), .. } = &lives.life else { return None };
+        Some((by, lives.approved_at?))
+    }
+
+    /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call writes.
+    #[must_use]
+    pub fn binding(&self, key: &CallKey) -> Option<&Binding> {
+        self.approval(key)?;
+        self.last_binding(key)
+    }
+
+    /// What is recorded with the approval of the latest life of a key; `None` if it is not approved, or nothing is.
+    #[must_use]
+    pub fn bound(&self, key: &CallKey) -> Option<&Binding> {
+        self.approval(key)?;
+        self.calls.get(key)?.bound.as_ref()
+    }
+
+    /// What the user has made of an open call's change, in a review in which they have decided nothing or for an approval that does
+    /// not count any more; `None` if it is as proposed.
+    #[must_use]
+    pub fn made(&self, key: &CallKey) -> Option<&Binding> {
+        self.calls.get(key)?.made.as_ref()
+    }
+
+    /// What the latest approval was for, also if it does not count any more.
+    #[must_use]
+    pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
+        self.calls.get(key)?.bound.as_ref().filter(|bound| bound.is_shown())
+    }
+
+    /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
+    #[must_use]
+    pub fn is_approved_again(&self, key: &CallKey) -> bool {
+        self.approval(key).is_some() && self.calls.get(key).is_some_and(|lives| lives.is_approved_again)
+    }
+
+    /// What a call wants to write that was started; `None` if it waits for no decision about that.
+    #[must_use]
+    pub fn proposed(&self, key: &CallKey) -> Option<&Proposed> {
+        self.calls.get(key)?.proposed.as_ref()
+    }
+
+    /// How the latest life of a key that has ended did; `None` if none has.
+    #[must_use]
+    pub fn ending(&self, key: &CallKey) -> Option<&Ending> {
+        self.calls.get(key)?.ending.as_ref()
+    }
+
+    /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
+    #[must_use]
+    pub fn last_ending(&self, id: &CallId) -> Option<&Ending> {
+        let lives = self.calls.iter().filter(|(key, _)| key.id == *id);
+        lives.filter_map(|(_, lives)| lives.ending.as_ref()).max_by_key(|ending| ending.at)
+    }
+
+    /// The calls that have started and have no end, in the order of their keys, with their latest start. Nobody knows what
+    /// they did if nothing runs them any more.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
+        self.calls.iter().filter_map(|(key, lives)| match lives.life {
+            Life::Open { started: Some(started), .. } => Some((key, started)),
+            _ => None,
+        })
+    }
+
+    /// The calls that have started and ended, in the order of their keys, with the latest start.
+    pub fn finished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
+        self.calls.iter().filter_map(|(key, lives)| Some((key, lives.finished()?)))
+    }
+}
+
+impl Lives {
+    /// A life begins: what was decided in an earlier one is not about it.
+    fn forget_decisions(&mut self) {
+        self.proposed = None;
+        self.bound = None;
+        self.made = None;
+        self.approved_at = None;
+        self.is_approved_again = false;
+    }
+
+    /// Its approval does not count any more. What the user has made of its change for that stays theirs.
+    fn withdraw(&mut self) {
+        if let Life::Open { approved, .. } = &mut self.life
+            && approved.take().is_some()
+        {
+            self.made = self.bound.clone().filter(Binding::is_changed);
+        }
+    }
+
+    /// When its latest life started, if that has ended.
+    fn finished(&self) -> Option<Timestamp> {
+        if self.life == Life::Ended { self.ending.as_ref()?.started } else { None }
+    }
+
+    fn apply(&mut self, record: &Record) {
+        let before_start = match &record.event {
+            Event::Asked(_) => None,
+            _ => self.before_start.take(),
+        };
+        let shown = self.shown.take();
+        match (&record.event, &mut self.life) {
+            (Event::Bound(binding), _) => self.shown = Some(binding.clone()),
+            (Event::Made(binding), Life::Open { .. }) => self.made = binding.is_changed().then(|| binding.clone()),
+            (Event::Made(_), _) => {}
+            (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
+            (Event::Opened, life) => {
+                self.asked = None;
+                if matches!(life, Life::Open { .. }) {
+                    self.withdraw();
+                } else {
+                    *life = Life::Open { approved: None, started: None };
+                    self.forget_decisions();
+                }
+            }
+            (Event::Decided(decision), Life::Open { approved, .. }) => {
+                *approved = (*decision == Decision::Approved).then(|| record.by.clone());
+                self.approved_at = Some(record.at);
+                self.bound = shown;
+                self.made = None;
+                self.is_approved_again = true;
+            }
+            // There is nothing to decide about.
+            (Event::Decided(_), _) => {}
+            (Event::Started, Life::Open { started, .. }) => {
+                self.is_approved_again = false;
+                self.before_start = Some(started.replace(record.at));
+            }
+            (Event::Started, life) => {
+                *life = Life::Open { approved: None, started: Some(record.at) };
+                self.before_start = Some(None);
+                self.forget_decisions();
+            }
+            (Event::Proposed(proposed), Life::Open { approved, .. }) => {
+                // What was approved before was the call itself.
+                *approved = None;
+                self.bound = None;
+                self.made = None;
+                self.proposed = Some(proposed.clone());
+            }
+            (Event::Proposed(_), _) => {}
+            (Event::WentOn, life) => {
+                self.proposed = None;
+                self.is_approved_again = false;
+                if let Life::Open { approved, .. } = life {
+                    *approved = None;
+                }
+            }
+            (Event::Withdrawn, Life::Open { started, .. }) => {
+                *started = before_start.unwrap_or(*started);
+                self.withdraw();
+            }
+            (Event::Withdrawn, _) => {}
+            // The first end counts.
+            (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
+            (Event::Resolved(result) | Event::Expired(result), life) => {
+                let started = if let Life::Open { started, .. } = life { *started } else { None };
+                let is_approved = matches!(life, Life::Open { approved: Some(_), .. });
+                let bound = self.bound.as_ref().filter(|_| is_approved);
+                let taken = bound.map(Binding::taken).unwrap_or_default();
+                *life = Life::Ended;
+                self.proposed = None;
+                self.endings += 1;
+                self.last_result = Some(result.clone());
+                let (at, by) = (record.at, record.by.clone());
+                self.ending = Some(Ending { at, started, by, is_error: result.is_error, taken });
+            }
+        }
+    }
+}

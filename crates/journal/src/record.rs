@@ -1,0 +1,183 @@
+//! One event in the life of a call.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Binding, CallKey, Proposed};
+use flemma_model::Attachment;
+
+/// One event in the life of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it happened.
+    pub at: Timestamp,
+    /// The absolute path of the conversation.
+    pub conversation: String,
+    /// The call.
+    pub key: CallKey,
+    /// What happened.
+    pub event: Event,
+    /// Who did it.
+    pub by: Actor,
+}
+
+/// What happened to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The call was categorised: a new life of its key begins.
+    Opened,
+    /// The call waits for an answer, or for the editor's user interface.
+    Asked(Asked),
+    /// What the user was shown of what the call would write, and which files it named. An approval that is recorded right after it, in
+    /// the same batch, is for that only.
+    Bound(Binding),
+    /// What the user has made of what the call would write, in a review in which they have decided nothing. If all of it is taken as it
+    /// was proposed, they have made nothing of it. Only the memory has it; a journal of an earlier version may have it, too.
+    Made(Binding),
+    /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
+    Decided(Decision),
+    /// The tool is about to run.
+    Started,
+    /// The tool, which was started, wants to write this, and waits for the user's decision.
+    Proposed(Proposed),
+    /// The decision about that was carried out, and the tool goes on.
+    WentOn,
+    /// What was recorded just before did not happen: the tool was not started, and the call waits again.
+    Withdrawn,
+    /// The call has a result: of the tool, an answer, a rejection or a cancellation.
+    Resolved(RecordedResult),
+    /// The call was not resolved in time.
+    Expired(RecordedResult),
+}
+
+/// What a call waits for, for programs that do not know its tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The kind, as the conversation writes it: `elicitation` or `client_exec`.
+    pub kind: String,
+    /// The JSON Schema that the answer has to match, if there is one.
+    pub schema: Option<Value>,
+}
+
+/// Whether a call may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// It may.
+    Approved,
+    /// It may not.
+    Rejected,
+}
+
+/// The result of a call, as far as it has to be written into the conversation again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedResult {
+    /// The text.
+    pub output: String,
+    /// Whether it is an error.
+    pub is_error: bool,
+    /// The language of the text's fence (`json`, `diff`); empty for plain text.
+    pub language: String,
+    /// The files that are sent with it.
+    pub attachments: Vec<RecordedFile>,
+}
+
+/// A file that is sent with a result. The conversation has only its name, so the journal has no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedFile {
+    /// The path, as the conversation writes it.
+    pub path: String,
+    /// The media type; may be empty.
+    pub media_type: String,
+}
+
+impl From<&Attachment> for RecordedFile {
+    fn from(attachment: &Attachment) -> Self {
+        // A conversation is UTF-8 too: it has the same path.
+        let path = attachment.path.to_string_lossy().into_owned();
+        Self { path, media_type: attachment.media_type.clone() }
+    }
+}
+
+impl From<&RecordedFile> for Attachment {
+    fn from(file: &RecordedFile) -> Self {
+        Self::unread(PathBuf::from(&file.path), file.media_type.clone())
+    }
+}
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Actor {
+    /// In which role.
+    pub role: Role,
+    /// The number of the process.
+    pub process: u32,
+    /// The name of the machine.
+    pub host: String,
+}
+
+impl Role {
+    /// All roles.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Policy,
+        Self::User,
+        Self::Document,
+        Self::Script,
+        Self::CommandLine,
+        Self::Clock,
+        Self::Tool,
+        Self::Client,
+    ];
+
+    /// Who that is, in words for the user.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "a policy",
+            Self::User => "you",
+            Self::Document => "a key, as the file said",
+            Self::Script => "a script",
+            Self::CommandLine => "the command line",
+            Self::Clock => "the clock",
+            Self::Tool => "the tool",
+            Self::Client => "the editor",
+        }
+    }
+
+    /// The word for it in the journal and in Lua.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::User => "user",
+            Self::Document => "document",
+            Self::Script => "script",
+            Self::CommandLine => "command-line",
+            Self::Clock => "clock",
+            Self::Tool => "tool",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// In which role something was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A rule of the user's configuration or of a trusted frontmatter.
+    Policy,
+    /// The user, by a key or a command.
+    User,
+    /// The text of a file, which a key of the user carried out: anybody may have written it.
+    Document,
+    /// Lua code, by `resolve()`.
+    Script,
+    /// The command line.
+    CommandLine,
+    /// The clock: a deadline has passed.
+    Clock,
+    /// The tool itself.
+    Tool,
+    /// A client tool, in the editor's user interface.
+    Client,
+}

@@ -1,0 +1,234 @@
+//! Setting and deleting keys of the frontmatter.
+//!
+//! Only the lines of the keys that change are written. The order, the comments and the way in which other values are written
+//! stay. Afterwards the result is read again: it must have the values that were wanted, and every other value as before.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Outline,
+    content::{bom, line_break, line_end, line_start, masked, with_breaks_of},
+    yaml::{self, Table},
+};
+use flemma_model::ModelError;
+
+/// What to change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Update {
+    /// Keys with their new values, in this order.
+    pub set: Map<String, Value>,
+    /// Keys that are removed.
+    pub delete: Vec<String>,
+}
+
+/// What a page's frontmatter says.
+///
+/// # Errors
+/// If it is not YAML, or not a table.
+pub fn values(content: &[u8]) -> Result<Map<String, Value>, ModelError> {
+    let Some(range) = Outline::new(content).frontmatter else { return Ok(Map::new()) };
+    let text = masked(content);
+    let table = read(&text[range])?;
+    Ok(table.entries.into_iter().map(|entry| (entry.key, entry.value)).collect())
+}
+
+/// The tags that the frontmatter lists: `tags` or `tag`, a list or a text with spaces or commas.
+#[must_use]
+pub fn tags(values: &Map<String, Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    for key in ["tags", "tag"] {
+        match values.get(key) {
+            Some(Value::Array(items)) => found.extend(items.iter().filter_map(Value::as_str).map(str::to_owned)),
+            Some(Value::String(text)) => {
+                found.extend(text.split([',', ' ']).filter(|tag| !tag.is_empty()).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    found.iter_mut().for_each(|tag| *tag = tag.trim_start_matches('#').to_owned());
+    found
+}
+
+/// The content of a page with other frontmatter. A page without frontmatter gets one.
+///
+/// # Errors
+/// If the frontmatter cannot be read, a key occurs twice or in a form that cannot be changed, or a value cannot be written.
+pub fn update(content: &[u8], update: &Update) -> Result<Vec<u8>, ModelError> {
+    if update.set.is_empty() && update.delete.is_empty() {
+        return Err(ModelError::new("There is nothing to change: give `set` or `delete`."));
+    }
+    if let Some(key) = update.delete.iter().find(|key| update.set.contains_key(*key)) {
+        return Err(ModelError::new(format!("`{key}` is both in `set` and in `delete`.")));
+    }
+    let text = masked(content);
+    let Some(range) = Outline::new(content).frontmatter else {
+        if let Some(key) = update.delete.first() {
+            return Err(missing(key, &Table::default()));
+        }
+        let yaml = changed("", update)?;
+        let start = bom(content);
+        let block = format!("---\n{yaml}---\n");
+        let block = with_breaks_of(content, &block);
+        return Ok([&content[..start], block.as_bytes(), &content[start..]].concat());
+    };
+    let old = &text[range.clone()];
+    if old.contains('\u{1a}') && !content[range.clone()].contains(&0x1a) {
+        return Err(ModelError::new(
+            "The frontmatter has bytes that are not valid UTF-8, so it cannot be changed here. Use edit.",
+        ));
+    }
+    // Lines that were not changed keep their break, because all lines have the same one.
+    let own_break = line_break(old.as_bytes());
+    let lines = old.replace(own_break, "\n");
+    if lines.contains('\r') {
+        return Err(ModelError::new(
+            "The lines of the frontmatter do not all end in the same way, so it cannot be changed here. Use edit.",
+        ));
+    }
+    let yaml = changed(&lines, update)?.replace('\n', own_break);
+    Ok([&content[..range.start], yaml.as_bytes(), &content[range.end..]].concat())
+}
+
+fn read(yaml: &str) -> Result<Table, ModelError> {
+    yaml::read(yaml).map_err(|fault| ModelError::new(format!("The frontmatter cannot be read as YAML: {fault}.")))
+}
+
+fn missing(key: &str, table: &Table) -> ModelError {
+    let keys: Vec<String> = table.entries.iter().map(|entry| format!("`{}`", entry.key)).collect();
+    let known =
+        if keys.is_empty() { "It has no keys.".to_owned() } else { format!("The keys are {}.", keys.join(", ")) };
+    ModelError::new(format!("The frontmatter has no key `{key}`. {known} Nothing was changed."))
+}
+
+/// The new YAML. All lines end in LF.
+fn changed(old: &str, update: &Update) -> Result<String, ModelError> {
+    let before = read(old)?;
+    if before.in_braces {
+        return Err(ModelError::new(
+            "The frontmatter is written in braces, so its keys cannot be changed one by one. Use edit.",
+        ));
+    }
+    let mut yaml = old.to_owned();
+    for key in &update.delete {
+        let table = read(&yaml)?;
+        let (start, end) = match find(&table, key)? {
+            None => return Err(missing(key, &before)),
+            Some(at) => (own_line(&yaml, &table, at)?, line_end(yaml.as_bytes(), table.entries[at].end)),
+        };
+        yaml.replace_range(start..end, "");
+    }
+    for (key, value) in &update.set {
+        let table = read(&yaml)?;
+        match find(&table, key)? {
+            Some(at) => set(&mut yaml, &table, at, value)?,
+            None => {
+                if !yaml.is_empty() && !yaml.ends_with('\n') {
+                    yaml.push('\n');
+                }
+                yaml.push_str(&format!("{}:{}\n", yaml::text(key), yaml::after_key(value, false)));
+            }
+        }
+    }
+    check(&before, &yaml, update)?;
+    Ok(yaml)
+}
+
+/// The place of a key among the entries.
+fn find(table: &Table, key: &str) -> Result<Option<usize>, ModelError> {
+    let mut places = table.entries.iter().enumerate().filter(|(_, entry)| entry.key == key).map(|(at, _)| at);
+    let first = places.next();
+    if places.next().is_some() {
+        return Err(ModelError::new(format!("`{key}` occurs more than once in the frontmatter. Use edit.")));
+    }
+    Ok(first)
+}
+
+/// The start of an entry's line.
+fn own_line(yaml: &str, table: &Table, at: usize) -> Result<usize, ModelError> {
+    let entry = &table.entries[at];
+    let start = line_start(yaml.as_bytes(), entry.at.start);
+    if !yaml[start..entry.at.start].trim().is_empty() || !yaml[entry.at.end..].trim_start().starts_with(':') {
+        return Err(ModelError::new(format!(
+            "`{}` is written in a form that cannot be changed here. Use edit.",
+            entry.key
+        )));
+    }
+    Ok(start)
+}
+
+fn set(yaml: &mut String, table: &Table, at: usize, value: &Value) -> Result<(), ModelError> {
+    own_line(yaml, table, at)?;
+    let entry = &table.entries[at];
+    if entry.value == *value {
+        return Ok(());
+    }
+    let colon = entry.at.end + yaml[entry.at.end..].find(':').unwrap_or_default() + 1;
+    let end = entry.end.max(colon);
+    let mut written = yaml::after_key(value, entry.is_block && entry.value.is_array());
+    // A comment on the line of the key stays there.
+    let key_line = line_end(yaml.as_bytes(), colon);
+    if entry.start >= key_line {
+        let comment = yaml[colon..key_line].trim();
+        if comment.starts_with('#') {
+            let (first, rest) = written.split_once('\n').map_or((written.as_str(), ""), |(first, rest)| (first, rest));
+            let more = if rest.is_empty() { String::new() } else { format!("\n{rest}") };
+            written = format!("{first} {comment}{more}");
+        }
+    } else if written.contains('\n') {
+        // A comment behind the value goes with the key.
+        let line = line_end(yaml.as_bytes(), end);
+        let comment = yaml[end..line].trim().to_owned();
+        if comment.starts_with('#') {
+            written = format!(" {comment}{written}");
+            let line = end + yaml[end..line].trim_end_matches(['\n', '\r']).len();
+            yaml.replace_range(end..line, "");
+        }
+    }
+    yaml.replace_range(colon..end, &written);
+    Ok(())
+}
+
+/// Reads the result: it has the values that were wanted, and every other value as before.
+fn check(before: &Table, yaml: &str, update: &Update) -> Result<(), ModelError> {
+    let bug = |key: &str| {
+        ModelError::new(format!(
+            "`{key}` cannot be changed without changing something else. Nothing was changed. Use edit."
+        ))
+    };
+    let first = update.set.keys().chain(&update.delete).next().map_or("", String::as_str);
+    let after = yaml::read(yaml).map_err(|_| bug(first))?;
+    let is_marked = yaml.lines().any(|line| matches!(line.trim_end(), "---" | "..."));
+    let is_other = |key: &str| !update.set.contains_key(key) && !update.delete.iter().any(|deleted| deleted == key);
+    let others = |table: &Table| -> Vec<(String, Value)> {
+        let others = table.entries.iter().filter(|entry| is_other(&entry.key));
+        others.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    };
+    if is_marked || others(before) != others(&after) {
+        return Err(bug(first));
+    }
+    for (key, value) in &update.set {
+        let found = after.entries.iter().find(|entry| entry.key == *key);
+        if found.is_none_or(|found| !is_same(&found.value, value)) {
+            return Err(bug(key));
+        }
+    }
+    match update.delete.iter().find(|key| after.entries.iter().any(|entry| entry.key == **key)) {
+        Some(key) => Err(bug(key)),
+        None => Ok(()),
+    }
+}
+
+/// Whether two values are the same. A whole number may be written with a fraction.
+fn is_same(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Number(found), Value::Number(wanted)) => found == wanted || found.as_f64() == wanted.as_f64(),
+        (Value::Array(found), Value::Array(wanted)) => {
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| is_same(found, wanted))
+        }
+        (Value::Object(found), Value::Object(wanted)) => {
+            found.len() == wanted.len()
+                && found.iter().all(|(key, value)| wanted.get(key).is_some_and(|wanted| is_same(value, wanted)))
+        }
+        (found, wanted) => found == wanted,
+    }
+}

@@ -1,0 +1,24 @@
+//! What the API's errors mean (<https://docs.claude.com/en/api/errors>).
+
+use super::{DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
+use crate::vendor_error::{Vendor, VendorFailure};
+
+/// Anthropic, for messages.
+pub(super) static VENDOR: Vendor =
+    Vendor { name: NAME, title: "Anthropic", key_variable: KEY_VARIABLE, base_url: DEFAULT_BASE_URL, failure };
+
+fn failure(name: &str) -> Option<VendorFailure> {
+    Some(match name {
+        "authentication_error" => VendorFailure::Key,
+        "permission_error" => VendorFailure::Forbidden,
+        "billing_error" => VendorFailure::Credit,
+        "not_found_error" => VendorFailure::NotFound,
+        "request_too_large" => VendorFailure::TooLarge,
+        "invalid_request_error" => VendorFailure::Refused,
+        "rate_limit_error" => VendorFailure::RateLimit,
+        "overloaded_error" => VendorFailure::Overloaded,
+        "timeout_error" => VendorFailure::Timeout,
+        "api_error" => VendorFailure::Server,
+        _ => return None,
+    })
+}

@@ -1,0 +1,74 @@
+//! Options that vendors with a server have in common: where the server is, which headers it is sent, and how its key is
+//! found.
+
+use serde_json::Value;
+
+use super::{HeaderProblem, Headers};
+use flemma_model::options::{Kind, Table, kinds::text};
+
+/// Options that say where a key goes or how it is found. Only `setup` may set them, never a file.
+pub const SETUP_ONLY: [&str; 3] = ["base_url", "headers", "api_key_command"];
+
+/// Options whose values may be secrets. No message shows them.
+pub const SECRET: [&str; 2] = ["headers", "api_key_command"];
+
+/// A command that prints a key: its program and arguments, or a line for the shell.
+pub(super) const COMMAND: Kind<Vec<String>> = Kind {
+    expected: r#"a command: a string for the shell, or a list of its program and arguments such as {"pass", "show", "key"}"#,
+    read: |value| match value {
+        Value::Array(words) => {
+            let words: Vec<String> =
+                words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+            words.first().is_some_and(|program| !program.trim().is_empty()).then_some(words)
+        }
+        line => {
+            let line = text(line).filter(|line| !line.trim().is_empty())?;
+            Some(["sh", "-c", line].map(str::to_owned).to_vec())
+        }
+    },
+};
+
+/// An address that ends in the version of the protocol, as OpenAI's own SDK has it. A few servers have another path
+/// there, none has no path, and the rest of the path is added to it.
+pub(super) const VERSIONED_URL: Kind<String> = Kind {
+    expected: r#"a URL that ends in the API's version, such as "http://localhost:11434/v1""#,
+    read: |value| {
+        let url = text(value)?;
+        let (_, path) = without_scheme(url)?.split_once('/')?;
+        let is_endpoint = ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
+        (!is_endpoint).then(|| url.to_owned())
+    },
+};
+
+/// Host and path of a URL to which a path can be added.
+pub(super) fn without_scheme(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let bare = rest.trim_end_matches('/');
+    let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+    clean.then_some(bare)
+}
+
+/// Reads `headers`: names and values. No message shows a value, which may be a secret.
+pub(super) fn read_headers(headers: &mut Headers, table: &mut Table<'_>) {
+    let mut bad = Vec::new();
+    table.entries("headers", |table, name| {
+        let Some(value) = table.raw(name) else { return };
+        let problem = match value.as_str() {
+            Some(text) => headers.insert(name, text).err(),
+            None => Some(HeaderProblem::Value),
+        };
+        match problem {
+            None => {}
+            Some(HeaderProblem::Value) => {
+                table.wrong(name, "a string of printable ASCII characters on one line", &Value::from("…"));
+            }
+            Some(HeaderProblem::Name) => bad.push((name.to_owned(), "a table of header names and their values")),
+            Some(HeaderProblem::Reserved) => {
+                bad.push((name.to_owned(), "a table without headers that the connection itself sets"));
+            }
+        }
+    });
+    for (name, expected) in bad {
+        table.wrong("headers", expected, &Value::from(name));
+    }
+}

@@ -1,0 +1,96 @@
+//! Providers: what a model is asked and what it answers, in terms that belong to no vendor.
+//!
+//! * A [`Request`] is what a conversation asks: model, messages, tools, parameters.
+//! * A [`Provider`] speaks one vendor's protocol. It turns a request into an [`Exchange`]: the bytes to send, and a
+//!   [`Decoder`] that turns the bytes of the answer into [`Event`](flemma_model::Event)s.
+//! * A [`ProviderName`] is a row of the registry. The row names the vendor's models, secrets and hosted tools, and makes
+//!   the vendor's own options ([`VendorOptions`]), which in turn say where the key comes from and build the provider.
+//! * A [`ProviderError`] says what failed in a sentence for the user, and whether another attempt may succeed.
+//!
+//! Nothing here opens a socket, starts a process or reads a file: `runtime` does, so every provider is tested with
+//! plain bytes. A vendor is a folder and a row in `registry.rs`; no other code names one.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use flemma::{
+//!     config::Config,
+//!     model::{Event, Message, Part, Role, UserError},
+//!     provider::{Exchange, Request, auth::Environment},
+//! };
+//!
+//! // What the user has set, and the environment that holds the key.
+//! let config = Config::from_layers(&[serde_json::json!({ "provider": "anthropic", "model": "claude-x" })]).unwrap();
+//! let environment = Environment::new(|name| (name == "ANTHROPIC_API_KEY").then(|| "sk-1".to_owned()));
+//!
+//! // The provider that this names, and what it makes of a request.
+//! let options = config.parameters_for(config.provider);
+//! let provider = options.vendor.build(environment, |_| Err(UserError::new("no documents here")))?;
+//! let hello = Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] };
+//! let request = Request { model: options.model, messages: vec![Arc::new(hello)], ..Request::default() };
+//! let Exchange::Http { request, mut decoder } = provider.prepare(&request)? else { panic!("a server is asked") };
+//! assert_eq!(request.url, "https://api.anthropic.com/v1/messages");
+//!
+//! // The answer is read as it comes, wherever it is cut.
+//! let answer = br#"data: {"type": "message_start", "message": {}}
+//!
+//! data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+//!
+//! data: {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi."}}
+//!
+//! "#;
+//! let mut events = Vec::new();
+//! for piece in answer.chunks(7) {
+//!     decoder.feed(piece, &mut events)?;
+//! }
+//! assert!(events.contains(&Event::Text("Hi.".to_owned())));
+//! # Ok::<(), flemma::provider::ProviderError>(())
+//! ```
+
+mod access;
+pub mod anthropic;
+pub mod attachment;
+pub mod auth;
+mod call_ids;
+mod capability_probe;
+pub mod catalogue;
+pub mod connection;
+mod context_overflow;
+pub mod credential;
+mod error;
+mod headers;
+pub mod host;
+pub mod hosted;
+mod http;
+pub mod models;
+pub mod openai;
+pub mod openai_compatible;
+mod protocol;
+mod redact;
+mod registry;
+pub mod rehearsal;
+mod reply;
+pub mod reply_limit;
+mod request;
+pub mod retry;
+mod secrets;
+mod signature;
+pub mod sse;
+mod thinking;
+mod token_limit;
+pub mod usage;
+mod vendor;
+mod vendor_error;
+pub mod vertex;
+mod wire;
+pub mod xml_tools;
+
+pub use capability_probe::{CapabilityProbe, ProbeRequest};
+pub use error::{Actor, ErrorKind, ProviderError};
+pub use headers::{HeaderProblem, Headers};
+pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
+pub use http::{ErrorResponse, HttpRequest};
+pub use protocol::{Decoder, Exchange, Provider};
+pub use registry::{ProviderName, hosts_of, is_readable, redacted_signature, secret_variables, signers, signs_text};
+pub use request::{AttachedBy, CacheRetention, Request, RequestParameters, ToolSpec};
+pub use thinking::{Thinking, ThinkingLevel};
+pub use vendor::{Health, ReadDocument, VendorOptions};

@@ -1,0 +1,100 @@
+//! The Responses API as a provider.
+
+use super::{decode::ResponsesDecoder, effort::Effort, encode, errors, names::NAME, reasoning::Reasoning};
+use crate::{
+    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
+    access::{Access, Endpoint},
+    attachment::AttachmentLimits,
+    auth::Environment,
+    hosted::{HostedProblem, HostedToolSpec},
+    token_limit,
+};
+use flemma_model::{MediaKind, Signature};
+
+/// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
+/// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be
+/// safe: that is a third longer than they are. It scales a large image down itself, whatever its size.
+const LIMITS: AttachmentLimits = AttachmentLimits {
+    vendor: "OpenAI",
+    kinds: &MediaKind::ALL,
+    image_bytes: 20 << 20,
+    image_side: usize::MAX,
+    many_images: usize::MAX,
+    many_images_side: usize::MAX,
+    files: 500,
+    total_bytes: 36 << 20,
+};
+
+/// The header that carries the key.
+const KEY_HEADER: &str = "authorization";
+
+/// The Responses API at one address.
+#[derive(Debug)]
+pub struct OpenAi {
+    access: Access,
+    effort: Option<Effort>,
+}
+
+impl OpenAi {
+    /// The API at `base_url`, which ends in the version (`/v1`) as in the vendor's own SDK.
+    /// The key is looked up in `environment` for each request.
+    #[must_use]
+    pub fn new(base_url: &str, environment: Environment) -> Self {
+        Self { access: Access::new(&errors::VENDOR, base_url, environment), effort: None }
+    }
+
+    /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
+    #[must_use]
+    pub fn with_headers(self, headers: Headers) -> Self {
+        Self { access: self.access.with_headers(headers), ..self }
+    }
+
+    /// The same with an effort that the user has set. It is sent as it is, regardless of what a request says about
+    /// thinking and of what the model accepts.
+    #[must_use]
+    pub fn with_effort(self, effort: Option<Effort>) -> Self {
+        Self { effort, ..self }
+    }
+}
+
+/// Whether a signature of this vendor's holds a reasoning item.
+pub(crate) fn reads(signature: &Signature) -> bool {
+    Reasoning::item(signature).is_some()
+}
+
+/// A search cannot leave out domains.
+pub(crate) fn hosts(tool: &HostedToolSpec, _: &str, _: bool) -> Result<(), HostedProblem> {
+    match tool {
+        HostedToolSpec::WebSearch(limits) if !limits.blocked_domains.is_empty() => {
+            Err(HostedProblem::Restriction("blocked_domains"))
+        }
+        HostedToolSpec::WebSearch(_) | HostedToolSpec::CodeExecution => Ok(()),
+    }
+}
+
+impl Provider for OpenAi {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
+        Some(LIMITS)
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        let Endpoint { url, host } = self.access.endpoint("/responses")?;
+        let key = self.access.key(KEY_HEADER)?;
+        let bearer = key.iter().map(|key| (KEY_HEADER, format!("Bearer {}", key.expose()))).collect();
+        Ok(Exchange::Http {
+            request: HttpRequest {
+                url,
+                headers: self.access.post_headers(bearer),
+                body: encode::body(request, self.effort)?,
+            },
+            decoder: token_limit::apply(
+                ResponsesDecoder::new(self.access.peer(host, key)),
+                encode::limit(request, self.effort),
+            ),
+        })
+    }
+}

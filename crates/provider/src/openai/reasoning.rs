@@ -1,0 +1,94 @@
+//! A reasoning item, and how it lives in the signature of a thinking block.
+//!
+//! Nothing is stored at the vendor's, so an item goes back as it came: its id, its summary, and the encrypted
+//! thoughts (`ResponseReasoningItemParam` of the vendor's SDK). The summary is a part of the item and not read from
+//! the block's text: what a user corrects there is for people, and the vendor would refuse a changed item.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::NAME;
+use crate::{signature::from_base64, wire};
+use flemma_model::Signature;
+
+/// The fields of [`Reasoning`].
+const FIELDS: [&str; 3] = ["id", "encrypted_content", "summary"];
+
+/// What a signature holds, as compact JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Reasoning {
+    id: String,
+    encrypted_content: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    summary: Vec<String>,
+}
+
+/// The same as the API has it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "reasoning")]
+pub(super) struct ReasoningItem {
+    id: String,
+    summary: Vec<SummaryText>,
+    encrypted_content: String,
+}
+
+impl ReasoningItem {
+    /// The same with the id that `unique` makes of its own: the API refuses an item that comes twice.
+    pub fn with_id(self, unique: impl FnOnce(Cow<'_, str>) -> String) -> Self {
+        Self { id: unique(self.id.into()), ..self }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "summary_text")]
+struct SummaryText {
+    text: String,
+}
+
+impl Reasoning {
+    /// The signature for an item that is complete. `None` for one without encrypted thoughts: the vendor would look
+    /// for it among what it has stored, and find nothing.
+    pub fn sign(item: &Value) -> Option<Signature> {
+        let text = |field| item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let reasoning = Self {
+            id: text("id")?,
+            encrypted_content: text("encrypted_content")?,
+            summary: texts(item, "summary", "text"),
+        };
+        let value = serde_json::to_string(&reasoning).ok()?;
+        Some(Signature { provider: NAME.to_owned(), value })
+    }
+
+    /// The item of a signature; `None` for another vendor's, and for one that is damaged.
+    ///
+    /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
+    /// a later version has added must not be dropped.
+    pub fn item(signature: &Signature) -> Option<ReasoningItem> {
+        let value = wire::signed_by(NAME, signature)?;
+        let item: Value = match serde_json::from_str(value) {
+            Ok(item) => item,
+            Err(_) => serde_json::from_slice(&from_base64(value)?).ok()?,
+        };
+        let is_vendors = item.get("type").is_some_and(|kind| kind == "reasoning");
+        let is_ours = |item: &Map<String, Value>| item.keys().all(|field| FIELDS.contains(&field.as_str()));
+        if !is_vendors && !item.as_object().is_some_and(is_ours) {
+            return None;
+        }
+        let text = |field| item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let summary = item.get("summary").and_then(Value::as_array).into_iter().flatten();
+        let summary = summary.filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
+        Some(ReasoningItem {
+            id: text("id")?,
+            encrypted_content: text("encrypted_content")?,
+            summary: summary.map(|text| SummaryText { text: text.to_owned() }).collect(),
+        })
+    }
+}
+
+/// What the parts in `list` of an item have in `field`.
+pub(super) fn texts(item: &Value, list: &str, field: &str) -> Vec<String> {
+    let parts = item.get(list).and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.get(field).and_then(Value::as_str)).map(str::to_owned).collect()
+}

@@ -1,0 +1,126 @@
+//! Puts the calls of a reply together from the pieces in which a server sends them.
+//!
+//! OpenAI sends a call in pieces with an `index`, the id and the name in the first one. Others send a call in one
+//! piece, leave out the index (<https://github.com/ollama/ollama/issues/7881>), give every call the index 0, leave
+//! out the id or leave it empty, repeat id and name in every piece, or send the arguments as an object. So a piece
+//! belongs to the call with its index or its id; and where that cannot be told, a name begins a new call as soon as
+//! the call before it is complete JSON.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::{
+    Request,
+    reply::{made_up_id, text_of, tool_input},
+};
+use flemma_model::{CallId, Event, Part};
+
+/// The calls of one reply.
+#[derive(Default)]
+pub(super) struct PartialCalls(Vec<Call>);
+
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl Call {
+    /// Whether nothing can be missing any more.
+    fn is_complete(&self) -> bool {
+        serde_json::from_str::<Value>(&self.arguments).is_ok()
+    }
+}
+
+impl PartialCalls {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes one piece of one call, an element of `delta.tool_calls`.
+    pub fn take(&mut self, mut piece: Value, events: &mut Vec<Event>) {
+        let index = piece.get("index").and_then(Value::as_u64);
+        let id = text_of(&mut piece, "id").unwrap_or_default();
+        let mut function = piece.get_mut("function").map(Value::take).unwrap_or_default();
+        let name = text_of(&mut function, "name").unwrap_or_default();
+        let arguments = match function.get_mut("arguments").map(Value::take) {
+            Some(Value::String(text)) => text,
+            None | Some(Value::Null) => String::new(),
+            Some(other) => other.to_string(),
+        };
+        let call = self.find(index, &id, &name, &arguments);
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        call.arguments.push_str(&arguments);
+        events.push(Event::ToolUseProgress { name: call.name.clone(), bytes: call.arguments.len() });
+    }
+
+    /// The call that a piece belongs to, begun if it is the first of it.
+    fn find(&mut self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> &mut Call {
+        let known = match index {
+            Some(index) => self.0.iter().rposition(|call| call.index == Some(index)),
+            None if !id.is_empty() => self.0.iter().rposition(|call| call.id == id),
+            None => self.0.len().checked_sub(1),
+        };
+        let same = known.filter(|&at| {
+            let call = &self.0[at];
+            let other_id = !id.is_empty() && !call.id.is_empty() && id != call.id;
+            let anew = id.is_empty() && !name.is_empty() && !arguments.is_empty() && call.is_complete();
+            !other_id && !anew
+        });
+        let at = same.unwrap_or_else(|| {
+            self.0.push(Call { index, ..Call::default() });
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+
+    /// The calls, complete and in the order in which they began.
+    ///
+    /// # Errors
+    /// When one of them has no name, so that it cannot be known which tool it calls.
+    pub fn finish(self, ids: &mut UniqueIds) -> Result<Vec<Event>, &'static str> {
+        let finish = |call: Call| {
+            if call.name.is_empty() {
+                return Err("a tool call without a name");
+            }
+            let input = tool_input(call.arguments, Value::Null);
+            Ok(Event::ToolUse { id: ids.take(call.id), name: call.name, input })
+        };
+        self.0.into_iter().map(finish).collect()
+    }
+}
+
+/// The ids of a conversation's calls. Each call has one of its own: other vendors refuse a conversation in which two
+/// have the same, and a result would not know whose it is.
+pub(super) struct UniqueIds(HashSet<String>);
+
+impl UniqueIds {
+    /// Those that are taken.
+    pub fn of(request: &Request) -> Self {
+        let parts = request.messages.iter().flat_map(|message| &message.parts);
+        Self(
+            parts
+                .filter_map(|part| match part {
+                    Part::ToolUse { id, .. } => Some(id.0.clone()),
+                    _ => None,
+                })
+                .collect(),
+        )
+    }
+
+    /// The server's own id, or one of ours where it has left it out or given it twice.
+    fn take(&mut self, own: String) -> CallId {
+        if !own.is_empty() && self.0.insert(own.clone()) {
+            return CallId(own);
+        }
+        made_up_id("call")
+    }
+}

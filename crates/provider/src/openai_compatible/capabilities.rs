@@ -1,0 +1,57 @@
+//! Whether a model can use tools, where its server says so.
+//!
+//! A template without a place for tools drops them silently: the model never sees them, and invents what they
+//! would have said. Two servers tell what they know:
+//!
+//! * llama.cpp: `GET /props` has `chat_template_caps`, and before that `chat_template`
+//!   (<https://github.com/ggml-org/llama.cpp/tree/master/tools/server>);
+//! * Ollama: `POST /api/show` has `capabilities` (<https://docs.ollama.com/api-reference/show-model-details>).
+//!
+//! Only a server in the user's own network is asked: others have neither address.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::{CapabilityProbe, ProbeRequest, host};
+
+/// The requests for the server at `base_url`; `None` if that is not a server of the user's own.
+pub(super) fn capability_probe(
+    base_url: &str,
+    host: &str,
+    model: &str,
+    headers: impl Fn() -> Vec<(Cow<'static, str>, String)>,
+) -> Option<CapabilityProbe> {
+    let mut url = Url::parse(base_url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
+    // The servers have these next to the path of the protocol's version.
+    url.path_segments_mut().ok()?.pop_if_empty().pop();
+    let address = |path: &[&str]| {
+        let mut url = url.clone();
+        url.path_segments_mut().ok()?.pop_if_empty().extend(path);
+        Some(url)
+    };
+    let mut props = address(&["props"])?;
+    props.query_pairs_mut().append_pair("model", model);
+    let show = json!({ "model": model }).to_string().into_bytes();
+    let requests = vec![
+        ProbeRequest { url: props.into(), headers: headers(), body: None },
+        ProbeRequest { url: address(&["api", "show"])?.into(), headers: headers(), body: Some(show) },
+    ];
+    Some(CapabilityProbe { host: host.to_owned(), model: model.to_owned(), requests, takes_tools })
+}
+
+fn takes_tools(answer: &Value) -> Option<bool> {
+    if let Some(list) = answer.get("capabilities").and_then(Value::as_array) {
+        return Some(list.iter().any(|ability| ability == "tools"));
+    }
+    if let Some(takes) = answer.pointer("/chat_template_caps/supports_tools").and_then(Value::as_bool) {
+        return Some(takes);
+    }
+    if answer.get("chat_template_tool_use").and_then(Value::as_str).is_some_and(|template| !template.is_empty()) {
+        return Some(true);
+    }
+    let template =
+        answer.get("chat_template").and_then(Value::as_str).filter(|template| !template.trim().is_empty())?;
+    Some(template.contains("tools"))
+}

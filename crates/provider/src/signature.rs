@@ -1,0 +1,24 @@
+//! What several vendors do alike with signatures.
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+use flemma_model::Signature;
+
+/// Base64 in either alphabet, with or without its end.
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// The bytes that `text` has in base64; `None` if it is none.
+pub(super) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
+}
+
+/// Whether there is something in a signature, without white space.
+pub(super) fn is_one_word(signature: &Signature) -> bool {
+    !signature.value.is_empty() && !signature.value.contains(char::is_whitespace)
+}

@@ -1,0 +1,96 @@
+//! The requests so far and their totals.
+
+use std::{collections::BTreeMap, time::SystemTime};
+
+use flemma_model::Usage;
+
+/// One request, with the provider's count of its tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The buffer of its conversation.
+    pub buffer: i32,
+    /// The provider's name in the configuration.
+    pub provider: &'static str,
+    /// The model, by the provider's own name.
+    pub model: String,
+    /// The tokens.
+    pub usage: Usage,
+    /// US dollars; `None` where the model has no known price.
+    pub cost: Option<f64>,
+    /// Whether its reply is complete. For an incomplete reply, the count is the provider's last one.
+    pub complete: bool,
+    /// When it ended.
+    pub at: SystemTime,
+}
+
+/// The totals of some requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Their number.
+    pub requests: u64,
+    /// Their tokens.
+    pub usage: Usage,
+    /// The cost of those with a known price, in US dollars.
+    pub cost: f64,
+    /// How many have no known price. If there are any, the true cost is higher.
+    pub unpriced: u64,
+}
+
+impl Totals {
+    fn add(&mut self, record: &Record) {
+        self.requests += 1;
+        self.usage += record.usage;
+        match record.cost {
+            Some(cost) => self.cost += cost,
+            None => self.unpriced += 1,
+        }
+    }
+}
+
+/// The usage since the editor started or since the last [`Ledger::reset`]. Totals are kept rather than computed,
+/// because a status line asks for them often.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    records: Vec<Record>,
+    all: Totals,
+    buffers: BTreeMap<i32, Totals>,
+    models: BTreeMap<(&'static str, String), Totals>,
+}
+
+impl Ledger {
+    /// Adds a request.
+    pub fn add(&mut self, record: Record) {
+        self.all.add(&record);
+        self.buffers.entry(record.buffer).or_default().add(&record);
+        self.models.entry((record.provider, record.model.clone())).or_default().add(&record);
+        self.records.push(record);
+    }
+
+    /// Removes all records.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The requests, oldest first.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The totals of all conversations.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.all
+    }
+
+    /// The totals of the conversation in a buffer.
+    #[must_use]
+    pub fn totals_of(&self, buffer: i32) -> Totals {
+        self.buffers.get(&buffer).copied().unwrap_or_default()
+    }
+
+    /// The totals by provider and model.
+    pub fn by_model(&self) -> impl Iterator<Item = (&'static str, &str, Totals)> {
+        self.models.iter().map(|((provider, model), totals)| (*provider, model.as_str(), *totals))
+    }
+}

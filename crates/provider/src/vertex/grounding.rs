@@ -1,0 +1,47 @@
+//! What a search has found: the reply's grounding.
+//!
+//! The API does not announce its search and reports it outside the reply, mostly in the last chunk: the queries and
+//! the pages (`GroundingMetadata` in Google's SDK). It takes nothing of that back. So a document shows a call with the
+//! queries and a list of sources, behind the prose, and they are for the user alone.
+
+use serde_json::{Value, json};
+
+use super::{NAME, ids::NewIds};
+use crate::HostedTool;
+use flemma_model::{Event, WebSource};
+
+/// What was told so far.
+#[derive(Default)]
+pub(super) struct Grounding {
+    queries: Vec<String>,
+    sources: Vec<WebSource>,
+}
+
+impl Grounding {
+    /// Takes note of a `groundingMetadata`. A later one may repeat an earlier one.
+    pub fn note(&mut self, metadata: &Value) {
+        let list = |field| metadata.get(field).and_then(Value::as_array).into_iter().flatten();
+        for query in list("webSearchQueries").filter_map(Value::as_str) {
+            if self.queries.iter().all(|known| known != query) {
+                self.queries.push(query.to_owned());
+            }
+        }
+        for web in list("groundingChunks").filter_map(|chunk| chunk.get("web")) {
+            let text = |field| web.get(field).and_then(Value::as_str).unwrap_or_default();
+            WebSource::new(text("uri"), text("title")).add(&mut self.sources);
+        }
+    }
+
+    /// Tells of the search, if there was one.
+    pub fn tell(self, ids: &mut NewIds, events: &mut Vec<Event>) {
+        let provider = || NAME.to_owned();
+        if !self.queries.is_empty() {
+            let name = HostedTool::WebSearch.name().to_owned();
+            let raw = json!({ "queries": self.queries });
+            events.push(Event::HostedUse { provider: provider(), id: ids.next(None), name, raw });
+        }
+        if !self.sources.is_empty() {
+            events.push(Event::Citations { provider: provider(), sources: self.sources, raw: None });
+        }
+    }
+}

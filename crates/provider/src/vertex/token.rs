@@ -1,0 +1,256 @@
+//! Access tokens from Google's key files: what to ask the token server, and what it answers.
+//!
+//! A service account signs a statement about itself (RFC 7523) and gets a token for an hour
+//! (<https://developers.google.com/identity/protocols/oauth2/service-account#httprest>); the file that
+//! `gcloud auth application-default login` writes holds a refresh token instead (RFC 6749, section 6). Both are plain
+//! values here: the runtime brings the time, reads the file and sends the request.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use ring::{rand::SystemRandom, rsa, signature::RSA_PKCS1_SHA256};
+use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::{Url, form_urlencoded};
+
+use super::PROJECT_VARIABLE;
+use crate::{
+    ErrorKind, ErrorResponse, HttpRequest, ProviderError,
+    auth::Key,
+    credential::{AccessToken, TokenExchange, TokenFile},
+    redact::{Redaction, redact},
+};
+use flemma_text::one_line;
+
+/// The variable that names the key file, as in all of Google's libraries.
+pub const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+
+/// The key file as a place where the token comes from.
+pub(super) static FILE: TokenFile = TokenFile {
+    variable: FILE_VARIABLE,
+    read: |text| KeyFile::read(text).map(|file| Box::new(file) as Box<dyn TokenExchange>),
+};
+
+/// What a token is asked for.
+const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+
+/// The longest life that a token may be asked for, and the one that it has when the server names none.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+/// Where the file of a user, which names no server, is taken to.
+const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
+
+/// A key file. It cannot be printed: it holds secrets.
+pub struct KeyFile(KeyFileKind);
+
+enum KeyFileKind {
+    Service { file: ServiceAccount, private: Box<rsa::KeyPair> },
+    User(User),
+}
+
+/// The file of a service account, as the console writes it; other fields mean nothing here.
+#[derive(Deserialize)]
+struct ServiceAccount {
+    client_email: String,
+    private_key: String,
+    private_key_id: Option<String>,
+    token_uri: String,
+    project_id: Option<String>,
+}
+
+/// The file of a user who signed in.
+#[derive(Deserialize)]
+struct User {
+    client_id: String,
+    client_secret: String,
+    refresh_token: String,
+    quota_project_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'a str,
+    scope: &'static str,
+    aud: &'a str,
+    iat: u64,
+    exp: u64,
+}
+
+impl KeyFile {
+    /// Reads the text of a key file.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words that follow the file's name; nothing of its content but the names of
+    /// fields and its type.
+    pub fn read(text: &str) -> Result<Self, String> {
+        // serde's own messages may quote a value, which may be the private key.
+        let json: Value = serde_json::from_str(text)
+            .map_err(|error| format!("is not valid JSON (line {}, column {})", error.line(), error.column()))?;
+        let field = |name: &str| json.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let need = |names: &[&str]| match names.iter().find(|name| field(name).is_none()) {
+            Some(missing) => Err(format!("has no `{missing}`; download the key again")),
+            None => Ok(()),
+        };
+        match field("type") {
+            Some("service_account") => {
+                need(&["client_email", "private_key", "token_uri"])?;
+                let file: ServiceAccount = serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?;
+                let url = Url::parse(&file.token_uri).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
+                if url.is_none_or(|url| !url.has_host()) {
+                    return Err("has a `token_uri` that is not a URL; download the key again".to_owned());
+                }
+                let private = private_key(&file.private_key)
+                    .ok_or("has a `private_key` that is not an RSA key in PEM format; download the key again")?;
+                Ok(Self(KeyFileKind::Service { file, private }))
+            }
+            Some("authorized_user") => {
+                need(&["client_id", "client_secret", "refresh_token"])?;
+                Ok(Self(KeyFileKind::User(serde_json::from_value(json).map_err(|_| MISSHAPEN.to_owned())?)))
+            }
+            Some(other) => Err(format!(
+                "has the type `{}`, which is not supported; use a service account's key, or \
+                 `gcloud auth application-default login`",
+                one_line(other, 40)
+            )),
+            None => Err("has no `type`, so it is not a Google key file".to_owned()),
+        }
+    }
+
+    /// The project that the file belongs to, if it says so.
+    #[must_use]
+    pub fn project(&self) -> Option<&str> {
+        match &self.0 {
+            KeyFileKind::Service { file, .. } => file.project_id.as_deref(),
+            KeyFileKind::User(user) => user.quota_project_id.as_deref(),
+        }
+    }
+
+    /// Whose token it is, in words that follow "the key".
+    #[must_use]
+    pub fn origin(&self) -> String {
+        match &self.0 {
+            KeyFileKind::Service { file, .. } => {
+                format!("of the service account {}", one_line(&file.client_email, 100))
+            }
+            KeyFileKind::User(_) => format!("of the user in {FILE_VARIABLE}"),
+        }
+    }
+}
+
+impl TokenExchange for KeyFile {
+    /// When the statement cannot be signed, the system provides no random numbers.
+    fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        let url = match &self.0 {
+            KeyFileKind::Service { file, private } => {
+                form.append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
+                form.append_pair("assertion", &file.statement(private, now)?);
+                file.token_uri.clone()
+            }
+            KeyFileKind::User(user) => {
+                form.append_pair("grant_type", "refresh_token");
+                form.append_pair("client_id", &user.client_id);
+                form.append_pair("client_secret", &user.client_secret);
+                form.append_pair("refresh_token", &user.refresh_token);
+                TOKEN_SERVER.to_owned()
+            }
+        };
+        let headers = vec![
+            ("content-type".into(), "application/x-www-form-urlencoded".to_owned()),
+            ("accept".into(), "application/json".to_owned()),
+            ("user-agent".into(), format!("flemma/{}", env!("CARGO_PKG_VERSION"))),
+        ];
+        Ok(HttpRequest { url, headers, body: form.finish().into_bytes() })
+    }
+
+    fn token(&self, body: &[u8]) -> Result<AccessToken, ProviderError> {
+        #[derive(Deserialize)]
+        struct TokenResponse {
+            access_token: String,
+            expires_in: Option<u64>,
+        }
+        let Ok(answer) = serde_json::from_slice::<TokenResponse>(body) else {
+            let message = "the token server answered without a token; check `token_uri` in the key file";
+            return Err(ProviderError::new(ErrorKind::Malformed, message));
+        };
+        let key = Key::new(&answer.access_token, &self.origin())?;
+        Ok(AccessToken { key, lifetime: answer.expires_in.map_or(LIFETIME, Duration::from_secs) })
+    }
+
+    /// The body is OAuth's `{"error", "error_description"}`, or anything.
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (name, words) = (text("error"), text("error_description"));
+        let kind = match response.status {
+            408 | 504 => ErrorKind::Timeout,
+            429 => ErrorKind::RateLimited,
+            503 => ErrorKind::Overloaded,
+            500.. => ErrorKind::Server,
+            _ => ErrorKind::Authentication,
+        };
+        let mend = match (&self.0, kind) {
+            (KeyFileKind::User(_), ErrorKind::Authentication) => {
+                "; sign in again with `gcloud auth application-default login`"
+            }
+            (KeyFileKind::Service { .. }, ErrorKind::Authentication) => {
+                "; check the clock of this machine, and whether the key is still valid"
+            }
+            _ => "",
+        };
+        let words = [name, words].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
+        let words = match &self.0 {
+            KeyFileKind::User(user) => [&user.client_secret, &user.refresh_token]
+                .into_iter()
+                .fold(words, |words, secret| redact(&words, secret, Redaction::Parts)),
+            KeyFileKind::Service { .. } => words,
+        };
+        let words = if words.is_empty() { String::new() } else { format!(": {}", one_line(&words, 300)) };
+        let origin = self.origin();
+        let message =
+            format!("the token server did not issue a token for the key {origin} ({}){words}{mend}", response.status);
+        ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
+    }
+
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        self.project().map(|project| (PROJECT_VARIABLE, project.to_owned())).into_iter().collect()
+    }
+}
+
+const MISSHAPEN: &str = "has a field of the wrong type; download the key again";
+
+impl ServiceAccount {
+    /// The signed statement: a JSON Web Token (RFC 7519) with RS256 (RFC 7518, section 3.3).
+    fn statement(&self, private: &rsa::KeyPair, now: SystemTime) -> Result<String, ProviderError> {
+        let iat = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut header = json!({ "alg": "RS256", "typ": "JWT" });
+        if let Some(id) = &self.private_key_id {
+            header["kid"] = id.as_str().into();
+        }
+        let exp = iat + LIFETIME.as_secs();
+        let claims = Claims { iss: &self.client_email, scope: SCOPE, aud: &self.token_uri, iat, exp };
+        let cannot = |why: &str| {
+            ProviderError::new(ErrorKind::Authentication, format!("the request for a token cannot be signed: {why}"))
+        };
+        let claims = serde_json::to_vec(&claims).map_err(|error| cannot(&error.to_string()))?;
+        let mut statement = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims));
+        let mut signature = vec![0; private.public().modulus_len()];
+        private
+            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature)
+            .map_err(|_| cannot("the system provides no random numbers"))?;
+        statement.push('.');
+        BASE64.encode_string(signature, &mut statement);
+        Ok(statement)
+    }
+}
+
+/// The key in PEM form, as PKCS #8 or PKCS #1.
+fn private_key(pem: &str) -> Option<Box<rsa::KeyPair>> {
+    let pair = match PrivateKeyDer::from_pem_slice(pem.as_bytes()).ok()? {
+        PrivateKeyDer::Pkcs8(der) => rsa::KeyPair::from_pkcs8(der.secret_pkcs8_der()),
+        PrivateKeyDer::Pkcs1(der) => rsa::KeyPair::from_der(der.secret_pkcs1_der()),
+        _ => return None,
+    };
+    pair.ok().map(Box::new)
+}

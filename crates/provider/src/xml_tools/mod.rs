@@ -1,0 +1,132 @@
+//! Tools for models that cannot call any: the tools are described in the system prompt, the model writes its calls as XML in
+//! its reply, and gets the results as text.
+//!
+//! [`apply`] puts this between a conversation and its provider: whoever asks sees tools, and the provider sees text. `prompt`
+//! describes the tools, `messages` puts earlier calls and results into words, `reader` finds the calls in the reply as it
+//! arrives, and `values` translates between elements and JSON.
+//!
+//! A call is a code block of XML in the reply:
+//!
+//! ````text
+//! ```xml
+//! <tools>
+//!   <tool name="read">
+//!     <path>src/main.rs</path>
+//!   </tool>
+//! </tools>
+//! ```
+//! ````
+
+mod messages;
+mod prompt;
+mod reader;
+mod values;
+
+use std::sync::Arc;
+
+use self::reader::CallReader;
+use super::{
+    CapabilityProbe, Decoder, ErrorResponse, Exchange, Provider, ProviderError, Request, ToolSpec,
+    attachment::AttachmentLimits, models::ModelsRequest,
+};
+use flemma_model::{Event, StopReason};
+
+/// The provider with tools that its model calls in XML.
+#[must_use]
+pub fn apply(provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+    Arc::new(XmlTools(provider))
+}
+
+/// The request as a model without tools gets it.
+#[must_use]
+pub fn as_text(request: &Request) -> Request {
+    let mut request = request.clone();
+    let prompt = prompt::describe(&request.tools);
+    let system = request.system.take().into_iter().chain(prompt).collect::<Vec<_>>().join("\n\n");
+    request.system = (!system.is_empty()).then_some(system);
+    request.messages = messages::as_text(&request.messages);
+    request.tools = Arc::new([]);
+    request
+}
+
+#[derive(Debug)]
+struct XmlTools(Arc<dyn Provider>);
+
+impl Provider for XmlTools {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
+        self.0.attachment_limits()
+    }
+
+    fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
+        self.0.capability_probe(&as_text(request))
+    }
+
+    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
+        self.0.list_models()
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        let tools = Arc::clone(&request.tools);
+        Ok(match self.0.prepare(&as_text(request))? {
+            Exchange::Http { request, decoder } => {
+                Exchange::Http { request, decoder: Box::new(XmlDecoder::new(decoder, tools)) }
+            }
+            script @ Exchange::Script(_) => script,
+        })
+    }
+}
+
+/// Makes calls of the XML in a reply.
+struct XmlDecoder {
+    decoder: Box<dyn Decoder>,
+    reader: CallReader,
+    /// The events of the provider, before they are looked at.
+    events: Vec<Event>,
+}
+
+impl XmlDecoder {
+    fn new(decoder: Box<dyn Decoder>, tools: Arc<[ToolSpec]>) -> Self {
+        Self { decoder, reader: CallReader::new(tools), events: Vec::new() }
+    }
+
+    fn translate(&mut self, events: &mut Vec<Event>) {
+        for event in self.events.drain(..) {
+            match event {
+                Event::Text(text) => self.reader.read(&text, events),
+                Event::Usage(_) => events.push(event),
+                Event::Finished(reason) => {
+                    self.reader.end(events);
+                    let is_waiting = self.reader.has_calls() && reason == StopReason::EndTurn;
+                    events.push(Event::Finished(if is_waiting { StopReason::ToolUse } else { reason }));
+                }
+                event => {
+                    // Whatever interrupts the text ends a block in it.
+                    self.reader.end(events);
+                    events.push(event);
+                }
+            }
+        }
+    }
+}
+
+impl Decoder for XmlDecoder {
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let result = self.decoder.feed(bytes, &mut self.events);
+        self.translate(events);
+        result
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
+        let result = self.decoder.finish(&mut self.events);
+        self.translate(events);
+        result
+    }
+
+    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+        self.decoder.decode_error(response)
+    }
+}

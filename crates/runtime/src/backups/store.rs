@@ -1,0 +1,92 @@
+//! The store: where everything is in its folder, and its lock.
+
+use std::{
+    fs::OpenOptions,
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{LogKey, contents::Contents};
+use crate::{
+    line_file::{self, Lock, Locked, make_folder},
+    lock_file,
+};
+
+/// By which part of the most that is allowed the store may grow before it is looked at again.
+const PARTS: u64 = 16;
+
+/// The store below a folder. A copy is the same store.
+#[derive(Clone, Debug)]
+pub struct Backups {
+    folder: PathBuf,
+    /// The locks of open conversations: `path-` and the name of the conversation's log.
+    locks: PathBuf,
+    /// How many bytes this process has added since it last looked at all of it.
+    grown: Arc<AtomicU64>,
+}
+
+/// What the store may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes of all contents together.
+    pub max_bytes: u64,
+    /// How long a content is kept; without it, for ever.
+    pub max_age: Option<Duration>,
+}
+
+impl Backups {
+    /// The store in `folder`, which does not have to be there. Only this user can read it. `locks` is the folder of the locks of
+    /// this user's conversations.
+    #[must_use]
+    pub fn new(folder: PathBuf, locks: PathBuf) -> Self {
+        Self { folder, locks, grown: Arc::default() }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn contents(&self) -> Contents {
+        Contents(self.folder.join("contents"))
+    }
+
+    pub(super) fn logs(&self) -> PathBuf {
+        self.folder.join("logs")
+    }
+
+    pub(super) fn log(&self, key: &LogKey) -> PathBuf {
+        self.logs().join(format!("{}.jsonl", key.stem()))
+    }
+
+    /// Whether the conversation with this log is open in some process of this user.
+    pub(super) fn is_open(&self, stem: &str) -> bool {
+        lock_file::look(&self.locks.join(format!("path-{stem}"))).is_some()
+    }
+
+    /// Locks the store: shared to add to it, exclusive to delete from it.
+    pub(super) fn lock(&self, kind: Lock) -> io::Result<Locked> {
+        let path = self.folder.join("lock");
+        make_folder(&path)?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        let is_locked = line_file::lock(&file, kind)?;
+        Ok(Locked { file, is_locked })
+    }
+
+    pub(super) fn has_grown(&self, bytes: u64) {
+        self.grown.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn was_cleaned(&self) {
+        self.grown.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_clean_due(&self, limits: Limits) -> bool {
+        self.grown.load(Ordering::Relaxed) > limits.max_bytes / PARTS
+    }
+}

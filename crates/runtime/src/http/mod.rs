@@ -1,0 +1,350 @@
+//! Performs one HTTP request of a provider and feeds its streamed response to the decoder.
+//!
+//! The flow: connect, send, wait for the status; a status that is not a success goes to the decoder as a
+//! whole and comes back as an error; otherwise every chunk goes to the decoder, and the events that it
+//! completes go to the sink at once. Each stage has its own limit of silence. Dropping the future
+//! cancels the request and closes its connection.
+//!
+//! Redirects are not followed: the headers carry a key, and the API has none.
+
+mod failure;
+mod plain;
+
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, Once, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{
+    Client, Method, Response, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    redirect,
+};
+use tokio::time::{sleep, timeout};
+
+use self::failure::HttpPeer;
+use flemma_config::ProviderOptions;
+use flemma_model::Event;
+use flemma_provider::{Decoder, ErrorResponse, HttpRequest, ProviderError};
+
+/// The most that is read of the body of an error.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// The most that is read of an answer that is not a stream.
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// How long the body of an error may take: its status alone is worth showing.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How long the end of a stream may take after the reply is complete. Reading it lets the next request
+/// of the conversation have the same connection.
+const END_TIME: Duration = Duration::from_millis(100);
+
+/// How long a server of the user's own may take for TLS before it is found out whether it speaks any.
+const TLS_TIME: Duration = Duration::from_secs(2);
+
+/// How often a connection is asked whether it still lives while a reply is awaited: one that died in a
+/// suspended laptop is found out long before the reply counts as late.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// How long it has for its answer.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long each stage may be silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection is established, TLS included.
+    pub connect: Duration,
+    /// From there to the response's status.
+    pub first_byte: Duration,
+    /// Between two pieces of the response.
+    pub idle: Duration,
+}
+
+impl Timeouts {
+    /// The timeouts that the options of a provider set.
+    #[must_use]
+    pub fn of(options: &ProviderOptions) -> Self {
+        Self { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), first_byte: Duration::from_secs(120), idle: Duration::from_secs(120) }
+    }
+}
+
+/// Performs requests. Keep one: it holds the connections that the next request may reuse.
+#[derive(Debug, Default)]
+pub struct Http {
+    /// The client and what it was built for. It is built at the first request, because reading the
+    /// system's certificates takes a while, and again when the settings change.
+    client: Mutex<Option<(ClientSettings, Client)>>,
+    /// The servers that have answered, so that it is known what they speak.
+    answered: Mutex<HashSet<String>>,
+}
+
+/// What a client cannot change later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ClientSettings {
+    connect_timeout: Duration,
+    /// Whether the system's proxy is used: never for this machine itself.
+    proxy: bool,
+}
+
+impl Http {
+    /// Sends `request`, feeds the response to `decoder` and every event to `sink`, as soon as it is
+    /// complete. Must run on a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// One line for the user that names the host, and what to check. The events that came before the
+    /// error have been given to `sink`. The message holds no query, header or key.
+    pub async fn perform(
+        &self,
+        request: HttpRequest,
+        mut decoder: Box<dyn Decoder>,
+        timeouts: Timeouts,
+        mut sink: impl FnMut(Event),
+    ) -> Result<(), ProviderError> {
+        let (peer, response) = self.send(Method::POST, request, timeouts).await?;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(refusal) => return Err(decoder.decode_error(&refusal)),
+        };
+        if is_web_page(&response) {
+            return Err(peer.web_page());
+        }
+        let mut events = Vec::new();
+        // Whether anything of the reply has come: a count alone is nothing of it.
+        let mut has_begun = false;
+        loop {
+            let chunk = match timeout(timeouts.idle, response.chunk()).await {
+                Ok(Ok(chunk)) => chunk,
+                Ok(Err(error)) => return Err(peer.during_reply(&error)),
+                Err(_) if has_begun => {
+                    return Err(peer.silent("stopped in the middle of the reply and sent nothing for", timeouts.idle));
+                }
+                Err(_) => return Err(peer.no_answer(timeouts.idle)),
+            };
+            let result = match &chunk {
+                Some(bytes) => decoder.feed(bytes, &mut events),
+                None => decoder.finish(&mut events),
+            };
+            let mut is_complete = chunk.is_none();
+            for event in events.drain(..) {
+                is_complete |= matches!(event, Event::Finished(_));
+                has_begun |= !matches!(event, Event::Usage(_));
+                sink(event);
+            }
+            result?;
+            if is_complete {
+                // The reply is complete, so an error of the connection no longer matters.
+                let _ = timeout(END_TIME, async { while let Ok(Some(_)) = response.chunk().await {} }).await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends `request` and returns the whole of a short answer, or the response whose status is not a success. Must run
+    /// on a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// One line for the user that names the host, and what to check. The message holds no query, header or key.
+    pub async fn fetch(
+        &self,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        self.whole(Method::POST, request, timeouts).await
+    }
+
+    /// Asks for `url` with `GET`, and else does what [`Http::fetch`] does.
+    ///
+    /// # Errors
+    /// As [`Http::fetch`].
+    pub async fn get(
+        &self,
+        url: String,
+        headers: Vec<(Cow<'static, str>, String)>,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        self.whole(Method::GET, HttpRequest { url, headers, body: Vec::new() }, timeouts).await
+    }
+
+    async fn whole(
+        &self,
+        method: Method,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
+        let (peer, response) = self.send(method, request, timeouts).await?;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if is_web_page(&response) {
+            return Err(peer.web_page());
+        }
+        let mut body = Vec::new();
+        loop {
+            match timeout(timeouts.idle, response.chunk()).await {
+                Ok(Ok(Some(bytes))) if body.len() + bytes.len() <= MAX_ANSWER => body.extend_from_slice(&bytes),
+                Ok(Ok(Some(_))) => return Err(peer.too_long(MAX_ANSWER)),
+                Ok(Ok(None)) => return Ok(Ok(body)),
+                Ok(Err(error)) => return Err(peer.during_reply(&error)),
+                Err(_) => {
+                    return Err(peer.silent("stopped in the middle of the answer and sent nothing for", timeouts.idle));
+                }
+            }
+        }
+    }
+
+    /// Sends `request` and waits for the status.
+    async fn send(
+        &self,
+        method: Method,
+        request: HttpRequest,
+        timeouts: Timeouts,
+    ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
+        let (peer, request) = build(method, request)?;
+        peer.check_proxy()?;
+        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
+        let response = tokio::select! {
+            response = asked => response,
+            () = self.until_plain_http(&peer) => return Err(peer.plain_http()),
+        };
+        let response = match response {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.is_connect() && self.is_plain_http(&peer).await => return Err(peer.plain_http()),
+            Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
+            Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
+        };
+        lock(&self.answered).insert(peer.name().to_owned());
+        let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
+        Ok((peer, answer))
+    }
+
+    /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
+    async fn until_plain_http(&self, peer: &HttpPeer) {
+        if peer.is_own() && peer.wants_tls() && !lock(&self.answered).contains(peer.name()) {
+            sleep(TLS_TIME).await;
+            if self.is_plain_http(peer).await {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy no server is asked.
+    async fn is_plain_http(&self, peer: &HttpPeer) -> bool {
+        match peer.direct_address().filter(|_| peer.wants_tls()) {
+            Some((host, port)) => plain::speaks_plain_http(host, port).await,
+            None => false,
+        }
+    }
+
+    fn client(&self, settings: ClientSettings) -> Result<Client, ProviderError> {
+        let mut slot = lock(&self.client);
+        if let Some((built_for, client)) = &*slot
+            && *built_for == settings
+        {
+            return Ok(client.clone());
+        }
+        install_crypto();
+        let mut builder = Client::builder()
+            .connect_timeout(settings.connect_timeout)
+            .redirect(redirect::Policy::none())
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT);
+        if !settings.proxy {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| failure::no_client(&error))?;
+        *slot = Some((settings, client.clone()));
+        Ok(client)
+    }
+}
+
+/// A panic elsewhere leaves a whole value behind: each is changed in one go.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Chooses ring as the process's cryptography. Other code in the process may have chosen already;
+/// that is fine as well.
+fn install_crypto() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
+    // A provider checks what the user configured; what is wrong here is ours.
+    let bug = |what: &str| ProviderError::bug(format!("{what} of the request cannot be sent"));
+    let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
+    let peer = HttpPeer::of(&url).ok_or_else(|| bug("the address"))?;
+    let mut headers = HeaderMap::with_capacity(request.headers.len());
+    for (name, value) in request.headers {
+        let mut value = HeaderValue::try_from(value).map_err(|_| bug(&format!("the header `{name}`")))?;
+        // Only the provider knows which of them is a secret: none of them is ever printed.
+        value.set_sensitive(true);
+        let name = HeaderName::try_from(&*name).map_err(|_| bug("the name of a header"))?;
+        headers.insert(name, value);
+    }
+    let mut built = reqwest::Request::new(method, url);
+    *built.headers_mut() = headers;
+    if built.method() != Method::GET {
+        *built.body_mut() = Some(request.body.into());
+    }
+    Ok((peer, built))
+}
+
+/// Whether something in between (a hotspot's login page, a gateway) answered instead of the API.
+fn is_web_page(response: &Response) -> bool {
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/html"))
+}
+
+async fn error_response(mut response: Response) -> ErrorResponse {
+    let headers = response.headers();
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    // The vendors' own SDKs take this one first.
+    let precise = text("retry-after-ms").and_then(|value| seconds_to_wait(&value, SystemTime::now()));
+    let retry_after = precise
+        .map(|milliseconds| milliseconds / 1000.0)
+        .or_else(|| text(RETRY_AFTER.as_str()).and_then(|value| seconds_to_wait(&value, SystemTime::now())));
+    let request_id = text("request-id").or_else(|| text("x-request-id"));
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() >= MAX_ERROR_BODY {
+                body.truncate(MAX_ERROR_BODY);
+                break;
+            }
+        }
+    };
+    // Too slow or cut short: what has come will do.
+    let _ = timeout(ERROR_BODY_TIME, read).await;
+    ErrorResponse { status, retry_after, request_id, body }
+}
+
+/// The value of `retry-after` (RFC 9110, 10.2.3) in seconds: a number, or a date.
+fn seconds_to_wait(value: &str, now: SystemTime) -> Option<f64> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Some(seconds).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).map_or(0.0, |wait| wait.as_secs_f64().ceil()))
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -1,0 +1,175 @@
+//! The journal, as its users see it.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::{
+    file,
+    writer::{Append, EXTENSION, Job, Then, Writer},
+};
+use crate::{line_file::Fence, state_file::state_file};
+use flemma_journal::{CallKey, Record};
+
+/// The size in bytes above which a file is worth compacting.
+pub const COMPACT_ABOVE: u64 = 1 << 20;
+
+/// The journal below a folder. A copy is the same journal.
+///
+/// Its thread starts with the first append and ends with the last copy, after it has written what waits.
+#[derive(Clone)]
+pub struct Journal(Arc<Shared>, Option<Fence>);
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Journal").field(&self.0).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    folder: PathBuf,
+    /// The way to the thread, if it has been started.
+    thread: Mutex<Option<Sender<Job>>>,
+    /// The number of the latest append.
+    sent: Arc<AtomicU64>,
+}
+
+impl Journal {
+    /// Journals below `folder`, which does not have to be there. Only this user can read it.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        Self(Arc::new(Shared { folder, thread: Mutex::default(), sent: Arc::default() }), None)
+    }
+
+    /// The same journal, to which nothing is appended any more when the fence refuses it.
+    #[must_use]
+    pub fn fenced(&self, fence: Option<Fence>) -> Self {
+        Self(Arc::clone(&self.0), fence)
+    }
+
+    /// Appends records in one write and flushes them to the disk. `then` hears of it on the journal's thread, in the order
+    /// of the appends. On an error, the records are not in the journal.
+    ///
+    /// After an error, the records of the same calls that were appended before `then` heard of it are refused as well.
+    pub fn append(
+        &self,
+        conversation: &Path,
+        records: Vec<Record>,
+        then: impl FnOnce(io::Result<()>) + Send + 'static,
+    ) {
+        self.send_append(conversation, records, Then::Flushed(Box::new(then)));
+    }
+
+    /// Appends records in one write at once, and flushes them soon. They outlive this process at once, but not a loss of
+    /// power. `failed` hears only of an error, on the journal's thread.
+    pub fn append_soon(
+        &self,
+        conversation: &Path,
+        records: Vec<Record>,
+        failed: impl FnOnce(io::Error) + Send + 'static,
+    ) {
+        self.send_append(conversation, records, Then::Failed(Box::new(failed)));
+    }
+
+    /// Reads the records of a conversation, all or none. It blocks on the disk. If there is no file, there are no records;
+    /// lines that were cut off while they were written are passed over.
+    ///
+    /// # Errors
+    /// When the file or one of its lines cannot be read, or another process keeps it locked.
+    pub fn read(&self, conversation: &Path) -> io::Result<Vec<Record>> {
+        let file = self.file(conversation);
+        file::read(&file).map_err(|error| named(&file, &error))
+    }
+
+    /// Reads the records of a conversation without a lock, for who only looks: nothing is made, and nobody waits for it. It
+    /// blocks on the disk. A record that is being written may be among them or not.
+    ///
+    /// # Errors
+    /// When the file or one of its lines cannot be read.
+    pub fn look(&self, conversation: &Path) -> io::Result<Vec<Record>> {
+        let file = self.file(conversation);
+        file::look(&file).map_err(|error| named(&file, &error))
+    }
+
+    /// The conversations that have records, as far as their files can be read. It blocks on the disk. Those of buffers without
+    /// a file have no absolute path.
+    #[must_use]
+    pub fn conversations(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| file::first(&entry.path())).map(|record| record.conversation.into()).collect()
+    }
+
+    /// Rewrites the file of a conversation in one step if it is larger than [`COMPACT_ABOVE`]: without the lives that ended
+    /// and whose keys `keep` does not want. Says whether it was rewritten. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or another process keeps it locked. The file is as it was then.
+    pub fn compact(&self, conversation: &Path, keep: impl Fn(&CallKey) -> bool) -> io::Result<bool> {
+        let file = self.file(conversation);
+        file::compact(&file, COMPACT_ABOVE, keep).map_err(|error| named(&file, &error))
+    }
+
+    /// Waits until everything that was appended before is flushed and answered, at most `limit`. `false` if that took
+    /// longer. Not for the journal's own thread.
+    #[must_use]
+    pub fn settle(&self, limit: Duration) -> bool {
+        let (done, settled) = mpsc::sync_channel(1);
+        let Some(thread) = self.thread().clone() else { return true };
+        // If the thread has ended, nothing waits any more.
+        thread.send(Job::Settle(done)).is_err() || settled.recv_timeout(limit).is_ok()
+    }
+
+    /// The file for a conversation. It blocks on the disk, to follow links.
+    #[must_use]
+    pub fn file(&self, conversation: &Path) -> PathBuf {
+        state_file(&self.0.folder, conversation, EXTENSION)
+    }
+
+    fn send_append(&self, conversation: &Path, records: Vec<Record>, then: Then) {
+        let mut thread = self.thread();
+        let sender = match thread.take() {
+            Some(sender) => sender,
+            None => match self.start() {
+                Ok(sender) => sender,
+                Err(error) => {
+                    drop(thread);
+                    return then.answer(Err(error));
+                }
+            },
+        };
+        let sender = thread.insert(sender);
+        // Numbers are in the order of the jobs, since this holds the lock.
+        let number = self.0.sent.fetch_add(1, Ordering::SeqCst) + 1;
+        let append = Append { number, conversation: conversation.to_owned(), records, fence: self.1.clone(), then };
+        if let Err(mpsc::SendError(Job::Append(append))) = sender.send(Job::Append(append)) {
+            // The next append starts another thread.
+            *thread = None;
+            drop(thread);
+            append.then.answer(Err(io::Error::other("the thread that writes the journal has ended")));
+        }
+    }
+
+    fn start(&self) -> io::Result<Sender<Job>> {
+        let (sender, jobs) = mpsc::channel();
+        let writer = Writer::new(self.0.folder.clone(), self.0.sent.clone());
+        thread::Builder::new().name("flemma-journal".into()).spawn(move || writer.run(&jobs))?;
+        Ok(sender)
+    }
+
+    fn thread(&self) -> MutexGuard<'_, Option<Sender<Job>>> {
+        self.0.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn named(file: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", file.display()))
+}

@@ -1,0 +1,85 @@
+//! The log: a file of one line an event, written by a thread of its own.
+//!
+//! Nothing waits for the disk, and nothing secret is written to it: callers log names and numbers, never bodies
+//! or headers.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::PathBuf,
+    sync::mpsc::{self, Sender},
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use flemma_config::LevelFilter;
+
+/// A log, or nothing where logging is off.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    sender: Option<Sender<String>>,
+    level: LevelFilter,
+}
+
+impl Log {
+    /// A log that keeps what matters at least as much as `level`, at the end of `path`.
+    ///
+    /// If the file cannot be opened, nothing is logged.
+    #[must_use]
+    pub fn open(path: PathBuf, level: LevelFilter) -> Self {
+        let (sender, lines) = mpsc::channel::<String>();
+        let writer = move || {
+            if let Some(folder) = path.parent() {
+                let _ = fs::create_dir_all(folder);
+            }
+            let Ok(mut file) = options().open(&path) else { return };
+            for line in lines {
+                let _ = writeln!(file, "{line}");
+            }
+        };
+        let started = thread::Builder::new().name("flemma-log".into()).spawn(writer).is_ok();
+        Self { sender: started.then_some(sender), level }
+    }
+
+    /// Logs something good to know.
+    pub fn info(&self, line: &str) {
+        self.line(LevelFilter::Info, line);
+    }
+
+    /// Logs something that is not as it should be.
+    pub fn warn(&self, line: &str) {
+        self.line(LevelFilter::Warn, line);
+    }
+
+    /// Logs something that failed.
+    pub fn error(&self, line: &str) {
+        self.line(LevelFilter::Error, line);
+    }
+
+    /// Logs a line at a level.
+    pub fn line(&self, level: LevelFilter, line: &str) {
+        let word = match level {
+            LevelFilter::Debug => "debug",
+            LevelFilter::Info => "info",
+            LevelFilter::Warn => "warn",
+            LevelFilter::Error => "error",
+        };
+        if level < self.level {
+            return;
+        }
+        if let Some(sender) = &self.sender {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let line = line.replace('\n', " ");
+            let _ = sender.send(format!("{}.{:03} {word} {line}", now.as_secs(), now.subsec_millis()));
+        }
+    }
+}
+
+/// The file is the user's alone: it names their files and tools.
+fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

@@ -1,0 +1,154 @@
+//! What is known of single messages, kept between sessions: one JSON object per line.
+//!
+//! ```json
+//! {"v":1,"at":"2026-01-02T03:04:05Z","lines":4,"digest":"9f86…","model":"claude-sonnet-4-5","input":19,"output":34,"cost":0.01}
+//! ```
+//!
+//! A message is named by the digest of its text, and the text itself is not kept. So a note is found wherever the message is, also
+//! after its file was renamed, and not if the message was changed. The line of a message of the user has no model. Nothing depends on
+//! a note: a line that cannot be read is skipped, and when the file is long, the older half goes.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::line_file::{self, Fault, Flush, Lock};
+use flemma_model::{Digest, MessageKey};
+use flemma_provider::usage::{MessageNote, ReplyNote};
+
+/// The size in bytes above which the older half of the file goes.
+pub const SHORTEN_ABOVE: u64 = 1 << 20;
+
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// The file with the notes.
+#[derive(Clone, Debug)]
+pub struct MessageNotes {
+    path: PathBuf,
+}
+
+/// Up to where the file was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    file: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    v: u64,
+    at: String,
+    lines: usize,
+    digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+}
+
+impl MessageNotes {
+    /// The notes in the file `path`, which need not be there.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Adds a note. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&self, key: &MessageKey, note: &MessageNote) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Line::of(key, note)).map_err(io::Error::other)?;
+        line.push(b'\n');
+        let added = line_file::append(&self.path, &line, Flush::Later, &[]);
+        added.map_err(|(Fault::NotWritten(error) | Fault::NotFlushed(error))| error)?;
+        if fs::metadata(&self.path)?.len() > SHORTEN_ABOVE { self.shorten() } else { Ok(()) }
+    }
+
+    /// The notes that were added since, by whatever process, and up to where that is. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(&self, since: Reached) -> io::Result<(Vec<(MessageKey, MessageNote)>, Reached)> {
+        let mut file = match line_file::open(&self.path, false) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Reached::default())),
+            file => file?,
+        };
+        let found = file.metadata()?;
+        let from = if since.file == found.ino() && since.bytes <= found.len() { since.bytes } else { 0 };
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        // The last line may still be being written.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let notes = bytes[..whole].split(|byte| *byte == b'\n').filter_map(Line::parse).collect();
+        Ok((notes, Reached { file: found.ino(), bytes: from + whole as u64 }))
+    }
+
+    fn shorten(&self) -> io::Result<()> {
+        let Some(mut locked) = line_file::open_existing(&self.path, Lock::Exclusive)? else { return Ok(()) };
+        let bytes = line_file::read_all(&mut locked.file)?;
+        if !locked.is_locked || bytes.len() as u64 <= SHORTEN_ABOVE {
+            return Ok(());
+        }
+        let half = bytes.len() / 2;
+        let from = half + bytes[half..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let new = self.path.with_extension("new");
+        let written = write_new(&new, &bytes[from..]).and_then(|()| fs::rename(&new, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written
+    }
+}
+
+/// Writes a file for this user only.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file: File = line_file::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+impl Line {
+    fn of(key: &MessageKey, note: &MessageNote) -> Self {
+        let reply = note.reply.as_ref();
+        Self {
+            v: VERSION,
+            at: note.at.to_string(),
+            lines: key.lines,
+            digest: key.digest.as_str().to_owned(),
+            model: reply.map(|reply| reply.model.clone()),
+            input: reply.map(|reply| reply.input),
+            output: reply.map(|reply| reply.output),
+            cost: reply.and_then(|reply| reply.cost),
+        }
+    }
+
+    fn parse(line: &[u8]) -> Option<(MessageKey, MessageNote)> {
+        let line: Self = serde_json::from_slice(line).ok()?;
+        let key = MessageKey { lines: line.lines, digest: Digest::parse(&line.digest)? };
+        let reply = line.model.map(|model| ReplyNote {
+            model,
+            input: line.input.unwrap_or_default(),
+            output: line.output.unwrap_or_default(),
+            cost: line.cost,
+        });
+        let at: Timestamp = line.at.parse().ok()?;
+        (line.v == VERSION).then_some((key, MessageNote { at, reply }))
+    }
+}

@@ -1,0 +1,431 @@
+//! The tokio runtime, and the tasks that conversations ask for.
+
+use std::{
+    collections::HashSet,
+    future::Future,
+    io, mem,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use once_cell::sync::OnceCell;
+use tokio::{
+    runtime,
+    sync::oneshot,
+    task::{self, AbortHandle},
+    time,
+};
+use url::Url;
+
+use super::{
+    Attachments, ConversationId, Credentials, SkippedFile,
+    http::{Http, Timeouts},
+};
+use flemma_chat as chat;
+use flemma_config::ProviderOptions;
+use flemma_model::{Event, Message, UserError};
+use flemma_provider::{
+    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
+    auth::Environment, credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
+};
+use flemma_tools::builtin::Readable;
+
+/// How long a server has to say what a model can do.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whom a request goes to. The provider is built when its key is there, which may take a process or a socket.
+pub struct Recipient {
+    /// Where keys are looked up first.
+    pub environment: Environment,
+    /// The key that it needs; `None` for a provider without one.
+    pub credential: Option<Credential>,
+    /// Builds the provider.
+    pub build: Build,
+    /// The most bytes that its reply may bring.
+    pub max_reply_bytes: usize,
+}
+
+impl Recipient {
+    /// The provider that these options name. Its key is looked up in `environment` first.
+    #[must_use]
+    pub fn of(options: ProviderOptions, environment: Environment) -> Self {
+        let ProviderOptions { vendor, max_reply_bytes, .. } = options;
+        Self {
+            environment,
+            credential: vendor.credential(),
+            build: Box::new(move |environment| vendor.build(environment, read_document)),
+            max_reply_bytes: max_reply_bytes as usize,
+        }
+    }
+}
+
+/// The messages of a `.chat` document.
+fn read_document(text: &str) -> Result<Vec<Arc<Message>>, UserError> {
+    match chat::read(text) {
+        Ok(conversation) => Ok(conversation.messages),
+        Err(errors) => Err(UserError::new(errors.into_iter().next().map(|error| error.message).unwrap_or_default())),
+    }
+}
+
+/// Builds a provider that looks its key up in the environment that it is given.
+pub type Build = Box<dyn FnOnce(Environment) -> Result<Arc<dyn Provider>, ProviderError> + Send>;
+
+impl std::fmt::Debug for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recipient").field("credential", &self.credential).finish_non_exhaustive()
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RequestUpdate {
+    /// The files that it shows have been read; these were left out.
+    LeftOut(Vec<SkippedFile>),
+    /// It is not sent, because the user's text refers to these files, which may not be shown. Nothing more comes of it.
+    Refused(Vec<SkippedFile>),
+    /// A piece of the reply has arrived.
+    Event(Event),
+    /// It has failed. Nothing more comes of it.
+    Failed(ProviderError),
+    /// Something that the user should know.
+    Warning(String),
+}
+
+/// Takes the updates of one request. It is called on the worker's threads.
+pub type OnUpdate = Arc<dyn Fn(RequestUpdate) + Send + Sync>;
+
+/// Owns the threads, which start with the first task: an editor in which no conversation does anything has none.
+/// Dropping it stops every task without waiting for one.
+#[derive(Debug)]
+pub struct Worker {
+    runtime: OnceCell<runtime::Runtime>,
+    http: Arc<Http>,
+    attachments: Arc<Attachments>,
+    credentials: Arc<Credentials>,
+    /// What has been said or asked about servers, so that it is not again.
+    known: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        let http = Arc::<Http>::default();
+        let credentials = Arc::new(Credentials::new(Arc::clone(&http)));
+        Self { runtime: OnceCell::new(), http, credentials, attachments: Arc::default(), known: Arc::default() }
+    }
+}
+
+impl Worker {
+    /// The runtime, for callers that start tasks without keeping the worker.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn handle(&self) -> io::Result<runtime::Handle> {
+        // Two threads on any machine, since the tasks wait and do not compute.
+        let start =
+            || runtime::Builder::new_multi_thread().worker_threads(2).thread_name("flemma").enable_all().build();
+        Ok(self.runtime.get_or_try_init(start)?.handle().clone())
+    }
+
+    /// Sends a request: gets the key of `recipient` if need be, reads the files that the request shows, as
+    /// far as `readable` lets it, and performs the exchange. `on_update` hears of its events and its end; aborting the handle
+    /// ends it without an update.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn send(
+        &self,
+        conversation: ConversationId,
+        recipient: Recipient,
+        request: Request,
+        readable: Readable,
+        timeouts: Timeouts,
+        on_update: OnUpdate,
+    ) -> io::Result<AbortHandle> {
+        let task = RequestTask {
+            http: Arc::clone(&self.http),
+            credentials: Arc::clone(&self.credentials),
+            attachments: Arc::clone(&self.attachments),
+            on_update,
+            known: Arc::clone(&self.known),
+            conversation,
+            readable,
+            timeouts,
+        };
+        self.spawn(async move {
+            let sink = |event: Event| (task.on_update)(RequestUpdate::Event(event));
+            if let Err(error) = task.run(recipient, request, sink).await {
+                (task.on_update)(RequestUpdate::Failed(error));
+            }
+        })
+    }
+
+    /// Asks the server of `recipient` for its models, with its key if it has one. `then` gets their names, or why there
+    /// are none.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn models(
+        &self,
+        recipient: Recipient,
+        timeouts: Timeouts,
+        then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
+        self.spawn(async move {
+            let Recipient { environment, credential, build, .. } = recipient;
+            let models = async {
+                let environment = complete(&credentials, environment, credential.as_ref(), timeouts).await?;
+                let Some(mut request) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
+                let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
+                match http.get(url, headers, timeouts).await? {
+                    Ok(body) => request.read(&body),
+                    Err(refusal) => Err(request.decode_error(&refusal)),
+                }
+            };
+            let models: Result<_, ProviderError> = models.await;
+            if let Err(error) = &models {
+                forget_refused(&credentials, credential.as_ref(), error);
+            }
+            then(models);
+        })
+    }
+
+    /// Does something after a pause.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn later(&self, pause: Duration, then: impl FnOnce() + Send + 'static) -> io::Result<AbortHandle> {
+        self.spawn(async move {
+            time::sleep(pause).await;
+            then();
+        })
+    }
+
+    /// Does something that may wait for the disk.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.handle()?.spawn_blocking(work);
+        Ok(())
+    }
+
+    /// Looks at something again and again, with a pause before each look, until `look` breaks off or the handle is aborted.
+    /// `look` may wait for the disk; what it sees goes to `tell`, on one of the worker's threads.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn watch<S: Send + 'static>(
+        &self,
+        pause: Duration,
+        mut look: impl FnMut() -> ControlFlow<S, Option<S>> + Send + 'static,
+        tell: impl Fn(S) + Send + 'static,
+    ) -> io::Result<AbortHandle> {
+        self.spawn(async move {
+            loop {
+                time::sleep(pause).await;
+                let looked = task::spawn_blocking(move || {
+                    let seen = look();
+                    (look, seen)
+                });
+                let Ok((again, seen)) = looked.await else { return };
+                look = again;
+                match seen {
+                    ControlFlow::Break(seen) => return tell(seen),
+                    ControlFlow::Continue(seen) => seen.into_iter().for_each(&tell),
+                }
+            }
+        })
+    }
+
+    /// Starts any other task.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> io::Result<AbortHandle> {
+        Ok(self.handle()?.spawn(task).abort_handle())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The environment with the key that `credential` asks for, if there is one.
+async fn complete(
+    credentials: &Credentials,
+    environment: Environment,
+    credential: Option<&Credential>,
+    timeouts: Timeouts,
+) -> Result<Environment, ProviderError> {
+    match credential {
+        Some(credential) => credentials.complete(environment, credential, timeouts).await,
+        None => Ok(environment),
+    }
+}
+
+/// Forgets a key that the provider did not accept.
+fn forget_refused(credentials: &Credentials, credential: Option<&Credential>, error: &ProviderError) {
+    if let Some(credential) = credential.filter(|_| error.kind == ErrorKind::Authentication) {
+        credentials.forget(credential);
+    }
+}
+
+/// What a request needs on its way.
+struct RequestTask {
+    http: Arc<Http>,
+    credentials: Arc<Credentials>,
+    attachments: Arc<Attachments>,
+    on_update: OnUpdate,
+    known: Arc<Mutex<HashSet<String>>>,
+    conversation: ConversationId,
+    readable: Readable,
+    timeouts: Timeouts,
+}
+
+impl RequestTask {
+    async fn run(
+        &self,
+        recipient: Recipient,
+        request: Request,
+        mut sink: impl FnMut(Event) + Send,
+    ) -> Result<(), ProviderError> {
+        let Recipient { environment, credential, build, max_reply_bytes } = recipient;
+        let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
+        let provider = build(environment)?;
+        let provider = if request.parameters.calls_in_xml { xml_tools::apply(provider) } else { provider };
+        let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
+        let probe = provider.capability_probe(&request);
+        match provider.prepare(&request)? {
+            Exchange::Http { request, decoder } => {
+                self.warn_of_plain_http(&request.url);
+                self.probe(probe);
+                let mut limit = ReplyLimit::new(max_reply_bytes);
+                let (tell, mut over) = oneshot::channel();
+                let mut tell = Some(tell);
+                let sink = |event| {
+                    // After the end nothing more is let through, though the rest of a chunk may still come.
+                    if let Some(end) = tell.take() {
+                        match limit.pass(event, &mut sink) {
+                            Ok(()) => tell = Some(end),
+                            Err(error) => drop(end.send(error)),
+                        }
+                    }
+                };
+                let result = {
+                    let performed = self.http.perform(request, decoder, self.timeouts, sink);
+                    tokio::pin!(performed);
+                    tokio::select! {
+                        biased;
+                        Ok(error) = &mut over => Err(error),
+                        result = &mut performed => result,
+                    }
+                };
+                // Both may have come to pass at once.
+                let result = over.try_recv().map_or(result, Err);
+                if let Err(error) = &result {
+                    forget_refused(&self.credentials, credential.as_ref(), error);
+                }
+                result
+            }
+            Exchange::Script(script) => {
+                for (pause, event) in script {
+                    if !pause.is_zero() {
+                        time::sleep(pause).await;
+                    }
+                    sink(event);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether this is the first time.
+    fn is_news(&self, what: String) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+    }
+
+    fn warn(&self, words: String) {
+        (self.on_update)(RequestUpdate::Warning(words));
+    }
+
+    /// Tells the user once that a server is talked to in the open.
+    fn warn_of_plain_http(&self, url: &str) {
+        let Some(url) = Url::parse(url).ok().filter(|url| url.scheme() == "http") else { return };
+        let Some(host) = url.host_str().filter(|host| !host::is_loopback(host)) else { return };
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        if self.is_news(format!("http {host}")) {
+            self.warn(format!(
+                "http://{host} is not encrypted: others on the network can read the key and the conversation. Write \
+                 https:// in `base_url` if the server speaks TLS."
+            ));
+        }
+    }
+
+    /// Asks the server, once for each model and in parallel to the request, whether the model can use tools. It is
+    /// not an error if that cannot be found out.
+    fn probe(&self, probe: Option<CapabilityProbe>) {
+        let Some(mut probe) = probe else { return };
+        let name = format!("tools {} {}", probe.host, probe.model);
+        if !self.is_news(name.clone()) {
+            return;
+        }
+        let (http, on_update) = (Arc::clone(&self.http), Arc::clone(&self.on_update));
+        let known = Arc::clone(&self.known);
+        let timeouts = Timeouts { first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT, ..self.timeouts };
+        tokio::spawn(async move {
+            for ProbeRequest { url, headers, body } in mem::take(&mut probe.requests) {
+                let answer = match body {
+                    Some(body) => http.fetch(HttpRequest { url, headers, body }, timeouts).await,
+                    None => http.get(url, headers, timeouts).await,
+                };
+                let answer = match answer {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_)) => continue,
+                    Err(_) => {
+                        // The server was not there: the next request asks again.
+                        known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                        return;
+                    }
+                };
+                if let Some(found) = probe.read(&answer) {
+                    if let Some(words) = found {
+                        on_update(RequestUpdate::Warning(words));
+                    }
+                    return;
+                }
+            }
+        });
+    }
+
+    /// The request with the files that it shows, as far as the provider takes them; `None` if it is not to be sent.
+    async fn with_files(
+        &self,
+        provider: &dyn Provider,
+        mut request: Request,
+    ) -> Result<Option<Request>, ProviderError> {
+        let Some(limits) = provider.attachment_limits().filter(|_| request.has_attachments()) else {
+            return Ok(Some(request));
+        };
+        let (attachments, conversation, readable) =
+            (Arc::clone(&self.attachments), self.conversation, self.readable.clone());
+        let read = task::spawn_blocking(move || {
+            let findings = attachments.read(conversation, &mut request, &readable, &limits);
+            (request, findings)
+        });
+        let (request, findings) =
+            read.await.map_err(|_| ProviderError::bug("the files that the conversation shows could not be read"))?;
+        (self.on_update)(RequestUpdate::LeftOut(findings.left_out));
+        if !findings.refused.is_empty() {
+            (self.on_update)(RequestUpdate::Refused(findings.refused));
+            return Ok(None);
+        }
+        findings.news.into_iter().for_each(|problem| self.warn(problem));
+        Ok(Some(request))
+    }
+}

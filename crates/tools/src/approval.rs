@@ -1,0 +1,270 @@
+//! Approval: whether a call runs at once, needs the user's approval, or is denied.
+//!
+//! A [`Chain`] asks its resolvers one after the other, highest priority first, and in the order of their names if the
+//! priorities are equal. The first one that decides wins. One that fails is skipped and reported. If none decides, the
+//! user does ([`Decision::RequireApproval`]). The built-in resolvers are created here ([`config`], [`frontmatter`],
+//! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
+//! them must.
+
+use std::{fmt, rc::Rc, sync::LazyLock};
+
+use serde_json::Value;
+
+pub use super::decision::Decision;
+use super::{
+    DeclaredApproval, LuaError, LuaRef, Policy,
+    rules::{self, PathBase, ReadTarget, Subject},
+};
+use flemma_model::CallId;
+
+/// The resolver for the user's `tools.auto_approve`.
+pub const CONFIG: &str = "urn:flemma:approval:config";
+/// The resolver for `flemma.opt.tools.auto_approve` in a buffer's frontmatter.
+pub const FRONTMATTER: &str = "urn:flemma:approval:frontmatter";
+/// The resolver that approves everything; it only exists with `tools.require_approval = false`.
+pub const CATCH_ALL: &str = "urn:flemma:approval:catch-all";
+/// The resolver for what the tool itself declares.
+pub const DECLARED: &str = "urn:flemma:approval:declared";
+
+/// The priority of the user's own `tools.auto_approve`.
+pub const CONFIG_PRIORITY: i64 = 100;
+
+/// The priority of a resolver that does not set one.
+pub const DEFAULT_PRIORITY: i64 = 50;
+
+/// The call to decide about.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalCall<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The arguments.
+    pub input: &'a Value,
+    /// The call's id.
+    pub id: &'a CallId,
+    /// The number of the conversation's buffer.
+    pub buffer: i64,
+    /// What the tool's definition declares.
+    pub declared: Option<DeclaredApproval>,
+    /// The target of the call, for rules.
+    pub subject: Subject<'a>,
+    /// What it reads, for rules about reading; `None` if it reads nothing.
+    pub reading: Option<ReadTarget<'a>>,
+    /// The base of paths in rules.
+    pub path_base: &'a PathBase,
+    /// The decision of the conversation's own file, if there is one.
+    pub frontmatter: Option<&'a BufferPolicy>,
+}
+
+impl<'a> ApprovalCall<'a> {
+    /// A call about which nothing else is known: its tool declares nothing, only rules about the whole tool apply, and
+    /// no file decides about it.
+    pub fn new(tool: &'a str, input: &'a Value, id: &'a CallId, buffer: i64) -> Self {
+        static NOWHERE: LazyLock<PathBase> = LazyLock::new(PathBase::default);
+        Self {
+            tool,
+            input,
+            id,
+            buffer,
+            declared: None,
+            subject: Subject::Other,
+            reading: None,
+            path_base: &NOWHERE,
+            frontmatter: None,
+        }
+    }
+}
+
+/// The value of `flemma.opt.tools.auto_approve` in a file.
+#[derive(Clone)]
+pub enum BufferPolicy {
+    /// A list.
+    List(Policy),
+    /// A function.
+    Function(Resolve),
+}
+
+impl BufferPolicy {
+    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError> {
+        match self {
+            Self::List(policy) => Ok(policy.decide(call)),
+            Self::Function(decide) => decide(call),
+        }
+    }
+}
+
+impl fmt::Debug for BufferPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List(policy) => policy.fmt(f),
+            Self::Function(_) => f.write_str("Function"),
+        }
+    }
+}
+
+impl Policy {
+    /// The decision of the list about a call; `None` if it does not decide.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
+        let own = || rules::decide(&self.rules, call.tool, &call.subject, call.path_base);
+        match rules::decide_read(&self.rules, call.tool, call.reading.as_ref(), call.path_base) {
+            None => own(),
+            Some(Decision::Deny) => Some(Decision::Deny),
+            // A denial of the tool itself is certain.
+            Some(question) => own().filter(|own| *own == Decision::Deny).or(Some(question)),
+        }
+    }
+}
+
+/// How a resolver decides: a decision, `None` to pass, or why it failed.
+pub type Resolve = Rc<dyn Fn(&ApprovalCall<'_>) -> Result<Option<Decision>, LuaError>>;
+
+/// One link of the chain.
+#[derive(Clone)]
+pub struct Resolver {
+    /// Unique in the chain.
+    pub name: String,
+    /// What it does, for users.
+    pub description: Option<String>,
+    /// Higher is asked earlier.
+    pub priority: i64,
+    /// Decides.
+    pub resolve: Resolve,
+}
+
+/// The result of the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// The decision.
+    pub decision: Decision,
+    /// The name of the resolver that made it; `None` if no resolver did.
+    pub resolver: Option<String>,
+    /// Resolvers that failed, in the order in which they were asked, for the log.
+    pub failures: Vec<ResolverFailure>,
+}
+
+/// A resolver that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolverFailure {
+    /// The resolver's name.
+    pub resolver: String,
+    /// Its error.
+    pub error: LuaError,
+}
+
+/// The resolvers in the order in which they are asked.
+///
+/// A clone is cheap and independent: use a clone if a resolver may change the chain while it runs.
+#[derive(Clone, Default)]
+pub struct Chain {
+    resolvers: Vec<Rc<Resolver>>,
+}
+
+impl Chain {
+    /// A chain without resolvers: everything needs the user's approval.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a resolver. A resolver with the same name is replaced.
+    pub fn register(&mut self, resolver: Resolver) {
+        self.unregister(&resolver.name);
+        let order = |other: &Rc<Resolver>| {
+            other.priority > resolver.priority || (other.priority == resolver.priority && other.name < resolver.name)
+        };
+        let place = self.resolvers.partition_point(order);
+        self.resolvers.insert(place, Rc::new(resolver));
+    }
+
+    /// Removes a resolver and returns it, if it exists.
+    pub fn unregister(&mut self, name: &str) -> Option<Rc<Resolver>> {
+        let place = self.resolvers.iter().position(|resolver| resolver.name == name)?;
+        Some(self.resolvers.remove(place))
+    }
+
+    /// The resolver with this name.
+    pub fn get(&self, name: &str) -> Option<&Resolver> {
+        self.all().find(|resolver| resolver.name == name)
+    }
+
+    /// All resolvers in the order in which they are asked.
+    pub fn all(&self) -> impl Iterator<Item = &Resolver> {
+        self.resolvers.iter().map(Rc::as_ref)
+    }
+
+    /// Decides about a call.
+    pub fn decide(&self, call: &ApprovalCall<'_>) -> Resolution {
+        let mut failures = Vec::new();
+        for resolver in &self.resolvers {
+            match (resolver.resolve)(call) {
+                Ok(None) => {}
+                Ok(Some(decision)) => return Resolution { decision, resolver: Some(resolver.name.clone()), failures },
+                Err(error) => failures.push(ResolverFailure { resolver: resolver.name.clone(), error }),
+            }
+        }
+        Resolution { decision: Decision::RequireApproval, resolver: None, failures }
+    }
+}
+
+/// The resolver (priority 100) for the list in the user's `tools.auto_approve`.
+pub fn config(policy: Policy) -> Resolver {
+    Resolver {
+        name: CONFIG.into(),
+        description: Some("tools.auto_approve of the configuration".into()),
+        priority: CONFIG_PRIORITY,
+        resolve: overridable(Rc::new(move |call| Ok(policy.decide(call)))),
+    }
+}
+
+/// A resolver from the user's configuration, for all conversations. If a conversation's own file sets what is approved,
+/// only the denials of this resolver remain: the file replaces the rest, but cannot lift a denial.
+pub fn overridable(decide: Resolve) -> Resolve {
+    Rc::new(move |call| {
+        let decision = decide(call)?;
+        Ok(decision.filter(|decision| call.frontmatter.is_none() || *decision == Decision::Deny))
+    })
+}
+
+/// The resolver (priority 90) for the conversation's own file.
+pub fn frontmatter() -> Resolver {
+    Resolver {
+        name: FRONTMATTER.into(),
+        description: Some("flemma.opt.tools.auto_approve of the buffer's frontmatter".into()),
+        priority: 90,
+        resolve: Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call))),
+    }
+}
+
+/// How a definition's function decides on a call: [`DeclaredApproval::Function`].
+pub type AskTool = Rc<dyn Fn(LuaRef, &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError>>;
+
+/// The resolver (priority -10) for what a tool declares: it only decides if no other resolver did. A tool's declaration
+/// that it is harmless is ignored if a list has left the tool out on purpose ([`Policy::silences`]): the list of the file,
+/// or `config`, the list of the configuration, which a file cannot extend in this respect either. `ask` calls the function
+/// of a definition that declares one.
+pub fn declared(config: Policy, ask: AskTool) -> Resolver {
+    Resolver {
+        name: DECLARED.into(),
+        description: Some("the tool's own `approval`".into()),
+        priority: -10,
+        resolve: Rc::new(move |call| {
+            let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
+            let decision = match call.declared {
+                Some(DeclaredApproval::Auto) => Some(Decision::Approve),
+                Some(DeclaredApproval::RequiresApproval) => Some(Decision::RequireApproval),
+                Some(DeclaredApproval::Function(function)) => ask(function, call)?,
+                None => None,
+            };
+            let is_silenced = file || config.silences(call.tool);
+            Ok(decision.filter(|decision| *decision != Decision::Approve || !is_silenced))
+        }),
+    }
+}
+
+/// The resolver (priority 0) that approves every call; register it only with `tools.require_approval = false`.
+pub fn catch_all() -> Resolver {
+    Resolver {
+        name: CATCH_ALL.into(),
+        description: Some("tools.require_approval = false".into()),
+        priority: 0,
+        resolve: Rc::new(|_| Ok(Some(Decision::Approve))),
+    }
+}

@@ -1,0 +1,256 @@
+//! Carrying out what a call proposes.
+//!
+//! A tool that writes files only proposes them. What it proposes is carried out if every file still has the content that the
+//! proposal names. Otherwise it is proposed again. If the user has approved something, it is carried out only if it is that
+//! ([`Approved::covers`](crate::Approved::covers)), with what they have made of it. All files are held before the first one
+//! is written, so that what can be known beforehand (a file that is read-only, or protected) keeps all of them from being
+//! written.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    files, guard,
+    replace::{WriteTarget, count_changes},
+    written::{self, Step},
+};
+use crate::{Approved, Concern, Content, Context, FileChange, Outcome, Proposal};
+use flemma_journal::{Before, BoundFile, Take};
+use flemma_model::{Digest, ModelError, UserError};
+
+/// How often a call proposes before it fails, if it is not another call that changes the files.
+const MAX_TRIES: usize = 5;
+
+/// Why a change is not made that was shown as it follows those of calls above.
+const NOT_YET: &str = "this change was shown as it follows that of a call above, which has not been made like that; decide about \
+     the calls in their order, or look at it again";
+
+/// A file that is about to be written.
+struct Held<'a> {
+    step: &'a Step<'a>,
+    target: WriteTarget,
+    moved_to: Option<WriteTarget>,
+}
+
+impl Held<'_> {
+    /// What the user has to know before it is written.
+    fn concern(&self) -> Option<Concern> {
+        let other = self.moved_to.as_ref().and_then(|other| other.unsaved.clone());
+        let change = FileChange { unsaved: self.target.unsaved.clone().or(other), ..self.step.change.clone() };
+        change.concern()
+    }
+}
+
+/// Carries out what `propose` proposes.
+pub(super) fn carry_out(context: &Context, propose: impl Fn() -> Result<Proposal, ModelError>) -> Outcome {
+    let mut tries = 0;
+    while tries < MAX_TRIES {
+        let changes = count_changes();
+        match attempt(context, &propose) {
+            Ok(Some(outcome)) => return outcome,
+            // Many calls for one file take turns. Whenever one has to propose again, another one has made its change.
+            Ok(None) if count_changes() != changes => {}
+            Ok(None) => tries += 1,
+            Err(error) => return Outcome::failure(error),
+        }
+    }
+    Outcome::failure(ModelError::new("The files are being changed by something else. Nothing was written. Try again."))
+}
+
+/// `None` if something has changed a file meanwhile.
+fn attempt(
+    context: &Context,
+    propose: impl Fn() -> Result<Proposal, ModelError>,
+) -> Result<Option<Outcome>, ModelError> {
+    let approved = context.approved.as_deref();
+    let proposal = match (propose(), approved) {
+        (Err(_), Some(approved)) if is_done(approved) => return Ok(Some(already_done())),
+        // It is possible, or was to be, once the calls above have made their changes.
+        (Err(_), Some(approved)) if approved.binding.follows_calls() => {
+            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
+        }
+        // What they have made of it is not lost.
+        (Err(problem), Some(approved)) if approved.binding.is_changed() => {
+            return Ok(Some(Outcome::Outdated(UserError::new(problem.to_string().trim_end_matches('.')))));
+        }
+        (proposal, _) => proposal?,
+    };
+    proposal.check_distinct()?;
+    let steps = match approved {
+        None => proposal.files.iter().map(Step::as_proposed).collect(),
+        Some(approved) if approved.covers(&proposal) => match approved_steps(approved, &proposal) {
+            Some(steps) => steps,
+            None => return Ok(Some(Outcome::Outdated(UserError::new("what you made of it is not kept any more")))),
+        },
+        Some(approved) if is_done(approved) => return Ok(Some(already_done())),
+        Some(approved) if is_too_early(approved, &proposal) => {
+            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
+        }
+        Some(_) => return Ok(Some(Outcome::Outdated(outdated(&proposal)))),
+    };
+    let writing: Vec<&Step<'_>> = steps.iter().filter(|step| step.take != Take::Left).collect();
+    let held = hold(context, &writing)?;
+    if !is_current(&held)? {
+        return Ok(None);
+    }
+    if !context.is_decided
+        && let Some(concern) = held.iter().find_map(Held::concern)
+    {
+        return Ok(Some(Outcome::Asks(concern)));
+    }
+    if context.cancel.is_cancelled() || !context.commitment.begin() {
+        // After this point, everything is written.
+        return Err(ModelError::new("Cancelled by the user: nothing was written."));
+    }
+    write(&held)?;
+    drop(held);
+    Ok(Some(written::outcome(&proposal, &steps)))
+}
+
+/// What is done with each file; `None` if what the user has made of one is not kept any more.
+fn approved_steps<'a>(approved: &Approved, proposal: &'a Proposal) -> Option<Vec<Step<'a>>> {
+    let steps = approved.binding.files.iter().zip(&proposal.files).map(|(bound, change)| {
+        let new = match &bound.take {
+            Take::Proposed => change.new.clone(),
+            Take::Left => None,
+            Take::Edited(digest) => {
+                let content = Content::new((approved.contents)(&Digest::parse(digest)?)?);
+                (content.digest.as_str() == digest).then_some(())?;
+                Some(content)
+            }
+        };
+        let first = approved.first.get(&change.path).cloned();
+        Some(Step { change, take: bound.take.clone(), new, first })
+    });
+    steps.collect()
+}
+
+/// Whether all files have what was approved for them: the call was carried out before, and interrupted. What a file had before
+/// the calls above were to change it does not count.
+fn is_done(approved: &Approved) -> bool {
+    let files = approved.binding.files.iter().filter(|file| file.take != Take::Left);
+    let mut files = files.peekable();
+    files.peek().is_some()
+        && files.all(|file| {
+            let wanted = if let Take::Edited(digest) = &file.take { Some(digest) } else { file.new.as_ref() };
+            let Ok(found) = guard::content_at(Path::new(&file.path)) else { return false };
+            let found = found.as_ref().map(|found| found.digest.as_str());
+            found == wanted.map(String::as_str) && !was_on_disk(file, found)
+        })
+}
+
+/// Whether a file has what it had when its change was shown, and calls above were to change that first.
+fn was_on_disk(file: &BoundFile, found: Option<&str>) -> bool {
+    match &file.on_disk {
+        Before::Unknown => false,
+        Before::Absent => found.is_none(),
+        Before::Content(digest) => found == Some(digest.as_str()),
+    }
+}
+
+/// Whether calls above were to change a file first, and have not.
+fn is_too_early(approved: &Approved, proposal: &Proposal) -> bool {
+    approved
+        .binding
+        .files
+        .iter()
+        .zip(&proposal.files)
+        .any(|(file, change)| was_on_disk(file, change.old.as_ref().map(|content| content.digest.as_str())))
+}
+
+fn already_done() -> Outcome {
+    Outcome::text("The files have the content that the user approved for them.")
+}
+
+fn outdated(proposal: &Proposal) -> UserError {
+    let names: Vec<&str> = proposal.files.iter().map(|file| file.name.as_str()).collect();
+    let (word, has) = if names.len() == 1 { ("file", "has") } else { ("files", "have") };
+    UserError::new(format!(
+        "the {word} {has} changed since you were shown this change ({}); look at it again",
+        names.join(", ")
+    ))
+}
+
+/// Takes the right to change all files.
+fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, ModelError> {
+    // Two calls that change the same files take them in the same order.
+    let mut wanted: Vec<(&PathBuf, usize, bool)> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        wanted.push((&step.change.path, at, false));
+        if let Some((other, _)) = &step.change.moved_to {
+            wanted.push((other, at, true));
+        }
+    }
+    wanted.sort();
+    let (mut targets, mut others) = (Vec::new(), Vec::new());
+    for (path, at, is_other) in wanted {
+        let change = &steps[at].change;
+        let name = change.moved_to.as_ref().filter(|_| is_other).map_or(&change.name, |(_, name)| name);
+        let target = WriteTarget::new(path, name, context, &change.bounds)?;
+        if target.existing.is_some() && is_other {
+            return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
+        }
+        if is_other { others.push((at, target)) } else { targets.push((at, target)) }
+    }
+    targets.sort_by_key(|(at, _)| *at);
+    let mut take_other = |at: usize| {
+        let place = others.iter().position(|(of, _)| *of == at)?;
+        Some(others.swap_remove(place).1)
+    };
+    let held = targets.into_iter().map(|(at, target)| Held { step: steps[at], target, moved_to: take_other(at) });
+    Ok(held.collect())
+}
+
+/// Whether all files are as they were when the changes were proposed.
+fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
+    for Held { step: Step { change, .. }, target, .. } in held {
+        let found = target.content(&change.name)?;
+        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
+        if target.path() != change.path || digest(&found) != digest(&change.old) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
+    let mut written: Vec<String> = Vec::new();
+    for Held { step: Step { change, new, .. }, target, moved_to } in held {
+        let bytes =
+            match new {
+                None => None,
+                Some(content) => Some(content.bytes.as_deref().ok_or_else(|| {
+                    ModelError::new(format!("{}: the content is too large to be written.", change.name))
+                })?),
+            };
+        let done = match (bytes, moved_to) {
+            (Some(bytes), None) => target.write(bytes),
+            (None, _) => target.remove(&[]),
+            (Some(bytes), Some(other)) => {
+                // The move comes last: what has the new name is complete, also after a kill.
+                let has_content = change.old.as_ref().map(|old| &old.digest) == new.as_ref().map(|new| &new.digest);
+                let prepared = match has_content {
+                    true => Ok(()),
+                    false => target.write(bytes).map(|()| written.push(format!("`{}`", change.name))),
+                };
+                prepared.and_then(|()| target.move_to(other, bytes))
+            }
+        };
+        if let Err(error) = done {
+            let before = match written.as_slice() {
+                [] => String::new(),
+                names => format!(" These files were written before: {}.", names.join(", ")),
+            };
+            let problem = problem(target.path(), &change.name, &error);
+            return Err(ModelError::new(format!("{problem}{before}")));
+        }
+        written.push(format!("`{}`", change.name));
+    }
+    Ok(())
+}
+
+fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
+    files::problem(path, name, error)
+}

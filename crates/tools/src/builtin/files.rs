@@ -1,0 +1,155 @@
+//! Shared by the file tools: what they reject, and the message for a missing file.
+
+use std::{
+    fmt,
+    fs::{self, File, Metadata},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::{fs::FileType, io::Errno};
+
+use flemma_model::ModelError;
+use flemma_text::{
+    suggest::nearest_few,
+    visible::{differences, looks_same},
+};
+
+/// How many names in a folder are searched for a similar one.
+const MAX_NAMES: usize = 20_000;
+
+/// The maximum number of suggested names.
+const MAX_SUGGESTED: usize = 3;
+
+/// What there is in place of a regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherFile {
+    /// A directory.
+    Directory,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A block or character device.
+    Device,
+    /// Anything else.
+    Special,
+}
+
+impl fmt::Display for OtherFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Pipe => "a named pipe",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Special => "a special file",
+        })
+    }
+}
+
+/// Opens a file for reading, without waiting if it is a pipe.
+///
+/// # Errors
+/// If it cannot be opened.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// The kind of what is not a regular file.
+pub(super) fn kind(file: FileType) -> Option<OtherFile> {
+    match file {
+        FileType::RegularFile => None,
+        FileType::Directory => Some(OtherFile::Directory),
+        FileType::Fifo => Some(OtherFile::Pipe),
+        FileType::Socket => Some(OtherFile::Socket),
+        FileType::BlockDevice | FileType::CharacterDevice => Some(OtherFile::Device),
+        FileType::Symlink | FileType::Unknown => Some(OtherFile::Special),
+    }
+}
+
+/// Checks that a file that has been opened is a regular file.
+///
+/// # Errors
+/// A message that refers to the file as `name`.
+pub(super) fn check_regular(opened: &Metadata, name: &str) -> Result<(), ModelError> {
+    match kind(FileType::from_raw_mode(opened.mode())) {
+        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+        None => Ok(()),
+    }
+}
+
+/// The message for an error, without anything about other files: which of them may be told is up to
+/// [`Guard::problem`](super::guard::Guard::problem).
+pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
+    shown_problem(path, name, error, |_| false)
+}
+
+/// The message for an error. For a missing file, it suggests similar names. `is_shown` says which paths may be told.
+pub(super) fn shown_problem(
+    path: &Path,
+    name: &str,
+    error: &io::Error,
+    is_shown: impl Fn(&Path) -> bool,
+) -> ModelError {
+    ModelError::new(match error.kind() {
+        io::ErrorKind::NotFound => missing_file(path, name, is_shown),
+        _ => format!("{name}: {}.", reason(error)),
+    })
+}
+
+/// The text of an error, without a file name and without the system's error number.
+pub(super) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of this path is a file, not a directory".to_owned(),
+        _ if Errno::from_io_error(error) == Some(Errno::LOOP) => {
+            "a part of this path is a symbolic link that is not followed".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// The message for a file that does not exist: it suggests similar names. `is_shown` says which paths may be told. This reads
+/// the folder.
+pub fn missing_file(path: &Path, name: &str, is_shown: impl Fn(&Path) -> bool) -> String {
+    if let Ok(target) = fs::read_link(path)
+        && is_shown(path)
+    {
+        return format!("{name} is a link to {}, which does not exist.", target.display());
+    }
+    if name.contains(char::REPLACEMENT_CHARACTER) {
+        return format!(
+            "{name} does not exist. If its \u{fffd} stands for bytes that are not valid UTF-8, only bash can open the \
+             file: put a `*` in their place."
+        );
+    }
+    let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else {
+        return format!("{name} does not exist.");
+    };
+    let Ok(entries) = fs::read_dir(parent) else {
+        let folder =
+            if is_shown(parent) { format!(", nor does its folder {}", parent.display()) } else { String::new() };
+        return format!("{name} does not exist{folder}.");
+    };
+    let mut names: Vec<String> =
+        entries.flatten().take(MAX_NAMES).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    let wanted = wanted.to_string_lossy();
+    let (same, others): (Vec<&str>, Vec<&str>) =
+        names.iter().map(String::as_str).partition(|name| looks_same(name, &wanted));
+    let mut near: Vec<&str> = same.into_iter().chain(nearest_few(&wanted, others, MAX_SUGGESTED)).collect();
+    near.retain(|name| is_shown(&parent.join(name)));
+    near.truncate(MAX_SUGGESTED);
+    if near.is_empty() {
+        return format!("{name} does not exist.");
+    }
+    let told = |name: &str| {
+        let differences = differences(name, &wanted, None, "you wrote").map(|told| format!(" ({told})"));
+        format!("`{name}`{}", differences.unwrap_or_default())
+    };
+    let near: Vec<String> = near.into_iter().map(told).collect();
+    format!("{name} does not exist. Its folder contains {}.", near.join(", "))
+}

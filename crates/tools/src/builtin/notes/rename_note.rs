@@ -1,0 +1,171 @@
+//! `rename_note`: gives a page another name, and changes the links that lead to it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{super::report, changes, define, earlier_run::EarlierRun, space::Space};
+use crate::{Definition, Proposal, paths, preview};
+use flemma_model::ModelError;
+use flemma_notes::{PageName, Pages, rename::Renaming};
+
+/// The maximum number of pages that a result names.
+const MAX_NAMED: usize = 50;
+
+pub(super) fn definition() -> Definition {
+    let mut definition = define::writing(
+        "rename_note",
+        "Rename or move a page of the user's notes, and update the links to it in all pages: [[links]] with and without \
+         other words or a heading, and Markdown links. It fails if there is a page of the new name.",
+        json!({
+            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
+            "new_page": { "type": "string", "description": "Its new path in the folder of notes, without .md." },
+        }),
+        // The links to it may be in any page.
+        define::Writing { propose: rename, preview, targets: |_, _| None },
+    );
+    definition.write_path_param = Some(["page", "new_page"].into());
+    definition
+}
+
+fn preview(input: &Value) -> Option<String> {
+    let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
+    Some(preview::labelled(format!("{page} -> {new}"), input))
+}
+
+/// What is said if an earlier run has moved the page, with the pages that still link to the old name.
+fn already_renamed(
+    space: &Space<'_>,
+    earlier: &EarlierRun,
+    page: &PageName,
+    new_page: &PageName,
+) -> Result<ModelError, ModelError> {
+    let listed = space.list("")?.pages;
+    let before: Vec<PageName> =
+        listed.iter().map(|other| if other == new_page { page } else { other }).cloned().collect();
+    let pages = Pages::new(&before);
+    let renaming = Renaming::new(&before, &pages, page, new_page);
+    let mut left = Vec::new();
+    for other in &listed {
+        space.go_on()?;
+        let Ok(content) = space.read(other) else { continue };
+        let is_done = other == new_page || earlier.has_left(space, other, &content)?;
+        let from = if other == new_page { page } else { other };
+        if renaming.relink(from, &content).is_some_and(|left| left.kept > 0 || (left.links > 0 && !is_done)) {
+            left.push(format!("`{other}`"));
+        }
+    }
+    let done = format!("`{page}` has been renamed to `{new_page}` already, by a run of this call or of one like it");
+    let more = if left.len() > MAX_NAMED { " and more" } else { "" };
+    left.truncate(MAX_NAMED);
+    Ok(ModelError::new(match left.len() {
+        0 => format!("{done}. Nothing is left to do."),
+        _ => format!("{done}. Links in {}{more} were not changed; look at them.", left.join(", ")),
+    }))
+}
+
+/// What renaming a page changes.
+pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
+    let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
+    new_page.check_new()?;
+    if page == new_page {
+        return Err(ModelError::new(format!("`{page}` has this name already.")));
+    }
+    let mut earlier = EarlierRun::of_move(space, &page)?;
+    if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
+        return Err(already_renamed(space, &earlier, &page, &new_page)?);
+    }
+    let old = space.read(&page)?;
+    if space.is_link(&page) {
+        return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
+    }
+    let is_taken = space.is_taken(&new_page)?;
+    // Where a file cannot be moved, it is copied first, and an earlier run may have ended then.
+    let is_copied = is_taken && earlier.has_left(space, &new_page, &old)?;
+    if is_taken && !is_copied {
+        return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
+    }
+    let mut listed = space.list("")?;
+    listed.pages.retain(|other| *other != new_page);
+    let pages = Pages::new(&listed.pages);
+    let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
+    let (mut files, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
+    let mut unwritable = Vec::new();
+    let mut seen = BTreeSet::from([paths::real(&space.file(&page)?)]);
+    for other in listed.pages.iter().filter(|other| **other != page) {
+        space.go_on()?;
+        // A page under two names is changed once.
+        if !seen.insert(paths::real(&space.file(other)?)) {
+            continue;
+        }
+        let content = match space.read(other) {
+            Ok(content) => content,
+            Err(error) => {
+                problems.push(error.to_string().trim_end_matches('.').to_owned());
+                continue;
+            }
+        };
+        let is_done = earlier.look_at(space, other, &content)?;
+        if let Some(relinked) = renaming.relink(other, &content) {
+            let changes = !is_done && relinked.links > 0;
+            if changes && !space.may_change(other)? {
+                unwritable.push(format!("`{other}`"));
+                continue;
+            }
+            if relinked.kept > 0 {
+                kept.push(format!("`{other}`"));
+            }
+            if changes {
+                links += relinked.links;
+                files.push(changes::change(space, other, Some(content), relinked.content, None)?);
+            }
+        }
+    }
+    let named: Vec<String> = files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
+    let others = files.len();
+    let is_done = earlier.look_at(space, &page, &old)?;
+    let own = renaming.relink(&page, &old);
+    if own.as_ref().is_some_and(|own| own.kept > 0) {
+        kept.push(format!("`{page}`"));
+    }
+    let below = pages.below(&page).count();
+    let own = own.filter(|_| !is_done);
+    let own_links = own.as_ref().map_or(0, |own| own.links);
+    let new = own.map_or_else(|| old.clone(), |own| own.content);
+    // The page goes last: until then, the call can be repeated.
+    let moved_to = (!is_copied).then_some(&new_page);
+    let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
+    last.new = last.new.filter(|_| !is_copied);
+    files.push(last);
+    let own_changed = format!("{} in the page itself", report::things(own_links, "link"));
+    let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
+    let changed = format!(
+        "{} in {}: {}{more}",
+        report::things(links, "link"),
+        report::things(others, "other page"),
+        named.join(", ")
+    );
+    let changed = match (own_links, others) {
+        (0, 0) => report::things(0, "link"),
+        (0, _) => changed,
+        (_, 0) => own_changed,
+        _ => format!("{own_changed} and {changed}"),
+    };
+    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.");
+    summary.push_str(&earlier.note());
+    if below > 0 {
+        summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
+    }
+    if !kept.is_empty() {
+        let pages = kept.join(", ");
+        summary.push_str(&format!(
+            "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
+        ));
+    }
+    let may_not = (!unwritable.is_empty()).then(|| format!("You may not change {}", unwritable.join(", ")));
+    let notes: Vec<String> = listed.notes.into_iter().chain(report::unreadable(problems)).chain(may_not).collect();
+    if !notes.is_empty() {
+        summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
+    }
+    Ok(Proposal { files, summary, diff: String::new() })
+}

@@ -1,0 +1,100 @@
+//! `update_frontmatter`: sets and deletes keys of a page's frontmatter.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{changes, define, space::Space};
+use crate::{Definition, Proposal};
+use flemma_model::ModelError;
+use flemma_notes::frontmatter::{self, Update};
+
+/// The properties that are no keys of the frontmatter.
+const OWN: [&str; 4] = ["label", "page", "set", "delete"];
+
+pub(super) fn definition() -> Definition {
+    let mut definition = define::writing(
+        "update_frontmatter",
+        "Set or delete keys in the YAML frontmatter of a page of the user's notes. Its text, the other keys, their order \
+         and the comments stay. A page without frontmatter gets one.",
+        json!({
+            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
+            "set": {
+                "type": ["object", "string", "null"],
+                "description": "Keys with their new values, as in {\"status\": \"done\", \"tags\": [\"a\", \"b\"]}.",
+            },
+            "delete": {
+                "type": ["array", "string", "null"],
+                "items": { "type": "string" },
+                "description": "Keys to remove.",
+            },
+        }),
+        define::Writing { propose: update, preview: define::preview, targets: define::own_page },
+    );
+    // A strict schema would have to list all keys, and some models write them beside `page` instead of into `set`.
+    definition.strict = false;
+    let mut schema = Value::clone(&definition.input_schema);
+    schema["required"] = json!(["page"]);
+    schema["additionalProperties"] = json!(true);
+    definition.input_schema = Arc::new(schema);
+    definition
+}
+
+fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
+    let page = define::page(input, "page")?;
+    let update = read(input)?;
+    let old = space.read(&page)?;
+    let new = frontmatter::update(&old, &update)?;
+    let set: Vec<String> = update.set.keys().map(|key| format!("set `{key}`")).collect();
+    let deleted = update.delete.iter().map(|key| format!("deleted `{key}`"));
+    let done = set.into_iter().chain(deleted).collect::<Vec<_>>().join(", ");
+    changes::of_one(space, &page, old, new, format!("Frontmatter of `{page}`: {done}."))
+}
+
+/// What to change. Models also write the keys beside `page`, as `set.key`, as `key` and `value`, or `set` and `delete` as JSON
+/// text.
+fn read(input: &Value) -> Result<Update, ModelError> {
+    let mut set = match parsed(input.get("set")) {
+        Value::Null => Map::new(),
+        Value::Object(set) => set,
+        other => {
+            return Err(ModelError::new(format!("`set` must be an object of keys and values, not {other}.")));
+        }
+    };
+    let delete = match parsed(input.get("delete")) {
+        Value::Null => Vec::new(),
+        Value::String(key) => vec![key],
+        Value::Array(keys) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        other => return Err(ModelError::new(format!("`delete` must be a list of keys, not {other}."))),
+    };
+    let beside = input.as_object().into_iter().flatten();
+    let mut beside: Map<String, Value> = beside
+        .filter(|(key, value)| !OWN.contains(&key.as_str()) && !value.is_null())
+        .map(|(key, value)| (key.strip_prefix("set.").unwrap_or(key).to_owned(), value.clone()))
+        .collect();
+    if beside.len() == 2
+        && set.is_empty()
+        && let (Some(Value::String(key)), Some(_)) = (beside.get("key").cloned(), beside.get("value"))
+    {
+        let value = beside.remove("value").unwrap_or_default();
+        beside = Map::from_iter([(key, value)]);
+    }
+    set.extend(beside);
+    if let Some(key) = set.keys().chain(&delete).find(|key| key.is_empty() || key.contains(['\n', '\r', '\0'])) {
+        return Err(ModelError::new(format!("`{}` cannot be a key of the frontmatter.", key.escape_debug())));
+    }
+    Ok(Update { set, delete })
+}
+
+/// A value, or what it is the JSON text of.
+fn parsed(value: Option<&Value>) -> Value {
+    match value {
+        Some(Value::String(text)) if text.trim().is_empty() => Value::Null,
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::Null)) => inner,
+            _ => Value::String(text.clone()),
+        },
+        Some(value) => value.clone(),
+        None => Value::Null,
+    }
+}

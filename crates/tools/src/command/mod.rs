@@ -1,0 +1,11 @@
+//! Commands that tools run: their environment, and what is shown of their output.
+//!
+//! `bash` runs those of the model, and Lua tools run theirs with [`run_command`].
+
+mod environment;
+mod part;
+mod run;
+
+pub use environment::environment;
+pub(super) use part::ShownPart;
+pub use run::{CommandRequest, CommandResult, run_command};

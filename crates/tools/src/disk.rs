@@ -1,0 +1,319 @@
+//! What judging a path has to know of the disk.
+//!
+//! Whoever may wait asks the disk itself. The main thread may not: a lost network share would hold up the editor. So a worker goes
+//! through the same judgement with [`Disk::recording`], which keeps all answers ([`Facts`]), and the main thread judges with them
+//! ([`Disk::known`]). Where an answer is missing, the judgement is made as if the strictest one had been given, and
+//! [`Disk::lacks`] says that it cannot be relied on.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    file_class::{FileClass, Owner},
+    linked::Linked,
+    paths::{plain, real},
+};
+use flemma_process::{Grammar, Shell};
+
+/// Who has not answered in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silent {
+    /// The file system of this path.
+    Disk(PathBuf),
+    /// The shell of this name, which was asked what it is.
+    Shell(String),
+}
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(path) => write!(f, "the file system of {} does not answer", path.display()),
+            Self::Shell(shell) => write!(f, "the shell `{shell}` has not said yet what it is"),
+        }
+    }
+}
+
+/// A question about the disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lookup {
+    /// Where a path leads: see [`real`].
+    Real(PathBuf),
+    /// Whether there is a folder at a path.
+    IsFolder(PathBuf),
+    /// Whether there is anything at a path.
+    IsThere(PathBuf),
+    /// Whether there is a link at a path.
+    IsLink(PathBuf),
+    /// How the shell reads commands that the user has named, or else the one that is there.
+    Grammar(Option<String>),
+    /// Whether a file is an ordinary one of a project.
+    IsOrdinary {
+        /// The file.
+        path: PathBuf,
+        /// The folder from which the project is looked for.
+        folder: PathBuf,
+        /// The user's home folder.
+        home: Option<PathBuf>,
+    },
+    /// Whether a file is one of which writing asks every time.
+    IsStartUp {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        owner: Owner,
+    },
+    /// Whether the file that a path leads to has several names.
+    IsLinked(PathBuf),
+}
+
+/// What the disk says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// For [`Lookup::Real`].
+    Path(PathBuf),
+    /// For [`Lookup::Grammar`].
+    Grammar(Grammar),
+    /// For the others.
+    Is(bool),
+}
+
+/// What is known of the disk; `None` for what it has not said in time.
+pub type Facts = BTreeMap<Lookup, Option<Answer>>;
+
+/// How to answer a question from the disk itself.
+pub type Look = fn(&Lookup) -> Answer;
+
+/// Who is asked while the answers are recorded: `None` if the disk does not answer.
+pub type Ask = dyn Fn(Lookup, Look) -> Option<Answer> + Send + Sync;
+
+/// The disk, or what is known of it. The default is the disk itself.
+#[derive(Clone, Default)]
+pub struct Disk(Option<Arc<Source>>);
+
+struct Source {
+    facts: Arc<Mutex<Facts>>,
+    ask: Option<Arc<Ask>>,
+    /// The first of whom something is missing that the judgement needs.
+    lacking: Mutex<Option<Silent>>,
+    /// Whether something is missing that nobody was asked.
+    has_unasked: Arc<AtomicBool>,
+}
+
+impl Disk {
+    /// The disk itself.
+    #[must_use]
+    pub const fn itself() -> Self {
+        Self(None)
+    }
+
+    /// The disk through `ask`. The answers are kept in [`Disk::facts`].
+    #[must_use]
+    pub fn recording(ask: Arc<Ask>) -> Self {
+        Self::source(Arc::default(), Some(ask))
+    }
+
+    /// What is known of the disk, and nothing else. It is never waited for.
+    #[must_use]
+    pub fn known(facts: Facts) -> Self {
+        Self::source(Arc::new(Mutex::new(facts)), None)
+    }
+
+    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>) -> Self {
+        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked: Arc::default() })))
+    }
+
+    /// The answers so far; none for the disk itself.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.0.as_ref().map(|source| lock(&source.facts).clone()).unwrap_or_default()
+    }
+
+    /// Who has not said something that a judgement needed. The judgement cannot be relied on then.
+    #[must_use]
+    pub fn lacks(&self) -> Option<Silent> {
+        lock(&self.0.as_ref()?.lacking).clone()
+    }
+
+    /// Whether something is missing because nobody has asked for it, and not because the disk does not answer.
+    #[must_use]
+    pub fn has_unasked(&self) -> bool {
+        self.0.as_ref().is_some_and(|source| source.has_unasked.load(Ordering::Relaxed))
+    }
+
+    /// Notes that something about this path is missing which a judgement needs.
+    pub(super) fn note_lacking(&self, path: &Path) {
+        self.note_silent(|| Silent::Disk(path.to_owned()));
+    }
+
+    fn note_silent(&self, who: impl FnOnce() -> Silent) {
+        if let Some(source) = &self.0 {
+            lock(&source.lacking).get_or_insert_with(who);
+        }
+    }
+
+    /// Whether a condition certainly holds, for what only permits something: it does not where an answer is missing, and the rest of the
+    /// judgement can be relied on all the same.
+    pub(super) fn surely(&self, condition: impl FnOnce(&Self) -> bool) -> bool {
+        let Some(source) = &self.0 else { return condition(self) };
+        let aside = Self(Some(Arc::new(Source {
+            facts: Arc::clone(&source.facts),
+            ask: source.ask.clone(),
+            lacking: Mutex::default(),
+            has_unasked: Arc::clone(&source.has_unasked),
+        })));
+        condition(&aside) && aside.lacks().is_none()
+    }
+
+    /// Where a path leads: see [`real`]. If that is not known, the path as it is written.
+    #[must_use]
+    pub fn real(&self, path: &Path) -> PathBuf {
+        self.real_if_known(path).unwrap_or_else(|| {
+            self.note_lacking(path);
+            plain(path)
+        })
+    }
+
+    /// The same; `None` if it is not known.
+    pub(super) fn real_if_known(&self, path: &Path) -> Option<PathBuf> {
+        if self.0.is_none() {
+            return Some(real(path));
+        }
+        match self.answer(Lookup::Real(path.to_owned()), look)? {
+            Answer::Path(path) => Some(path),
+            Answer::Is(_) | Answer::Grammar(_) => None,
+        }
+    }
+
+    /// How a shell reads commands. Nobody waits for one that was asked before.
+    pub fn grammar(&self, shell: Option<&str>) -> Grammar {
+        if let Some(known) = Shell::known(shell) {
+            return known.grammar;
+        }
+        match self.answer(Lookup::Grammar(shell.map(str::to_owned)), look) {
+            Some(Answer::Grammar(grammar)) => grammar,
+            _ => {
+                self.note_silent(|| Silent::Shell(shell.unwrap_or("bash").to_owned()));
+                Grammar::Unknown
+            }
+        }
+    }
+
+    /// Whether there is a folder at a path; also if that is not known.
+    pub(super) fn is_folder(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsFolder, look)
+    }
+
+    /// Whether there is anything at a path; also if that is not known.
+    #[must_use]
+    pub fn is_there(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsThere, look)
+    }
+
+    /// Whether there is a link at a path; also if that is not known.
+    pub(super) fn is_link(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsLink, look)
+    }
+
+    /// Whether the file that a path leads to has several names (hard links); also if that is not known.
+    #[must_use]
+    pub fn is_linked(&self, path: &Path) -> bool {
+        self.is(path, Lookup::IsLinked, look)
+    }
+
+    /// Whether writing a file asks every time; also if that is not known.
+    #[must_use]
+    pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
+        self.is(path, |path| Lookup::IsStartUp { path, owner: owner.clone() }, look)
+    }
+
+    /// Whether the answer to a question about a path is *yes*, or not known.
+    fn is(&self, path: &Path, lookup: impl FnOnce(PathBuf) -> Lookup, look: Look) -> bool {
+        self.is_if_known(lookup(path.to_owned()), look).unwrap_or_else(|| {
+            self.note_lacking(path);
+            true
+        })
+    }
+
+    /// Whether the answer to a question is *yes*; `None` if it is not known.
+    pub(super) fn is_if_known(&self, lookup: Lookup, look: Look) -> Option<bool> {
+        match self.answer(lookup, look)? {
+            Answer::Is(answer) => Some(answer),
+            Answer::Path(_) | Answer::Grammar(_) => None,
+        }
+    }
+
+    fn answer(&self, lookup: Lookup, look: Look) -> Option<Answer> {
+        let Some(source) = &self.0 else { return Some(look(&lookup)) };
+        if let Some(answer) = lock(&source.facts).get(&lookup) {
+            return answer.clone();
+        }
+        let Some(ask) = &source.ask else {
+            source.has_unasked.store(true, Ordering::Relaxed);
+            return None;
+        };
+        let answer = ask(lookup.clone(), look);
+        lock(&source.facts).insert(lookup, answer.clone());
+        answer
+    }
+}
+
+/// Two are equal if they are the same.
+impl PartialEq for Disk {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Eq for Disk {}
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "what is known of the disk" } else { "the disk" })
+    }
+}
+
+impl Lookup {
+    /// The path that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Real(path)
+            | Self::IsFolder(path)
+            | Self::IsThere(path)
+            | Self::IsLink(path)
+            | Self::IsLinked(path) => path,
+            Self::IsOrdinary { path, .. } | Self::IsStartUp { path, .. } => path,
+            Self::Grammar(shell) => Path::new(shell.as_deref().unwrap_or("bash")),
+        }
+    }
+}
+
+/// What the disk says about a path. What [`Lookup::IsOrdinary`] asks is answered in `project.rs`.
+fn look(lookup: &Lookup) -> Answer {
+    match lookup {
+        Lookup::Real(path) => Answer::Path(real(path)),
+        Lookup::IsFolder(path) => Answer::Is(path.is_dir()),
+        Lookup::IsThere(path) => Answer::Is(path.symlink_metadata().is_ok()),
+        Lookup::IsLink(path) => Answer::Is(path.is_symlink()),
+        Lookup::Grammar(shell) => {
+            Answer::Grammar(Shell::find(shell.as_deref()).map_or(Grammar::Unknown, |shell| shell.grammar))
+        }
+        Lookup::IsLinked(path) => Answer::Is(Linked::at(&real(path)).is_some()),
+        Lookup::IsStartUp { path, owner } => Answer::Is(owner.class_of(path) == FileClass::StartUp),
+        Lookup::IsOrdinary { .. } => Answer::Is(false),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

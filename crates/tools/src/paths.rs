@@ -1,0 +1,76 @@
+//! Resolving paths.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The maximum number of dangling links that are followed, as in Linux.
+const MAX_LINKS: usize = 40;
+
+/// The absolute path for a path from a model or a rule. Relative paths start at `base`. `~` and `~/…` are the user's home.
+/// Absolute paths are not changed.
+pub fn resolve(base: &Path, path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) if rest.as_os_str().is_empty() => home,
+        (Ok(rest), Some(home)) => home.join(rest),
+        // An absolute path replaces the base.
+        _ => base.join(path),
+    }
+}
+
+/// The path among these that leads to the same file as `file`, in which there are no links. It blocks on the disk.
+pub fn find_same<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a PathBuf> {
+    paths.iter().find(|path| *path == file || real(path) == file)
+}
+
+/// The path that a file would have: links are resolved as far as the path exists, and the rest is taken literally.
+///
+/// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling
+/// link is followed too, since writing to it creates its target.
+pub fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| follow(path, MAX_LINKS))
+}
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    let mut real = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::CurDir => {}
+            component => {
+                real.push(component);
+                if let Ok(found) = real.canonicalize() {
+                    real = found;
+                } else if links > 0
+                    && let Ok(target) = real.read_link()
+                {
+                    real.pop();
+                    real = follow(&real.join(target), links - 1);
+                }
+            }
+        }
+    }
+    real
+}
+
+/// Whether a file is in a folder and not hidden in it. Links are resolved in both paths.
+///
+/// A hidden file (`.env`, `.git/config`) is not meant to be shared, and its name can be guessed.
+pub fn is_shared(file: &Path, folder: &Path) -> bool {
+    file.strip_prefix(folder).is_ok_and(|path| !path.iter().any(|name| name.as_encoded_bytes().starts_with(b".")))
+}
+
+/// The path in lexical form: `.` and `..` are resolved, links are not followed.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            component => plain.push(component),
+        }
+    }
+    plain
+}

@@ -1,0 +1,185 @@
+//! An entry of `auto_approve` that is a rule, and the decision of all rules about a call.
+
+use std::{fmt, path::Path};
+
+use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
+use crate::{Decision, project};
+use flemma_model::UserError;
+use flemma_text::one_line;
+
+/// How much of an entry is shown in a message, in characters.
+const MOST_SHOWN: usize = 200;
+
+/// A parsed rule. Two rules are equal if their entries are.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub(super) entry: String,
+    pub(super) tool: String,
+    pub(super) denies: bool,
+    /// The pattern; `None` for every call of the tool.
+    pub(super) pattern: Option<Pattern>,
+    reach: Reach,
+}
+
+/// The scope of an approving rule without a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// For every call.
+    Everywhere,
+    /// For the ordinary files of the conversation's project ([`project`]).
+    Project,
+}
+
+impl Rule {
+    /// Whether an entry is a rule, and not the name of a tool or a preset.
+    pub fn is_rule(entry: &str) -> bool {
+        let entry = entry.trim();
+        entry.starts_with('!') || (entry.contains('(') && !entry.starts_with('$'))
+    }
+
+    /// Parses an entry: `tool(pattern)`, `!tool(pattern)`, `!tool`. `tool(*)`, `tool(**)` and the plain name of the tool
+    /// match every call of the tool.
+    ///
+    /// # Errors
+    /// A message for the user with the entry, what is wrong with it, and what to write instead.
+    pub fn parse(entry: &str) -> Result<Self, UserError> {
+        let wrong = |problem: &str| UserError::new(format!("the rule `{}`: {problem}", one_line(entry, MOST_SHOWN)));
+        let text = entry.trim();
+        let (denies, text) = match text.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => match rest.strip_suffix(')') {
+                Some(pattern) => (tool, Some(pattern.trim())),
+                None => return Err(wrong("it does not end in `)`. Write `tool(pattern)`")),
+            },
+        };
+        if tool.starts_with('$') {
+            return Err(wrong("a preset cannot have a pattern or be denied. Name a tool, or remove the preset"));
+        }
+        if tool.is_empty() || !tool.chars().all(|character| character.is_alphanumeric() || "_-.:/".contains(character))
+        {
+            return Err(wrong("it does not begin with the name of a tool. Write `tool(pattern)` or `!tool(pattern)`"));
+        }
+        let pattern = match pattern {
+            None | Some("*" | "**") => None,
+            Some("") => {
+                return Err(wrong(&format!(
+                    "there is nothing between the parentheses. `{tool}(*)` matches every call"
+                )));
+            }
+            Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem.to_string()))?),
+        };
+        Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern, reach: Reach::Everywhere })
+    }
+
+    /// The rule that approves every call of a tool.
+    pub fn approving(tool: &str) -> Self {
+        Self { entry: tool.to_owned(), tool: tool.to_owned(), denies: false, pattern: None, reach: Reach::Everywhere }
+    }
+
+    /// The same rule, limited to ordinary files of the conversation's project.
+    #[must_use]
+    pub fn within_project(self) -> Self {
+        Self { reach: Reach::Project, ..self }
+    }
+
+    /// The same rule as a denial.
+    #[must_use]
+    pub fn denying(self) -> Self {
+        let entry = if self.denies { self.entry } else { format!("!{}", self.entry) };
+        Self { entry, denies: true, ..self }
+    }
+
+    /// The tool of the rule.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Whether the rule denies calls instead of approving them.
+    pub fn denies(&self) -> bool {
+        self.denies
+    }
+
+    /// Whether the rule applies to every call of its tool.
+    pub fn is_whole(&self) -> bool {
+        self.pattern.is_none()
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.entry)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry == other.entry && self.reach == other.reach
+    }
+}
+
+impl Eq for Rule {}
+
+/// The decision of rules about a call. Denials come before questions, and questions before approvals. `None` if no rule
+/// applies.
+///
+/// [`Decision::RequireApproval`] means that a denying rule may apply to the call, but this is not certain: ask, even if the
+/// tool is approved as a whole. Links are followed, so this reads the file system, but it changes nothing.
+pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
+    if let Subject::Paths(paths) = subject {
+        let decisions = paths.iter().map(|path| decide(rules, tool, &Subject::Path(path), path_base));
+        return strictest(decisions).unwrap_or_else(|| decide(rules, tool, &Subject::Other, path_base));
+    }
+    let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
+        rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);
+    if denying.iter().any(|rule| rule.is_whole()) {
+        return Some(Decision::Deny);
+    }
+    let is_whole = |reach: Reach| approving.iter().any(|rule| rule.is_whole() && rule.reach == reach);
+    let (whole, within_project) = (is_whole(Reach::Everywhere), is_whole(Reach::Project));
+    let patterns = |rules: &[&Rule]| -> Vec<Pattern> { rules.iter().filter_map(|rule| rule.pattern.clone()).collect() };
+    let (denying, approving) = (patterns(&denying), patterns(&approving));
+    if !whole && !within_project && denying.is_empty() && approving.is_empty() {
+        return None;
+    }
+    let (denied, approved) = match subject {
+        Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
+        Subject::Path(path) => paths(&denying, &approving, path, path_base),
+        Subject::Paths(_) | Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
+    };
+    match denied {
+        Likeness::Yes => Some(Decision::Deny),
+        Likeness::Maybe => Some(Decision::RequireApproval),
+        Likeness::No if whole || approved => Some(Decision::Approve),
+        Likeness::No => match subject {
+            Subject::Path(path) if within_project => project::is_ordinary(path, path_base).then_some(Decision::Approve),
+            _ => None,
+        },
+    }
+}
+
+/// The decision about several paths: a denial or a question of one of them, else an approval of all of them. `None` for no
+/// paths.
+pub(super) fn strictest(decisions: impl Iterator<Item = Option<Decision>>) -> Option<Option<Decision>> {
+    let rank = |decision: &Option<Decision>| match decision {
+        Some(Decision::Deny) => 3,
+        Some(Decision::RequireApproval) => 2,
+        None => 1,
+        Some(Decision::Approve) => 0,
+    };
+    decisions.max_by_key(rank)
+}
+
+/// Whether rules deny a path, and whether they approve it.
+fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
+    let mut denied = Likeness::No;
+    for pattern in denying {
+        let likeness = pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
+        denied = denied.max(likeness);
+    }
+    let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
+    (denied, approving.iter().any(means))
+}

@@ -1,0 +1,222 @@
+//! JSON Schema: checks definitions when they are registered, inputs before they are approved and run, and
+//! answers before they are results.
+//!
+//! The `jsonschema` crate decides what is valid. Its findings become a message that a model can act on: the invalid path,
+//! and what is wrong there (`schema_errors`). References to other documents are not followed.
+
+use std::{borrow::Cow, sync::Arc};
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    schema_errors::{describe, pointer},
+    schema_repairs::repaired,
+};
+use flemma_text::is_quickly_checked;
+
+/// The maximum number of errors in a message.
+const MAX_MISTAKES: usize = 5;
+
+/// What is wrong with a schema itself. The author of the tool has to act. The text continues a sentence that begins with
+/// the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub(super) struct SchemaError(String);
+
+/// What is wrong with a value: a mistake for each invalid path. The audience is whoever gave the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerMistakes(Vec<String>);
+
+impl AnswerMistakes {
+    /// All mistakes in one sentence, for the user.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        self.0.join("; ")
+    }
+
+    /// The mistakes.
+    pub(super) fn each(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// A list with a line for each of them, for a model.
+    #[must_use]
+    pub fn list(&self) -> String {
+        self.0.iter().map(|mistake| format!("- {mistake}")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Checks an answer against the schema of a tool that is not known here. A schema that is not valid checks nothing.
+///
+/// # Errors
+/// Each invalid path with the expected and the actual value, a line each.
+pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), AnswerMistakes> {
+    CompiledSchema::compile(&Arc::new(schema.clone())).map_or(Ok(()), |schema| schema.check("the answer", answer))
+}
+
+/// A compiled schema.
+#[derive(Clone, Debug)]
+pub(super) struct CompiledSchema {
+    validator: Validator,
+    /// Top-level properties that may be null, and may therefore be missing.
+    nullable: Vec<String>,
+    /// The schema itself, to suggest a property for an unknown name.
+    schema: Arc<Value>,
+}
+
+impl CompiledSchema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// If it is not a JSON Schema, or refers to something outside it. The message continues a sentence that
+    /// begins with the field's name.
+    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, SchemaError> {
+        let validator = jsonschema::options().offline().build(schema).map_err(|error| {
+            let place = pointer(&error, "its top level");
+            SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
+        })?;
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
+        let nullable = nullable.map(|(name, _)| name.clone()).collect();
+        Ok(Self { validator, nullable, schema: Arc::clone(schema) })
+    }
+
+    /// An input as a tool gets it: numbers and booleans that are written as text are what the schema wants, and properties that may
+    /// not be null are missing. Messages call it `subject`: "the input".
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn take<'a>(&self, subject: &str, input: &'a Value) -> Result<Cow<'a, Value>, AnswerMistakes> {
+        self.check_bounds(subject, input)?;
+        let Err(mistakes) = self.check(subject, input) else { return Ok(Cow::Borrowed(input)) };
+        let repaired = repaired(input, self.validator.iter_errors(input));
+        if self.check(subject, &repaired).is_ok() { Ok(Cow::Owned(repaired)) } else { Err(mistakes) }
+    }
+
+    /// Checks a value, which messages call `subject`: "the input".
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
+        self.check_bounds(subject, input)?;
+        let mut mistakes = Vec::new();
+        let mut more = 0;
+        for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
+            if mistakes.len() == MAX_MISTAKES {
+                more += 1;
+                continue;
+            }
+            mistakes.push(format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema)));
+        }
+        if mistakes.is_empty() {
+            return Ok(());
+        }
+        if more > 0 {
+            mistakes.push(format!("and {more} more"));
+        }
+        Err(AnswerMistakes(mistakes))
+    }
+
+    fn check_bounds(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
+        if is_quickly_checked(&self.schema, input) {
+            return Ok(());
+        }
+        let problem = "cannot be checked, because following the references (`$ref`) of the schema takes too many steps; \
+                       give less, or have the author of the tool simplify its schema";
+        Err(AnswerMistakes(vec![format!("{subject}: {problem}")]))
+    }
+
+    /// The same for an answer, which may be the JSON text of what is expected.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub(super) fn check_answer(&self, subject: &str, answer: &Value) -> Result<(), AnswerMistakes> {
+        let Err(AnswerMistakes(mut mistakes)) = self.check(subject, answer) else { return Ok(()) };
+        let meant: Option<Value> = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let advice = match meant {
+            Some(Value::Object(_) | Value::Array(_)) => Some("pass a table, and not its JSON text"),
+            Some(value) if self.check(subject, &value).is_ok() => Some("pass the value itself, and not its text"),
+            _ => None,
+        };
+        mistakes.extend(advice.map(str::to_owned));
+        Err(AnswerMistakes(mistakes))
+    }
+
+    fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {
+        match error.kind() {
+            Kind::Required { property } => {
+                error.instance_path().as_str().is_empty()
+                    && property.as_str().is_some_and(|name| self.nullable.iter().any(|known| known == name))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether a schema accepts null, as far as can be seen without following references.
+fn allows_null(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => return kind == "null",
+        Some(Value::Array(kinds)) => return kinds.iter().any(|kind| kind == "null"),
+        _ => {}
+    }
+    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+    let listed = schema.get("enum").and_then(Value::as_array);
+    choices.flatten().any(allows_null) || listed.is_some_and(|values| values.iter().any(Value::is_null))
+}
+
+/// Whether a schema follows strict mode: in every object, all properties are required and no others are allowed.
+/// See <https://platform.openai.com/docs/guides/structured-outputs>.
+///
+/// # Errors
+/// The first place that breaks a rule, with the fix.
+pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
+    check_strict_at(schema, &mut String::new())
+}
+
+fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), SchemaError> {
+    let place = |path: &str| if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
+            return Err(SchemaError(format!(
+                "does not follow strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" \
+                 to its \
+                 type if it is optional",
+                place(path)
+            )));
+        }
+    }
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
+    if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
+        return Err(SchemaError(format!(
+            "does not follow strict mode at {}: set `additionalProperties` to false",
+            place(path)
+        )));
+    }
+    for (key, inner) in subschemas(schema) {
+        let length = path.len();
+        path.push('/');
+        path.push_str(&key);
+        check_strict_at(inner, path)?;
+        path.truncate(length);
+    }
+    Ok(())
+}
+
+/// The schemas directly inside a schema, with their places.
+fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for key in ["properties", "$defs", "definitions"] {
+        let inner = schema.get(key).and_then(Value::as_object).into_iter().flatten();
+        found.extend(inner.map(|(name, schema)| (format!("{key}/{name}"), schema)));
+    }
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let inner = schema.get(key).and_then(Value::as_array).into_iter().flatten().enumerate();
+        found.extend(inner.map(|(index, schema)| (format!("{key}/{index}"), schema)));
+    }
+    found.extend(schema.get("items").map(|schema| ("items".to_owned(), schema)));
+    found
+}

@@ -1,0 +1,128 @@
+//! The accounts of conversations: whom a request went to, at what price, and what all of them have used.
+
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant, SystemTime},
+};
+
+use flemma_config::Config;
+use flemma_model::Usage;
+use flemma_provider::usage::{Ledger, Record, Totals, figures};
+use flemma_provider::{
+    CacheRetention, ProviderName,
+    catalogue::{self, Price},
+};
+
+/// Whom a request goes to, at what price, and since when.
+#[derive(Clone, Debug)]
+pub(super) struct PricedRequest {
+    provider: ProviderName,
+    model: String,
+    price: Option<Price>,
+    retention: CacheRetention,
+    sent: Instant,
+}
+
+impl PricedRequest {
+    /// A request with these options that goes out now.
+    pub(super) fn of(config: &Config) -> Self {
+        let options = config.parameters_for(config.provider);
+        let provider = config.provider;
+        let known = || Some(catalogue::find(provider.name(), &options.model)?.price(SystemTime::now()));
+        let price = own_price(config).or_else(known);
+        let retention = options.parameters.cache_retention;
+        Self { provider, price, retention, model: options.model, sent: Instant::now() }
+    }
+}
+
+/// The user's own price of the model.
+pub(super) fn own_price(config: &Config) -> Option<Price> {
+    config.pricing.get(config.model()).copied()
+}
+
+/// The accounts of one conversation.
+#[derive(Default)]
+pub(super) struct Accounts {
+    /// The latest request.
+    request: RefCell<Option<PricedRequest>>,
+    /// What the request that ended last has used, until its end is announced.
+    ended: RefCell<Option<Record>>,
+}
+
+impl Accounts {
+    /// A request goes out.
+    pub(super) fn begin(&self, request: PricedRequest) {
+        *self.request.borrow_mut() = Some(request);
+    }
+
+    /// What the request that ended last has used; `None` where the provider counted nothing.
+    pub(super) fn take_ended(&self) -> Option<Record> {
+        self.ended.take()
+    }
+
+    /// The record of the latest request, which has used this; `None` if there was none.
+    pub(super) fn record(&self, buffer: i32, usage: Usage, complete: bool) -> Option<Record> {
+        let PricedRequest { provider, model, price, retention, .. } = self.request.borrow().clone()?;
+        let cost = price.map(|price| price.cost(&usage, retention));
+        Some(Record { buffer, provider: provider.name(), model, usage, cost, complete, at: SystemTime::now() })
+    }
+
+    /// The latest request has ended, with this record.
+    pub(super) fn end(&self, record: Record) {
+        *self.ended.borrow_mut() = Some(record);
+    }
+
+    /// Whom the latest request went to.
+    pub(super) fn recipient(&self) -> Option<(ProviderName, String)> {
+        self.request.borrow().as_ref().map(|request| (request.provider, request.model.clone()))
+    }
+
+    /// How long the latest request has taken so far and how much of its reply has arrived, for the screen. `tokens` says
+    /// how many tokens there are at so many bytes each, and whether that is an estimate.
+    pub(super) fn progress(&self, tokens: impl FnOnce(f64) -> (u64, bool)) -> String {
+        let request = self.request.borrow();
+        let Some(request) = &*request else { return String::new() };
+        let rate = catalogue::bytes_per_token(request.provider.name(), &request.model);
+        progress(request.sent.elapsed(), tokens(rate))
+    }
+}
+
+/// What all requests have used.
+#[derive(Default)]
+pub(super) struct Accounting(RefCell<Ledger>);
+
+impl Accounting {
+    /// A request has ended.
+    pub(super) fn add(&self, record: Record) {
+        self.0.borrow_mut().add(record);
+    }
+
+    /// Forgets everything.
+    pub(super) fn reset(&self) {
+        self.0.borrow_mut().reset();
+    }
+
+    /// The sums of a buffer's conversation, or of everything.
+    pub(super) fn totals(&self, buffer: Option<i32>) -> Totals {
+        let ledger = self.0.borrow();
+        buffer.map_or_else(|| ledger.totals(), |buffer| ledger.totals_of(buffer))
+    }
+
+    /// What each request has used, oldest first.
+    pub(super) fn records(&self) -> Vec<Record> {
+        self.0.borrow().records().to_vec()
+    }
+
+    /// The lines of `:Flemma usage`, none wider than `width` cells.
+    pub(super) fn table(&self, buffer: Option<i32>, width: usize) -> Vec<String> {
+        figures::table(&self.0.borrow(), buffer, Some(width))
+    }
+}
+
+/// Seconds, and tokens where there are any: `~` says that they are an estimate.
+fn progress(elapsed: Duration, (tokens, is_estimate): (u64, bool)) -> String {
+    let about = if is_estimate { "~" } else { "" };
+    let noun = if tokens == 1 { "token" } else { "tokens" };
+    let tokens = if tokens == 0 { String::new() } else { format!(", {about}{} {noun}", figures::grouped(tokens)) };
+    format!(", {} s{tokens}", elapsed.as_secs())
+}

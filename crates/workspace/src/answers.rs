@@ -1,0 +1,95 @@
+//! The result that a call gets from what somebody answers, declines or leaves.
+
+use serde_json::Value;
+
+use super::{
+    Conversation, Workspace,
+    resolution::{Resolution, ResolveError},
+    stale::Stale,
+};
+use flemma_agent::CallResult;
+use flemma_chat::{AwaitKind, Language, OpenCall};
+use flemma_journal::{Asked, Role};
+use flemma_tools::{Definition, Rendered, check_answer, form::Form};
+
+impl Workspace {
+    /// The result that an answer makes.
+    pub(super) fn answer_of(
+        &self,
+        call: &OpenCall,
+        definition: Option<&Definition>,
+        asked: Option<Asked>,
+        resolution: Resolution,
+        kind: AwaitKind,
+    ) -> Result<CallResult, ResolveError> {
+        match resolution {
+            Resolution::Answer(value) => {
+                let checked = match definition {
+                    Some(definition) => definition.check_answer(&value),
+                    None => asked.and_then(|asked| asked.schema).map_or(Ok(()), |schema| check_answer(&schema, &value)),
+                };
+                if let Err(mistakes) = checked {
+                    let mistakes = mistakes.sentence();
+                    let message = format!("the answer does not match the result_schema of `{}`: {mistakes}", call.name);
+                    return Err(ResolveError::Invalid(message));
+                }
+                Ok(answer_text(&value))
+            }
+            Resolution::Fail(words) => Ok(CallResult::error(words)),
+            Resolution::Result(answer) => Ok(answer),
+            Resolution::Reject(words) => {
+                let declined = if kind == AwaitKind::Elicitation {
+                    "The user declined to answer."
+                } else {
+                    "The user stopped this call."
+                };
+                Ok(CallResult::error(words.unwrap_or_else(|| declined.to_owned())))
+            }
+            // Neither is an answer.
+            Resolution::Approve
+            | Resolution::ApproveAgain
+            | Resolution::ApproveAs(_)
+            | Resolution::Impossible(_)
+            | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
+        }
+    }
+
+    /// What the model is told of a call that nobody resolved in time.
+    pub(super) fn expired(&self, kind: AwaitKind) -> String {
+        let words = match kind {
+            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
+            AwaitKind::Elicitation => "The user did not respond in time.",
+            AwaitKind::ClientExec if self.host().has_ui() => "The editor did not respond in time.",
+            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
+        };
+        words.to_owned()
+    }
+
+    /// A client tool has answered.
+    pub(super) fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
+        let mistakes = (!rendered.is_error)
+            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
+            .flatten();
+        let resolution = match mistakes {
+            Some(mistakes) => Resolution::Fail(format!(
+                "The result of the client tool `{}` does not match its result_schema:\n{}",
+                call.name,
+                mistakes.list()
+            )),
+            None => Resolution::Result(rendered.into()),
+        };
+        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
+    }
+}
+
+/// What a schema sees of a result.
+fn value_of(rendered: &Rendered) -> Value {
+    let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
+    table.unwrap_or_else(|| rendered.text.clone().into())
+}
+
+/// The result that shows an answer: a string as it is, anything else as JSON.
+pub(super) fn answer_text(answer: &Value) -> CallResult {
+    let language = if answer.is_string() { Language::Plain } else { Language::Json };
+    CallResult { language, ..CallResult::text(Form::result_text(answer)) }
+}

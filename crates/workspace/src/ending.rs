@@ -1,0 +1,42 @@
+//! What the user knows of the end that the latest turn of a conversation came to.
+
+use std::cell::Cell;
+
+use flemma_agent::Level;
+
+/// What the user knows of the end that a turn came to.
+#[derive(Debug, Default)]
+pub(super) struct Ending(Cell<Option<Known>>);
+
+/// What a user knows of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// A message said that something is wrong.
+    Told,
+    /// They have stopped it themselves.
+    Cancelled,
+}
+
+impl Ending {
+    /// What they know; `None` if nobody told them anything.
+    pub(super) fn known(&self) -> Option<Known> {
+        self.0.get()
+    }
+
+    /// Something begins, whose end nobody knows yet.
+    pub(super) fn begin(&self) {
+        self.0.set(None);
+    }
+
+    /// The user was told something.
+    pub(super) fn told(&self, level: Level) {
+        if level != Level::Info && self.0.get().is_none() {
+            self.0.set(Some(Known::Told));
+        }
+    }
+
+    /// The user stops everything.
+    pub(super) fn cancel(&self) {
+        self.0.set(Some(Known::Cancelled));
+    }
+}

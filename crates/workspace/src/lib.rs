@@ -1,0 +1,230 @@
+//! The application without an editor.
+//!
+//! * A [`Workspace`] owns the options, the tools, what the user trusts, and the conversations.
+//! * A [`Host`] is where the conversations are on the screen. It calls in: buffers come, change and go
+//!   ([`Workspace::attach`], [`Workspace::changed`]), a key wants something ([`Workspace::dispatch`]), background work has
+//!   left something ([`Workspace::drain`]). The workspace calls out: it shows, writes and asks.
+//! * [`Scripts`] run Lua: tools, policies and frontmatter that are written in it. A host without Lua has [`NoScripts`].
+//! * A [`Conversation`] and the views ([`Workspace::previews`], [`Workspace::looks`], [`Conversation::live`], [`Workspace::status`]) say what to
+//!   show. They are plain structs.
+//!
+//! Inside, what the user wants passes the [`trust::Gate`] and reaches the session of [`flemma_agent`], whose effects come
+//! back in `effects`. Background work brings its own continuation (`background`). State is in small structs that know
+//! nothing of each other; what happens to it is in the files that say `impl Workspace`.
+//!
+//! A tool call may outlive the editor. Its block in the document informs, and the user's [`flemma_journal`] decides:
+//!
+//! * `suspension` says what a call waits for, and watches its deadline. [`Workspace::pending_calls`] lists the calls that
+//!   wait.
+//! * [`Workspace::resolve_now`] and [`Workspace::resolve_later`] take every [`Resolution`]: checked, recorded and flushed
+//!   (`journaling`), written into the document, and only then the next turn starts. `written` does the same with what the
+//!   user has typed into blocks.
+//! * `proposing` finds out what calls that wait would write, `reviewing` shows the whole of it, and an approval is for what was
+//!   shown.
+//! * `waiting_writes` lets a tool in Lua that runs wait for a decision about what it wants to write.
+//! * `capturing` finds out what references in the user's message mean, before it is sent.
+//! * `running` starts a tool once its start is recorded.
+//! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
+//! * `holding` keeps it to one process for each conversation.
+//! * `driving` carries a conversation on without a user.
+//!
+//! ```
+//! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
+//! use flemma::{
+//!     chat::{Text, TextEdit},
+//!     workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}},
+//! };
+//!
+//! /// One buffer, and the questions that the user was asked.
+//! struct OneFile(Vec<String>, RefCell<Vec<Question>>);
+//!
+//! impl Host for OneFile {
+//!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
+//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
+//!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), ..Place::default() } }
+//!     fn perform(&self, effect: HostEffect<'_>) {
+//!         if let HostEffect::Ask { question, .. } = effect {
+//!             self.1.borrow_mut().push(question);
+//!         }
+//!     }
+//! }
+//!
+//! // A file from somewhere else, with code in its frontmatter.
+//! let text = "```lua\nflemma.opt.model = \"x\"\n```\n\n@You:\nHello";
+//! let host = Rc::new(OneFile(text.lines().map(str::to_owned).collect(), RefCell::default()));
+//! let (wake, woken) = mpsc::channel();
+//! let state = tempfile::tempdir()?;
+//! let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), state.path(), move || drop(wake.send(())));
+//! workspace.attach(1);
+//! while workspace.parse_on(1) {}
+//!
+//! // The user presses Ctrl-]. They are asked about the code before anything of it runs or is sent.
+//! workspace.dispatch(1, Command::Advance);
+//! while host.1.borrow().is_empty() {
+//!     woken.recv_timeout(Duration::from_secs(10))?;
+//!     workspace.drain();
+//! }
+//! assert_eq!(*host.1.borrow(), [Question::Frontmatter { language: "lua".into() }]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod accounting;
+mod accounts;
+mod admission;
+mod always_approve;
+mod answers;
+mod approval_chain;
+mod approval_facts;
+mod arriving;
+mod asking;
+mod attached_files;
+mod background;
+mod bare_names;
+mod buffer_view;
+mod call_key;
+mod calls_on_disk;
+mod captured_diff;
+mod captured_text;
+mod captures;
+mod capturing;
+mod card_look;
+mod changes;
+mod chat_files;
+mod commands;
+mod commits;
+mod completion;
+mod conversation;
+mod conversation_list;
+mod decisions;
+mod dispatch;
+mod drain;
+mod drive;
+mod driving;
+mod editor_view;
+mod effective;
+mod effects;
+mod ending;
+mod file_hints;
+mod file_layout;
+mod file_on_disk;
+mod fold_text;
+mod folds;
+mod forms;
+mod from_code;
+mod frontmatter;
+mod generation;
+mod holder;
+mod holding;
+mod host_effect;
+mod interrupted;
+mod interrupted_calls;
+mod journaling;
+mod kept_outbox;
+mod known_calls;
+mod known_messages;
+mod latest_output;
+mod lifecycle;
+mod look;
+mod looks;
+mod lookups;
+mod lua_outcome;
+mod made;
+mod message_notes;
+mod notes;
+mod option_layers;
+mod outbox;
+mod outbox_view;
+mod outlook;
+mod outputs;
+mod page;
+mod path_questions;
+mod patience;
+mod pending;
+mod permissions;
+pub mod ports;
+mod project_conversations;
+mod projects;
+mod promptly;
+mod proposals;
+mod proposing;
+mod protected_files;
+mod questions;
+mod queueing;
+mod ready;
+mod recipient;
+mod records;
+mod recovery;
+mod rejection;
+mod replies;
+mod resolution;
+mod resolve;
+mod resolved;
+mod rest;
+mod reviewed;
+mod reviewers;
+mod reviewing;
+mod revival;
+mod running;
+mod saving;
+mod settling;
+mod stale;
+mod stale_folds;
+mod standing;
+mod status_line;
+mod status_view;
+mod survey;
+mod suspension;
+mod switch;
+mod taking_back;
+mod tasks;
+mod tool_answer;
+mod tool_context;
+mod toolbox;
+mod tools;
+pub mod trust;
+mod trust_store;
+mod turn_tools;
+mod unsettled;
+mod verdict;
+mod waiting_list;
+mod waiting_writes;
+mod wish;
+mod workspace;
+mod written;
+
+pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
+pub use calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
+pub use changes::Redraw;
+pub use chat_files::{chat_files, project_chat_files};
+pub use completion::{Completion, Item, ItemKind, MAX_FILES};
+pub use conversation::Conversation;
+pub use conversation_list::{ConversationRow, RowState};
+pub use dispatch::Command;
+pub use drive::{DriveEnd, DriveOptions};
+pub use editor_view::{EditorItem, EditorView, LookedUp};
+pub use file_layout::{FileLayout, LineBreak};
+pub use forms::AskedForm;
+pub use from_code::{Asked, AskedAbout};
+pub use host_effect::HostEffect;
+pub use latest_output::LatestOutput;
+pub use look::{Chunk, Look, LookStyle, Signs};
+pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
+pub use made::{Draft, MadeFile};
+pub use outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
+pub use outlook::CallState;
+pub use pending::PendingCall;
+pub use ports::{Host, NoScripts, Scripts};
+pub use resolution::{Resolution, ResolveError};
+pub use resolve::HypotheticalCall;
+pub use rest::Rest;
+pub use reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
+pub use stale::Stale;
+pub use status_view::{OptionLayer, OptionRow, StatusView};
+pub use switch::{Switched, Toggle};
+pub use taking_back::{Proposed, TakeBack};
+pub use tasks::StopTool;
+pub use tool_answer::ToolAnswer;
+pub use waiting_list::{WaitingCall, WaitingList, WaitingPlace};
+pub use waiting_writes::WantedWrite;
+pub use wish::Wish;
+pub use workspace::{Job, Workspace};

@@ -1,0 +1,204 @@
+//! The outbox of a conversation: what the user has written while it was at work, in the order in which it goes out.
+//!
+//! When something leaves is decided in [`flemma_agent`]. A message stays here until the file is known to have it: it
+//! *waits*, then it is *posted*, which means that the text of the buffer has it, and with the next write of the file it is
+//! forgotten. What is kept on the disk ([`flemma_runtime::OutboxFiles`]) is all of it, so that a kill at any moment loses
+//! nothing. What comes back from there is *returned*: it becomes text under the prompt, and nobody sends it but the user.
+
+use flemma_agent as agent;
+use flemma_agent::Departure;
+use flemma_runtime::{KeptMessage, OutboxContent};
+
+/// The number of a message within its conversation.
+pub type MessageId = u64;
+
+/// When a message goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// When the turn has ended.
+    NextTurn,
+    /// Before the next request, with the results of the tools that run.
+    NextRequest,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedMessage {
+    /// Its number.
+    pub id: MessageId,
+    /// What it says, in lines.
+    pub text: String,
+    /// Whether it goes out before the next request.
+    pub steers: bool,
+    /// How many messages the conversation had when it was written, and how many of the last of them said the same.
+    pub since: Since,
+}
+
+/// A moment in the life of a conversation, for telling later whether a message was written into it after that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Since {
+    /// The number of the message, from 0, that was the last one then.
+    pub message: usize,
+    /// How often the text was found from there on.
+    pub found: usize,
+}
+
+/// The messages of a conversation that were not sent yet.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    last_id: MessageId,
+    /// Those that steer come first.
+    waiting: Vec<QueuedMessage>,
+    /// What came back from an earlier session.
+    returned: Vec<QueuedMessage>,
+    /// What the buffer has, and the file may not have yet.
+    posted: Vec<QueuedMessage>,
+    /// What is being written and is not queued yet.
+    draft: String,
+}
+
+impl Outbox {
+    /// Adds a message. One that steers goes out before those that do not. Gives its number; `None` for a blank text.
+    pub fn add(&mut self, text: &str, urgency: Urgency, since: Since) -> Option<MessageId> {
+        let text = trimmed(text)?;
+        self.last_id += 1;
+        let (id, steers) = (self.last_id, urgency == Urgency::NextRequest);
+        let message = QueuedMessage { id, text, steers, since };
+        let at = if steers { self.steering() } else { self.waiting.len() };
+        self.waiting.insert(at, message);
+        Some(id)
+    }
+
+    /// Takes a message back: the one at this place, from 1, or the last one.
+    pub fn take_back(&mut self, place: Option<usize>) -> Option<QueuedMessage> {
+        let at = place.unwrap_or(self.waiting.len()).checked_sub(1).filter(|at| *at < self.waiting.len())?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// All messages steer from now on.
+    pub fn steer(&mut self) {
+        for message in &mut self.waiting {
+            message.steers = true;
+        }
+    }
+
+    /// What came back from the disk, unless the document has it since then. `found` says how often the document says a text
+    /// from a message on.
+    pub fn take_kept(&mut self, kept: OutboxContent, found: impl Fn(&str, usize) -> usize) {
+        if self.draft.is_empty() {
+            self.draft = kept.draft;
+        }
+        for KeptMessage { text, steers, message, found: before } in kept.messages {
+            let since = Since { message, found: before };
+            if found(&text, message) <= before {
+                self.last_id += 1;
+                self.returned.push(QueuedMessage { id: self.last_id, text, steers, since });
+            }
+        }
+    }
+
+    /// What is being written and is not queued yet.
+    #[must_use]
+    pub fn draft(&self) -> &str {
+        &self.draft
+    }
+
+    /// The user has written this, and has not queued it. Says whether that is news.
+    pub fn set_draft(&mut self, text: &str) -> bool {
+        let text = if text.trim().is_empty() { "" } else { text };
+        let is_news = self.draft != text;
+        text.clone_into(&mut self.draft);
+        is_news
+    }
+
+    /// The messages that wait, in the order in which they go out.
+    #[must_use]
+    pub fn waiting(&self) -> &[QueuedMessage] {
+        &self.waiting
+    }
+
+    /// Whether something came back that is not in the document yet.
+    #[must_use]
+    pub fn has_returned(&self) -> bool {
+        !self.returned.is_empty()
+    }
+
+    /// What of it the state machine sees.
+    #[must_use]
+    pub fn state(&self) -> agent::Outbox {
+        let next = self.waiting.first();
+        agent::Outbox {
+            has_any: self.has_returned() || next.is_some(),
+            is_ready: next.is_some(),
+            steers: next.is_some_and(|message| message.steers),
+        }
+    }
+
+    /// The texts that would leave.
+    #[must_use]
+    pub fn departing(&self, departure: Departure) -> Vec<String> {
+        let texts = |messages: &[QueuedMessage]| messages.iter().map(|message| message.text.clone()).collect();
+        match departure {
+            Departure::Steering | Departure::Next => texts(&self.waiting[..self.leaving(departure)]),
+            Departure::Returned => texts(&self.returned),
+            Departure::Unsent => texts(&self.returned).into_iter().chain(texts(&self.waiting)).collect(),
+        }
+    }
+
+    /// These have left: the buffer has them.
+    pub fn departed(&mut self, departure: Departure) {
+        let leaving = self.leaving(departure);
+        match departure {
+            Departure::Steering | Departure::Next => self.posted.extend(self.waiting.drain(..leaving)),
+            Departure::Returned => self.posted.append(&mut self.returned),
+            Departure::Unsent => {
+                self.posted.append(&mut self.returned);
+                self.posted.append(&mut self.waiting);
+            }
+        }
+    }
+
+    /// The numbers of the messages that the buffer has, and of which it is not known that the file has them.
+    #[must_use]
+    pub fn posted(&self) -> Vec<MessageId> {
+        self.posted.iter().map(|message| message.id).collect()
+    }
+
+    /// The file has these messages. Says whether that is news.
+    pub fn written(&mut self, ids: &[MessageId]) -> bool {
+        let before = self.posted.len();
+        self.posted.retain(|message| !ids.contains(&message.id));
+        self.posted.len() < before
+    }
+
+    /// What has to be on the disk.
+    #[must_use]
+    pub fn kept(&self) -> OutboxContent {
+        let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
+        let keep = |message: &QueuedMessage| {
+            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone();
+            KeptMessage { text, steers, message, found }
+        };
+        OutboxContent { messages: all.map(keep).collect(), draft: self.draft.clone() }
+    }
+
+    /// How many of the first messages leave together.
+    fn leaving(&self, departure: Departure) -> usize {
+        match departure {
+            Departure::Next if self.steering() == 0 => self.waiting.len().min(1),
+            _ => self.steering(),
+        }
+    }
+
+    fn steering(&self) -> usize {
+        self.waiting.iter().take_while(|message| message.steers).count()
+    }
+}
+
+/// A text without blank lines at its ends; `None` if nothing is left.
+fn trimmed(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_said = |line: &&str| !line.trim().is_empty();
+    let (first, last) = (lines.iter().position(is_said)?, lines.iter().rposition(is_said)?);
+    Some(lines[first..=last].join("\n"))
+}

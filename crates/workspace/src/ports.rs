@@ -1,0 +1,380 @@
+//! What the workspace needs of the world: a [`Host`] that shows and writes, and [`Scripts`] that run Lua.
+//!
+//! In the editor both are Neovim (`src/nvim`); in the tests they are plain lists. Buffers are named by their numbers,
+//! which the host gives.
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use thiserror::Error;
+
+pub use super::host_effect::{Announcement, Question, Saved};
+use super::{
+    host_effect::HostEffect,
+    latest_output::LatestOutput,
+    lua_outcome::LuaOutcome,
+    reviewed::{DrawnHunks, Reviewed},
+    tasks::StopTool,
+    tool_answer::ToolAnswer,
+};
+use flemma_agent::Level;
+use flemma_chat::{OpenCall, Text, TextEdit};
+use flemma_config::{FileOptions, buffer::BufferOptions};
+use flemma_journal::Actor;
+use flemma_model::{CallId, ModelError, UserError};
+use flemma_tools::{
+    DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
+    command::CommandResult,
+};
+
+/// Where a conversation is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The absolute path of its file; empty if it has none.
+    pub file: String,
+    /// The working directory of the editor.
+    pub cwd: PathBuf,
+    /// The root of the project, if the file is among the conversations of a project. A host leaves it to the workspace.
+    pub project: Option<PathBuf>,
+}
+
+impl Place {
+    /// The folder of the file, or the root of the project whose conversation it is; `None` while the conversation has no
+    /// file.
+    #[must_use]
+    pub fn chat_dir(&self) -> Option<PathBuf> {
+        self.project.clone().or_else(|| folder_of(&self.file))
+    }
+
+    /// Where relative paths of the conversation start.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.chat_dir().unwrap_or_else(|| self.cwd.clone())
+    }
+}
+
+/// The folder of a file; `None` where the path is empty.
+pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
+    Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
+}
+
+/// Why a buffer was not changed, in the host's words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct HostError(String);
+
+impl HostError {
+    /// An error with the host's words.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+}
+
+/// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on.
+pub trait Host {
+    /// The text of a buffer, for as long as the conversation lives. A buffer that is gone has no lines.
+    fn text(&self, buffer: i32) -> Rc<dyn Text>;
+
+    /// Changes the text. `joins` puts the change into the step of undo before it.
+    ///
+    /// # Errors
+    /// When the buffer is gone or cannot be changed.
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError>;
+
+    /// Shows, tells or asks something; what a host has no means for, it leaves. Effects come up to 200 times a second while a reply arrives.
+    fn perform(&self, effect: HostEffect<'_>);
+
+    /// Whether a buffer has changes that its file lacks.
+    fn has_changes(&self, _buffer: i32) -> bool {
+        false
+    }
+
+    /// Compares a buffer's file with what was read of it, and reads it again if it has changed since. A buffer with changes of its
+    /// own keeps them, and is not written any more by itself. Says whether that is so.
+    fn read_again(&self, _buffer: i32) -> bool {
+        false
+    }
+
+    /// Where the conversation is.
+    fn place(&self, buffer: i32) -> Place;
+
+    /// The files of all conversations that are open.
+    fn open_conversations(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The folders from which the editor runs files by itself; absolute.
+    fn runtime_folders(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The time.
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    /// A moment as the user reads it, to the minute.
+    fn local_time(&self, at: Timestamp) -> String {
+        at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+    }
+
+    /// Whether a user interface is attached, so that tools can run in it.
+    fn has_ui(&self) -> bool {
+        true
+    }
+
+    /// Whether the user sees a buffer: a window of the current tab page shows it, and the editor has the focus.
+    fn is_in_sight(&self, _buffer: i32) -> bool {
+        true
+    }
+
+    /// Whether the user is typing in this buffer (Insert mode and the like).
+    fn is_typing(&self, _buffer: i32) -> bool {
+        false
+    }
+
+    /// The address at which the user's other programs reach this process; `None` if there is none.
+    fn server(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether it is an editor, which can look up what it shows ([`HostEffect::Look`]).
+    fn is_editor(&self) -> bool {
+        false
+    }
+
+    /// Whether conversations go on here. Where they do not, decisions and answers are recorded and written, and neither does
+    /// a tool run nor is a request sent.
+    fn carries_on(&self) -> bool {
+        true
+    }
+
+    /// The files that are open with changes which are not saved.
+    fn unsaved_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Writes the file of a buffer that has changes, and waits for the disk: for conversations that no user looks at. Gives
+    /// why it was not written.
+    fn write_now(&self, _buffer: i32) -> Option<UserError> {
+        None
+    }
+}
+
+impl dyn Host + '_ {
+    /// Tells the user something.
+    pub fn notify(&self, level: Level, message: &str) {
+        self.perform(HostEffect::Notify { level, message });
+    }
+}
+
+/// One call of a tool that is written in Lua.
+pub struct ToolRun<'a> {
+    /// The conversation's buffer.
+    pub buffer: i32,
+    /// The tool.
+    pub definition: &'a Definition,
+    /// The call.
+    pub call: &'a OpenCall,
+    /// Its input.
+    pub input: &'a Value,
+    /// The number of this run among all of the conversation.
+    pub run: u64,
+    /// Its function.
+    pub function: LuaRef,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Who let it run.
+    pub resolved_by: Actor,
+    /// Whether that was this process.
+    pub is_resolved_here: bool,
+    /// Where the lines go that it shows of its progress.
+    pub latest: LatestOutput,
+    /// Where its answer goes.
+    pub answer: ToolAnswer,
+}
+
+/// The call that a function of a definition is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct CallContext<'a> {
+    /// The conversation's buffer.
+    pub buffer: i32,
+    /// The call's id; empty where nobody has made the call.
+    pub call: &'a CallId,
+}
+
+/// What the code of a file's frontmatter came to.
+pub struct FrontmatterRun {
+    /// The options that it has set.
+    pub file: FileOptions,
+    /// `tools.auto_approve`, where that is a function. It runs within the limits of such code.
+    pub policy: Option<Resolve>,
+}
+
+/// What is wrong in the code of a file's frontmatter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The line of the file, from 0.
+    pub line: usize,
+    /// What is wrong, in words for the user.
+    pub message: String,
+}
+
+/// Runs Lua.
+pub trait Scripts {
+    /// Starts a call, here and now; its answer goes to [`ToolRun::answer`]. Gives the function that stops it, if the tool
+    /// has one.
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool>;
+
+    /// What a tool's own `format_preview` says in about `width` cells; `None` where it gives no text.
+    ///
+    /// # Errors
+    /// What it threw.
+    fn preview(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        width: usize,
+        context: CallContext<'_>,
+    ) -> Result<Option<String>, LuaError>;
+
+    /// What a tool's own `format_rejection` says of a call that the user rejects, for this reason; `None` where it gives no
+    /// text.
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn rejection(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+        reason: Option<&str>,
+    ) -> Result<Option<String>, LuaError>;
+
+    /// What the function `approval` of a tool says of a call; `None` where it leaves that to others. It never gives
+    /// [`DeclaredApproval::Function`].
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn declared_approval(
+        &self,
+        function: LuaRef,
+        input: &Value,
+        context: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError>;
+
+    /// Whether the function `enabled` of a tool offers it to the conversation in a buffer. `is_named` says that the user asks
+    /// for the tool by its name.
+    ///
+    /// # Errors
+    /// What it threw, or what it returned instead; goes on after the name of the field.
+    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError>;
+
+    /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
+    fn policy_module(&self, module: &str) -> Resolve;
+
+    /// What a parser that was registered for this language reads.
+    ///
+    /// # Errors
+    /// The languages that parsers were registered for, where this is none of them.
+    fn parse(&self, buffer: i32, language: &str, code: &str) -> Result<Result<Value, LuaError>, Vec<String>>;
+
+    /// Runs the Lua of a file's frontmatter, which sets `options`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError>;
+
+    /// Releases the functions of a definition that has left the registry.
+    fn release(&self, definition: &Definition);
+
+    /// Calls a function that asked for files to pick: with them, or with why there are none.
+    fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
+
+    /// Calls a function that waits for the end of a command.
+    fn command_ended(&self, _callback: LuaRef, _result: CommandResult) {}
+
+    /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
+    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
+
+    /// What evaluates the Lua of models; `None` where there is none.
+    fn sandbox(&self) -> Option<LuaSandbox> {
+        None
+    }
+
+    /// Calls a function that asked for something: with the answer, or with `nil` and why there is none.
+    fn answered(&self, _callback: LuaRef, _answer: Result<Value, UserError>) {}
+
+    /// Nobody calls this function any more.
+    fn forget(&self, _callback: LuaRef) {}
+
+    /// Calls a function that asked what a call would write.
+    fn reviewed(&self, _callback: LuaRef, _reviewed: Result<Reviewed, UserError>) {}
+
+    /// Calls a function that asked how hunks are drawn.
+    fn drawn(&self, _callback: LuaRef, _drawn: &DrawnHunks) {}
+
+    /// Calls a function that waits for the end of something: with nothing, or with why it failed.
+    fn ended(&self, _callback: LuaRef, _problem: Option<UserError>) {}
+
+    /// Calls a function that asked for models: with their names, or with why there are none.
+    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
+}
+
+/// Scripts of a host without Lua: no tool, policy or frontmatter in Lua can run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoScripts;
+
+/// Why nothing runs.
+const NO_LUA: &str = "there is no Lua here";
+
+impl Scripts for NoScripts {
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
+        None
+    }
+
+    fn preview(&self, _: LuaRef, _: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
+
+    fn rejection(&self, _: LuaRef, _: &Value, _: CallContext<'_>, _: Option<&str>) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
+
+    fn declared_approval(
+        &self,
+        _: LuaRef,
+        _: &Value,
+        _: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
+
+    fn is_enabled(&self, _: LuaRef, _: i32, _: bool) -> Result<bool, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
+
+    fn policy_module(&self, _: &str) -> Resolve {
+        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
+    }
+
+    fn parse(&self, _: i32, _: &str, _: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
+        Err(Vec::new())
+    }
+
+    fn run_frontmatter(&self, _: &str, _: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
+    }
+
+    fn release(&self, _: &Definition) {}
+
+    fn resolved(&self, _: LuaRef, _: Result<(), UserError>) {}
+
+    fn models(&self, _: LuaRef, _: Result<Vec<String>, UserError>) {}
+}

@@ -1,0 +1,21 @@
+//! Whose files tools write: what that of Flemma's own is.
+
+use std::sync::Arc;
+
+use super::Workspace;
+use flemma_tools::{Owner, Protected};
+
+impl Workspace {
+    /// Whose files are judged: the user's, with the conversations that are open now and what Neovim runs files from now.
+    pub(super) fn owner(&self) -> Owner {
+        let state = Some(self.trust_store().path().parent().unwrap_or_else(|| self.trust_store().path()).to_owned());
+        let (open, runtime) = (self.host().open_conversations(), self.host().runtime_folders());
+        Owner { home: std::env::home_dir(), state, open, runtime }
+    }
+
+    /// Says what a file is to tools that write.
+    pub(super) fn protected(&self) -> Protected {
+        let owner = self.owner();
+        Arc::new(move |path| owner.class_of(path))
+    }
+}

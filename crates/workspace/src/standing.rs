@@ -1,0 +1,145 @@
+//! What the journal says of a call in the document.
+
+use super::{Conversation, Workspace, call_key::Keyed as _, journaling::restored};
+use flemma_agent::{CallResult, Verdict};
+use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status};
+use flemma_journal::{Actor, CallKey, Ledger, Life};
+use flemma_tools::Executor;
+
+/// What is known of an open call from before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing that counts.
+    New,
+    /// It was approved, and has not started.
+    Approved(Actor),
+    /// It was started, and waits for a decision about what it wants to write.
+    Proposed,
+    /// It was started, and nobody knows whether it has ended.
+    Interrupted,
+    /// It has ended: the document lacks the result.
+    Ended(CallResult),
+}
+
+impl Standing {
+    /// What a journal says of an open call that nothing is at work on. `answered` counts the results of calls with this key
+    /// in the document.
+    pub(super) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
+        match ledger.life(key) {
+            // What was approved is what it wants to write.
+            Life::Open { approved, .. } if ledger.proposed(key).is_some() => {
+                approved.map_or(Self::Proposed, Self::Approved)
+            }
+            Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
+            Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
+            Life::Open { started: Some(_), .. } => Self::Interrupted,
+            Life::Unknown | Life::Open { .. } => Self::New,
+            // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
+            Life::Ended => match ledger.last_result(key) {
+                Some(result) if ledger.endings(key) > answered() => Self::Ended(restored(result)),
+                _ => Self::New,
+            },
+        }
+    }
+
+    /// What a call waits for, where the tools of the user are not known; `None` if that was not recorded either. `executor`
+    /// is that of the built-in tool of this name: the user may have another one instead, and then that is recorded.
+    pub(super) fn kind(&self, ledger: &Ledger, key: &CallKey, executor: Option<&Executor>) -> Option<AwaitKind> {
+        if *self == Self::Interrupted {
+            return Some(AwaitKind::Approval);
+        }
+        let recorded = ledger.asked(key).and_then(|asked| AwaitKind::parse(&asked.kind));
+        recorded.or_else(|| match executor {
+            Some(Executor::Human) => Some(AwaitKind::Elicitation),
+            Some(Executor::Client(_) | Executor::Server(_) | Executor::Provider) => Some(AwaitKind::Approval),
+            // It was categorised here, and asks for nothing else.
+            None => matches!(ledger.life(key), Life::Open { .. }).then_some(AwaitKind::Approval),
+        })
+    }
+}
+
+/// Whether the approval of a call has been carried out: it waits for the editor's user interface now.
+pub(super) fn is_handed_on(ledger: &Ledger, key: &CallKey) -> bool {
+    ledger.asked(key).is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
+}
+
+/// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
+/// an approval or a run that nobody here knows of (`is_real`) waits for the user like any other call.
+pub(super) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<Awaiting> {
+    let block = &call.placeholder.as_ref()?.block;
+    match block.status {
+        Status::Pending => Some(block.awaiting()),
+        Status::Approved | Status::Running => (!is_real()).then(|| Awaiting { expires: None, ..block.awaiting() }),
+        Status::Denied | Status::Rejected => None,
+    }
+}
+
+impl Workspace {
+    /// What the journal says of an open call.
+    pub(super) fn standing(&self, conversation: &Conversation, call: &OpenCall) -> Standing {
+        let key = call.key();
+        let records = conversation.records();
+        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || conversation.page().answered(&key)));
+        match standing {
+            Standing::Interrupted if records.may_start(&key) => {
+                records.approved_by(&key).map_or(Standing::Interrupted, Standing::Approved)
+            }
+            Standing::Interrupted if conversation.is_at_work_on(&call.id) => Standing::New,
+            standing => standing,
+        }
+    }
+
+    /// Whether a call was started and it is not known whether it has ended.
+    pub(super) fn is_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        self.standing(conversation, call) == Standing::Interrupted
+    }
+
+    /// Whether a call was started, and waits for a decision about what it wants to write, or is about to have that written.
+    pub(super) fn has_proposed(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = call.key();
+        conversation.records().with_ledger(|ledger| ledger.proposed(&key).is_some())
+    }
+
+    /// Whether a call was started in its latest life, which may have ended.
+    pub(super) fn has_begun(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let key = call.key();
+        conversation.records().with_ledger(|ledger| match ledger.life(&key) {
+            Life::Unknown => false,
+            Life::Open { started, .. } => started.is_some(),
+            Life::Ended => ledger.ending(&key).is_some_and(|ending| ending.started.is_some()),
+        })
+    }
+
+    /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
+    /// the user's journal has the decision, or a run that went before had got so far.
+    pub(super) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        conversation.page().is_authorised(call)
+            || matches!(self.standing(conversation, call), Standing::Approved(_))
+            || self.is_repeated(conversation, call)
+    }
+
+    /// Whether a driven conversation has a call that a policy approves and that does no harm when it runs twice. A run that was
+    /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
+    /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
+    pub(super) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        conversation.drive().is_on()
+            && matches!(status, Some(Status::Approved | Status::Running))
+            && self.is_repeatable(call)
+            && !conversation.is_at_work_on(&call.id)
+            && self.verdict(conversation, call) == Verdict::Run
+    }
+
+    /// Whether it does no harm when a call runs twice.
+    pub(super) fn is_repeatable(&self, call: &OpenCall) -> bool {
+        let is_idempotent = self.toolbox().get(&call.name).is_some_and(|definition| definition.idempotent);
+        is_idempotent && self.suspends_as(call).is_none()
+    }
+}
+
+impl Conversation {
+    /// Whether a call runs here now, is about to, or is being run by the editor's user interface.
+    pub(super) fn is_at_work_on(&self, call: &flemma_model::CallId) -> bool {
+        self.session().is_working_on(call) || self.tasks().is_running(call)
+    }
+}
