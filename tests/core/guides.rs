@@ -39,7 +39,9 @@ fn every_file_that_a_guide_names_exists() {
         for path in quoted(text).into_iter().filter(|word| is_path(word)) {
             // The text around the name of a source file may say which folder it is in.
             let exists = ["", "src"].iter().any(|folder| root.join(folder).join(path).exists())
-                || sources.iter().any(|file| Path::new(file).ends_with(path));
+                || sources
+                    .iter()
+                    .any(|file| Path::new(file).ends_with(path) || path.ends_with('/') && file.contains(path));
             assert!(exists, "{guide} names `{path}`, which does not exist");
             checked += 1;
         }

@@ -38,7 +38,7 @@ fn only_the_type_says_that_a_failure_is_a_bug() {
         for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
             let code = fs::read_to_string(&file).unwrap();
             let says = code.lines().any(|line| !line.trim().starts_with("//") && line.contains("a bug in Flemma"));
-            assert_eq!(says, file.ends_with("provider/error.rs"), "{}", file.display());
+            assert_eq!(says, file.ends_with("provider/src/error.rs"), "{}", file.display());
         }
     }
 }

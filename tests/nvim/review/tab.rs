@@ -95,7 +95,9 @@ fn an_approval_elsewhere_is_for_what_was_made_of_the_change() {
             chat.nvim.wait_for("the conversation", |nvim| nvim.lua("return vim.bo.filetype", &[]) == "chat");
         }
         if leave == discard {
-            // It is shown once more, too.
+            // It is shown once more, too. That is known one turn of the main loop after the window is closed.
+            chat.nvim.lua("vim.schedule(function() vim.g.has_turned = true end)", &[]);
+            chat.nvim.wait_for("the main loop", |nvim| nvim.lua("return vim.g.has_turned", &[]) == true);
             chat.wait_until_idle();
             chat.nvim.wait_for("the proposal", |nvim| nvim.row_with("as you have edited it").is_none());
         }
