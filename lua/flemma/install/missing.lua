@@ -13,14 +13,10 @@ local attach = {}
 ---@param buf integer
 local function map(buf)
   local postponed = require("flemma.options").postponed
-  local wanted = postponed and postponed.keymaps or {}
-  local function key(mode)
-    local given = type(wanted[mode]) == "table" and wanted[mode].send
-    return { send = (given == false or type(given) == "string") and given or "<C-]>" }
-  end
+  local wanted, key = postponed and postponed.keymaps or {}, { send = "<C-]>" }
   local keymaps = require("flemma.keymaps")
   keymaps.remove(buf)
-  keymaps.apply(buf, { enabled = wanted.enabled ~= false, normal = key("normal"), insert = key("insert") })
+  keymaps.apply(buf, { enabled = wanted.enabled ~= false, normal = key, insert = key })
 end
 
 ---@param buf integer

@@ -1,10 +1,7 @@
 --- Truncates long text to a size that is suitable for a model. The library does the work.
 ---
 --- Limits are `{ max_lines = …, max_bytes = … }`. The defaults are `MAX_LINES` and `MAX_BYTES`.
-local M = {
-  MAX_LINES = 2000,
-  MAX_BYTES = 51200,
-}
+local M = { MAX_LINES = 2000, MAX_BYTES = 51200 }
 
 ---@class flemma.Truncation
 ---@field content string the text that was kept

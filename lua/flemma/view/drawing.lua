@@ -7,9 +7,7 @@ local api = vim.api
 
 local marks = api.nvim_create_namespace("flemma.marks")
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 local touched = api.nvim_create_namespace("flemma.touched")
 
@@ -130,6 +128,7 @@ api.nvim_set_decoration_provider(marks, {
     end
     require("flemma.view.seen").draw(win, buf)
     require("flemma.view.folds").drawn(win, buf)
+    require("flemma.view.markdown").drawn(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }
   end,

@@ -158,13 +158,18 @@ local function colour(buf, conceals)
   vim.treesitter.highlighter.new(parser, { queries = queries })
 end
 
+--- Whether the signs of Markdown are concealed in each conversation.
+---@type table<integer, boolean>
+local concealing = {}
+
 --- Colours a conversation, after the first screen: reading the queries takes a while.
 ---@param buf integer
----@param conceals fun(buf: integer): boolean
-function M.start(buf, conceals)
+---@param conceals boolean
+local function start(buf, conceals)
+  concealing[buf] = conceals
   vim.schedule(function()
     local ok, problem = pcall(function()
-      return require("flemma.buffer.current").is_attached(buf) and colour(buf, conceals(buf))
+      return require("flemma.buffer.current").is_attached(buf) and colour(buf, conceals)
     end)
     if not ok then
       require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
@@ -174,7 +179,16 @@ end
 
 ---@param buf integer
 function M.forget(buf)
-  files[buf] = nil
+  files[buf], concealing[buf] = nil, nil
+end
+
+--- Neovim draws a conversation. Another plugin may have set 'conceallevel' since it was last drawn.
+---@param buf integer
+function M.drawn(buf)
+  local conceals = require("flemma.view.looks").conceals_markdown(buf)
+  if concealing[buf] ~= nil and concealing[buf] ~= conceals then
+    start(buf, conceals)
+  end
 end
 
 --- Takes the colours away from a buffer that is no longer a conversation.
@@ -193,7 +207,7 @@ function M.attach(buf)
   if M.available() then
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
-    M.start(buf, require("flemma.view.looks").conceals_markdown)
+    start(buf, require("flemma.view.looks").conceals_markdown(buf))
   else
     vim.bo[buf].syntax = "markdown"
   end

@@ -52,12 +52,6 @@ local function watch(buf, files)
   end
 end
 
---- Whether a call that waits would write files.
----@return boolean
-function M.is_watching()
-  return next(watched) ~= nil
-end
-
 --- How often each buffer was drawn.
 ---@type table<integer, integer>
 local rounds = {}
