@@ -76,12 +76,10 @@ effects.show = if_loaded(to("view.activity", "show"))
 effects.redraw = if_loaded(to("view.drawing", "refresh"))
 effects.unsettled = if_loaded(to("buffer.settling", "add"))
 
-local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }
-
 ---@param level "info"|"warn"|"error"
 ---@param message string
 function effects.notify(level, message)
-  require("flemma.notify").say(levels[level], message)
+  require("flemma.notify").say(vim.log.levels[level:upper()], message)
 end
 
 effects.refresh = if_loaded(function(buf)

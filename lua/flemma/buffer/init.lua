@@ -115,7 +115,7 @@ local function forget(buf, is_gone)
   require("flemma.view.folds").forget(buf)
   require("flemma.native").call("event", buf, "detached")
   -- After `detach`, which first reports the changes that were written down.
-  require("flemma.buffer.batch").forget(buf)
+  require("flemma.buffer.batch").followed[buf] = nil
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   require("flemma.buffer.saving").release(buf, is_gone)
   require("flemma.keymaps").remove(buf)
@@ -209,7 +209,7 @@ function M.attach(buf)
       parse_on(true)
     end
   end
-  burst.follow(buf, {
+  burst.followed[buf] = {
     -- While we write, every change must be reported to the library at once.
     step = function()
       return not lock.is_locked(buf) and step_of(buf, state, true) or nil
@@ -220,7 +220,7 @@ function M.attach(buf)
         draw_anew(...)
       end
     end,
-  })
+  }
   require("flemma.view.folds").attach(buf)
   require("flemma.references.origin").follow()
   parse_on(native.call("event", buf, "attached"))

@@ -129,20 +129,14 @@ function M.start(done)
   return build
 end
 
---- One line for the screen.
----@param build flemma.Build
----@return string
-function M.line(build)
-  return ("Flemma: building the native library, %s, %d s"):format(build.text, math.floor((vim.uv.now() - build.began) / 1000))
-end
-
 --- Builds, and returns when the build is done. In a coroutine such as lazy.nvim's, each line of progress is yielded.
 ---@param yield? fun(line: string)
 function M.wait(yield)
   local build = M.start()
   local told
   local function tell()
-    local line = M.line(build)
+    local seconds = math.floor((vim.uv.now() - build.began) / 1000)
+    local line = ("Flemma: building the native library, %s, %d s"):format(build.text, seconds)
     if yield and line ~= told then
       told = line
       yield(line)

@@ -14,14 +14,12 @@ function M.draw(buf)
   if #lines == 0 then
     return M.forget(buf)
   end
-  below.place(
-    buf,
-    vim.tbl_map(function(line)
-      return vim.tbl_map(function(chunk)
-        return { chunk.text, chunk.group }
-      end, line)
-    end, lines)
-  )
+  local function chunks(line)
+    return vim.tbl_map(function(chunk)
+      return { chunk.text, chunk.group }
+    end, line)
+  end
+  below.place(buf, vim.tbl_map(chunks, lines))
 end
 
 return M

@@ -113,16 +113,13 @@ local function take(label, found, register_all)
   if type(found.resolve) == "function" then
     if found.timeout ~= nil and type(found.timeout) ~= "number" then
       return refuse(("%s: `timeout` must be a number of seconds, not a %s"):format(label, type(found.timeout)))
-    end
-    if found.timeout and not (found.timeout > 0 and found.timeout <= DAY) then
+    elseif found.timeout and not (found.timeout > 0 and found.timeout <= DAY) then
       return refuse(("%s: `timeout` must be more than 0 and at most %d seconds, not %s"):format(label, DAY, found.timeout))
     end
     ok = start(label, found.resolve, found.timeout) and ok ~= false
   end
   if ok == nil then
-    return refuse(
-      ("%s has neither `definitions` (a list of definitions) nor `resolve` (a function)"):format(label)
-    )
+    return refuse(("%s has neither `definitions` (a list of definitions) nor `resolve` (a function)"):format(label))
   end
   return ok
 end
@@ -183,9 +180,8 @@ function M.register(what, definition)
   elseif kind == "table" then
     return refuse("register: the table contains no definition; give a list of definitions, or `resolve`")
   end
-  return refuse(
-    ("register: give a name and a definition, a module's name, a list, or a function, not a %s"):format(kind)
-  )
+  local words = "register: give a name and a definition, a module's name, a list, or a function, not a %s"
+  return refuse(words:format(kind))
 end
 
 --- Removes a tool. Calls that are running are not affected.

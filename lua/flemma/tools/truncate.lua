@@ -17,8 +17,7 @@ local M = { MAX_LINES = 2000, MAX_BYTES = 51200 }
 local function cut(name, text, limits)
   if type(text) ~= "string" then
     error(("truncate_%s: the text must be a string, not a %s"):format(name, type(text)), 3)
-  end
-  if limits ~= nil and type(limits) ~= "table" then
+  elseif limits ~= nil and type(limits) ~= "table" then
     error(("truncate_%s: the limits must be a table, not a %s"):format(name, type(limits)), 3)
   end
   limits = limits or {}

@@ -28,22 +28,6 @@ function M.refresh(buf)
   end
 end
 
---- Dims what stands behind the status of a call, so that the word which the user may change is seen first.
----@param buf integer
----@param line integer from 0
-local function dim_attributes(buf, line)
-  local text = api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or ""
-  local _, last = text:find("status=%S+")
-  if last and last < #text then
-    api.nvim_buf_set_extmark(buf, marks, line, last, {
-      ephemeral = true,
-      end_col = #text,
-      hl_group = "FlemmaMeta",
-      priority = 151,
-    })
-  end
-end
-
 --- Where to draw: a buffer, a namespace and the lines on the screen, excluding `last`.
 ---@class flemma.Canvas
 ---@field win integer
@@ -74,9 +58,6 @@ local function draw_lines(canvas)
         hl_eol = not mark.to,
         priority = 150,
       })
-      if mark.group == "FlemmaToolStatus" then
-        dim_attributes(buf, mark.line)
-      end
     end
   end
 end

@@ -50,14 +50,12 @@ api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
   end,
 })
 
-api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost" }, {
+api.nvim_create_autocmd({ "FocusGained", "BufModifiedSet", "BufUnload" }, {
   group = group,
   desc = "Flemma: find out again what calls that wait would write",
-  callback = function(args)
-    if args.event ~= "BufEnter" or require("flemma.buffer.current").is_attached(args.buf) then
-      native("editor_event", "files_changed")
-    end
-  end,
+  callback = vim.schedule_wrap(function()
+    native("editor_event", "files_changed")
+  end),
 })
 
 return M
