@@ -40,7 +40,11 @@ function M.input(opts, on_confirm)
     opts = vim.tbl_extend("force", opts, { default = (opts.default:gsub("%c", " ")) })
   end
   ask(function(answer)
-    vim.ui.input(opts, answer)
+    vim.ui.input(opts, function(text)
+      -- Neovim's own prompt stays on the command line.
+      vim.api.nvim_echo({ { "" } }, false, {})
+      answer(text)
+    end)
   end, on_confirm)
 end
 

@@ -67,7 +67,7 @@ local commands = {
   },
   new = { run = to("core", "new"), takes = "text" },
   open = { run = to("core", "open"), takes = "text", complete = completes("conversations.picker") },
-  toggle = { run = to("core", "toggle"), words = { "vertical", "horizontal", "tab", "float" } },
+  toggle = { run = to("core", "toggle"), words = { "vertical", "horizontal", "tab" } },
   switch = { run = to("conversations.switch", "run"), takes = "words", complete = completes("conversations.switch") },
   ["autopilot:enable"] = { run = sets("tools.autopilot.enabled", true) },
   ["autopilot:disable"] = { run = sets("tools.autopilot.enabled", false) },

@@ -1,13 +1,9 @@
 --- The actions behind the keys and commands.
 local M = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
-local function resolve(buf)
-  return require("flemma.buffer.current").resolve(buf)
-end
+local resolve = require("flemma.buffer.current").resolve
 
 local function cursor_line()
   return vim.api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1
@@ -174,6 +170,9 @@ local others = {
   ask = { "conversations.from_code", "ask" },
   new = { "conversations", "new" },
   open = { "conversations.picker", "open" },
+  queue = { "queue", "queue" },
+  unqueue = { "queue", "unqueue" },
+  steer = { "queue", "steer" },
   toggle = { "conversations", "toggle" },
   next_message = { "edit.motion", "go", "next_message" },
   prev_message = { "edit.motion", "go", "prev_message" },
@@ -184,35 +183,6 @@ local others = {
 for name, place in pairs(others) do
   M[name] = function(argument)
     require("flemma." .. place[1])[place[2]](place[3] or argument)
-  end
-end
-
---- Queues words for the end of the turn. Without words, it opens the input window.
----@param words? string
-function M.queue(words)
-  local buf = resolve()
-  if buf then
-    require("flemma.view.following").watch(buf)
-    require("flemma.queue").queue(buf, words)
-  end
-end
-
---- Takes a queued message back into the input window.
----@param place? string the number of the message; the last one by default
-function M.unqueue(place)
-  local buf = resolve()
-  if buf then
-    require("flemma.queue").unqueue(buf, place)
-  end
-end
-
---- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
----@param words? string
-function M.steer(words)
-  local buf = resolve()
-  if buf then
-    require("flemma.view.following").watch(buf)
-    require("flemma.queue").steer(buf, words)
   end
 end
 

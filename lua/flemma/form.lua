@@ -8,9 +8,7 @@ local M = {}
 
 local api = vim.api
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@class flemma.FormField
 ---@field label string what is asked; empty if the question says it all
@@ -32,14 +30,9 @@ end
 ---@field given any[] for each field that was asked: the number of an entry, a text, or vim.NIL
 ---@field answer fun(result: any, done: fun(ok?: boolean, problem?: string)) passes the answer on
 ---@field typed table<integer, string> what was typed last, by field
----@field prompt? flemma.FormPrompt the prompt that waits
+---@field is_asking? boolean whether a prompt waits
 ---@field is_over? boolean
 ---@field is_replaced? boolean whether the user opened the form again
-
----@class flemma.FormPrompt
----@field callback function[] held weakly
----@field windows integer[] those that it has opened
----@field is_answered? boolean
 
 ---@type table<string, flemma.OpenForm> by buffer and call
 local open = {}
@@ -69,9 +62,6 @@ local function finish(form)
   local key = key_of(form.buf, form.call)
   if open[key] == form then
     open[key] = nil
-  end
-  if not next(open) then
-    pcall(api.nvim_del_augroup_by_name, "flemma.form")
   end
 end
 
@@ -104,64 +94,24 @@ local function refuse(form, level, why)
   require("flemma.tools.late_answer").refuse(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
 end
 
---- Whether the user can still answer the prompt of a form. A prompt cannot be answered any more if all windows that it has
---- opened are closed, or if nobody holds its callback.
----@param form flemma.OpenForm
----@return boolean
-local function can_be_answered(form)
-  local prompt = form.prompt
-  if not prompt then
-    return false
-  end
-  if #prompt.windows > 0 then
-    return vim.iter(prompt.windows):any(api.nvim_win_is_valid)
-  end
-  collectgarbage()
-  collectgarbage()
-  return prompt.callback[1] ~= nil
-end
-
---- Watches for what ends a form from outside, and for the windows of prompts.
-local function watch()
-  local group = api.nvim_create_augroup("flemma.form", { clear = true })
-  api.nvim_create_autocmd("User", {
-    group = group,
-    pattern = "FlemmaToolFinished",
-    desc = "Flemma: end the form of a call that has its result",
-    callback = function(args)
-      local data = args.data or {}
-      local form = open[key_of(data.buf or 0, data.id or "")]
-      if not form then
-        return
-      end
-      finish(form)
-      -- A prompt that uses the command line leaves no room for a message.
-      if form.prompt and not api.nvim_get_mode().mode:find("^[cr]") then
-        local words = "%s; an answer in the open form is not sent any more"
-        say(form, vim.log.levels.WARN, words:format(why_ended(form)))
-      end
-    end,
-  })
-  api.nvim_create_autocmd("WinNew", {
-    group = group,
-    desc = "Flemma: note the windows of prompts",
-    callback = function()
-      local win = api.nvim_get_current_win()
-      -- Nothing else is known of a window at this time.
-      vim.schedule(function()
-        local config = api.nvim_win_is_valid(win) and api.nvim_win_get_config(win)
-        -- A float that cannot have the focus is a message.
-        if config and config.relative ~= "" and config.focusable then
-          for _, form in pairs(open) do
-            if form.prompt then
-              table.insert(form.prompt.windows, win)
-            end
-          end
-        end
-      end)
-    end,
-  })
-end
+api.nvim_create_autocmd("User", {
+  group = api.nvim_create_augroup("flemma.form", { clear = true }),
+  pattern = "FlemmaToolFinished",
+  desc = "Flemma: end the form of a call that has its result",
+  callback = function(args)
+    local data = args.data or {}
+    local form = open[key_of(data.buf or 0, data.id or "")]
+    if not form then
+      return
+    end
+    finish(form)
+    -- A prompt that uses the command line leaves no room for a message.
+    if form.is_asking and not api.nvim_get_mode().mode:find("^[cr]") then
+      local words = "%s; an answer in the open form is not sent any more"
+      say(form, vim.log.levels.WARN, words:format(why_ended(form)))
+    end
+  end,
+})
 
 local ask
 
@@ -240,23 +190,14 @@ end
 ---@param show fun(callback: function)
 ---@param on_answer fun(value: any)
 local function prompt(form, show, on_answer)
-  local callback
-  ---@type flemma.FormPrompt
-  local own = { callback = setmetatable({}, { __mode = "v" }), windows = {} }
-  callback = function(...)
-    if own.is_answered then
-      return
-    end
-    own.is_answered = true
-    if not form.is_replaced then
-      form.prompt = nil
+  local is_answered = false
+  form.is_asking = true
+  local ok, problem = pcall(show, function(...)
+    if not is_answered and not form.is_replaced then
+      is_answered, form.is_asking = true, false
       on_answer(...)
     end
-  end
-  own.callback[1] = callback
-  form.prompt = own
-  local ok, problem = pcall(show, callback)
-  callback = nil
+  end)
   if not ok then
     finish(form)
     say(form, vim.log.levels.ERROR, ("the prompt failed: %s"):format(tostring(problem):match("[^\n]*")))
@@ -293,10 +234,7 @@ ask = function(form, at, problem)
     return ask_text(form, at, problem)
   end
   prompt(form, function(callback)
-    require("flemma.ask").select(field.choices, {
-      prompt = prompt_of(form, field, problem),
-      kind = "flemma.form",
-    }, callback)
+    require("flemma.ask").select(field.choices, { prompt = prompt_of(form, field, problem), kind = "flemma.form" }, callback)
   end, function(item, index)
     index = index or item and vim.fn.index(field.choices, item) + 1
     if not index or index < 1 then
@@ -309,7 +247,7 @@ ask = function(form, at, problem)
   end)
 end
 
---- Opens the form of a call that waits for the user's answer. Nothing happens if it is open already.
+--- Opens the form of a call that waits for the user's answer. The prompt of one that is open already has no effect any more.
 ---@param buf integer the conversation; 0 for the current buffer
 ---@param call string the call's id
 ---@param answer? fun(result: string, done: fun(ok?: boolean, problem?: string)) passes the answer on; resolves the call by default
@@ -317,15 +255,7 @@ function M.open(buf, call, answer)
   buf = buf == 0 and api.nvim_get_current_buf() or buf
   local key = key_of(buf, call)
   local before = open[key]
-  if before and can_be_answered(before) then
-    local win = vim.iter(before.prompt.windows):find(api.nvim_win_is_valid)
-    if win then
-      api.nvim_set_current_win(win)
-    else
-      say(before, vim.log.levels.INFO, "the form of this call is open already")
-    end
-    return
-  elseif before then
+  if before then
     before.is_replaced = true
     finish(before)
   end
@@ -345,7 +275,6 @@ function M.open(buf, call, answer)
     end,
   }
   open[key] = form
-  watch()
   ask(form, 1)
 end
 

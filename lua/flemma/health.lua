@@ -20,10 +20,6 @@ function M.check()
     return
   end
   local helptags = require("flemma.install.helptags")
-  if not helptags.are_there() then
-    helptags.ensure()
-    vim.wait(3000, helptags.are_there, 20)
-  end
   if helptags.are_there() then
     health.ok("help tags: `:help flemma`")
   else

@@ -42,6 +42,15 @@ local function if_loaded(act)
   end
 end
 
+--- A function of a module, which is loaded by the first call.
+---@param module string
+---@param name string
+local function to(module, name)
+  return function(...)
+    return require("flemma." .. module)[name](...)
+  end
+end
+
 --- Neovim's own |vim.ui.select()| waits for the answer, and anything can happen in the meantime. So a question is asked when no
 --- function of the library is on the stack.
 local function later(ask)
@@ -57,69 +66,25 @@ end
 effects.lock = if_loaded(lock.lock)
 effects.observe = if_loaded(lock.observe)
 
-effects.cursor = if_loaded(function(...)
-  require("flemma.view.following").cursor(...)
-end)
-
-effects.follow = if_loaded(function(buf)
-  require("flemma.view.following").follow(buf)
-end)
-
-effects.unfold = function(...)
-  require("flemma.view.folds").unfold(...)
-end
-
-effects.note_reviews = function(buf)
-  local review = package.loaded["flemma.review"]
-  if review then
-    review.note_made(buf)
-  end
-end
-
-effects.proposals_changed = function(buf)
-  local review = package.loaded["flemma.review"]
-  if review then
-    review.changed(buf)
-  end
-end
-
-local levels = { info = vim.log.levels.INFO, warn = vim.log.levels.WARN, error = vim.log.levels.ERROR }
+effects.cursor = if_loaded(to("view.following", "cursor"))
+effects.follow = if_loaded(to("view.following", "follow"))
+effects.unfold = if_loaded(to("view.folds", "unfold"))
+effects.note_reviews = if_loaded(to("review", "note_made"))
+effects.proposals_changed = if_loaded(to("review", "changed"))
+effects.diagnose = if_loaded(to("view.diagnostics", "set"))
+effects.show = if_loaded(to("view.activity", "show"))
+effects.redraw = if_loaded(to("view.drawing", "refresh"))
+effects.unsettled = if_loaded(to("buffer.settling", "add"))
 
 ---@param level "info"|"warn"|"error"
 ---@param message string
 function effects.notify(level, message)
-  require("flemma.notify").say(levels[level], message)
+  require("flemma.notify").say(vim.log.levels[level:upper()], message)
 end
-
-effects.diagnose = if_loaded(function(buf, faults)
-  require("flemma.view.diagnostics").set(buf, faults)
-end)
-
----@param buf integer
----@param busy boolean whether a request or a tool is running in it
----@param is_other boolean whether it does something else now
-effects.show = if_loaded(function(buf, busy, is_other)
-  require("flemma.view.activity").show(buf, busy, is_other)
-end)
 
 effects.refresh = if_loaded(function(buf)
   require("flemma.view.refresh").schedule(buf)
   require("flemma.view.activity").changed()
-end)
-
-effects.redraw = function(buf)
-  require("flemma.view.drawing").refresh(buf)
-end
-
-effects.unsettled = if_loaded(function(buf)
-  require("flemma.buffer.settling").add(buf)
-end)
-
---- With these options, Neovim takes ten times as long for each change of a long line.
-effects.long_lines = if_loaded(function(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.wo[win][0].linebreak, vim.wo[win][0].breakindent = false, false
-  end
 end)
 
 effects.turn_over = if_loaded(function(buf)
@@ -138,9 +103,7 @@ function effects.saved(buf, saved)
 end
 
 --- A conversation that `flemma run` carries on has come to its end.
-effects.driven = function(buf)
-  require("flemma.command_line.headless").driven(buf)
-end
+effects.driven = to("command_line.headless", "driven")
 
 --- A tool may have changed open files.
 ---@param written string[] the real paths of those that are known to be written
@@ -179,13 +142,8 @@ effects.ask = later(function(buf, number, question)
   end
 end)
 
-effects.open_form = later(function(...)
-  require("flemma.form").open(...)
-end)
-
-effects.look = later(function(...)
-  require("flemma.references.captures").look(...)
-end)
+effects.open_form = later(to("form", "open"))
+effects.look = later(to("references.captures", "look"))
 
 --- Schedules `drain` for when buffers can be changed.
 function effects.wake()
@@ -205,13 +163,11 @@ function effects.wake_after(milliseconds)
   pause:start(milliseconds, 0, effects.wake)
 end
 
-M.write = if_loaded(function(...)
-  require("flemma.buffer.writing").write(...)
-end)
-
-M.read_again = if_loaded(function(buf)
-  return require("flemma.buffer.checktime").follow(buf)
-end)
+M.write = if_loaded(to("buffer.writing", "write"))
+M.read_again = if_loaded(to("buffer.checktime", "follow"))
+M.run_frontmatter = to("frontmatter", "run")
+M.guard = to("frontmatter", "guard")
+M.parse = to("codeblock.parsers", "parse")
 
 ---@param buf integer
 ---@return string problem empty if the file has the text
@@ -220,28 +176,10 @@ function M.write_now(buf)
 end
 
 --- The files that have changes in the editor which are not saved.
----@return string[]
-function M.unsaved()
-  return require("flemma.changes").unsaved()
-end
+M.unsaved = to("changes", "unsaved")
 
 --- Whether the user sees a buffer.
----@param buf integer
-function M.is_in_sight(buf)
-  return require("flemma.view.sight").sees(buf)
-end
-
-M.run_frontmatter = function(...)
-  return require("flemma.frontmatter").run(...)
-end
-
-M.guard = function(...)
-  return require("flemma.frontmatter").guard(...)
-end
-
-M.parse = function(...)
-  return require("flemma.codeblock.parsers").parse(...)
-end
+M.is_in_sight = to("view.sight", "sees")
 
 --- The function for the calls of a built-in tool that the editor answers. Its file is loaded by the first call.
 ---@param tool string
@@ -271,18 +209,17 @@ end
 ---@return boolean ok
 ---@return any value what it returned, or the error
 function M.ask_tool(buf, ask, ...)
-  local is_loaded = api.nvim_buf_is_loaded(buf)
-  local modifiable, ignored = is_loaded and vim.bo[buf].modifiable, vim.o.eventignore
+  local modifiable = api.nvim_buf_is_loaded(buf) and vim.bo[buf].modifiable
   local function set_modifiable(value)
-    if is_loaded and api.nvim_buf_is_loaded(buf) then
-      vim.o.eventignore = "OptionSet"
-      vim.bo[buf].modifiable = value
-      vim.o.eventignore = ignored
+    if modifiable and api.nvim_buf_is_loaded(buf) then
+      api.nvim_buf_call(buf, function()
+        vim.cmd(("noautocmd setlocal %smodifiable"):format(value and "" or "no"))
+      end)
     end
   end
   set_modifiable(false)
   local ok, value = pcall(ask, ...)
-  set_modifiable(modifiable)
+  set_modifiable(true)
   if not ok and type(value) ~= "string" then
     value = vim.inspect(value, { newline = " ", indent = "" })
   end

@@ -90,13 +90,8 @@ local function open()
   entry()
   local opened = package.loaded.flemma_native
   if opened.version ~= M.version then
-    return nil,
-      ("the native library %s has version %s, but the plugin has %s. %s Then restart Neovim."):format(
-        path,
-        opened.version,
-        M.version,
-        advice()
-      )
+    local words = "the native library %s has version %s, but the plugin has %s. %s Then restart Neovim."
+    return nil, words:format(path, opened.version, M.version, advice())
   end
   -- It requires `flemma.host` by itself.
   opened.init(vim.fs.joinpath(vim.fn.stdpath("state"), "flemma"))

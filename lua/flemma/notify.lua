@@ -31,12 +31,9 @@ function M.wrap(message, room)
       end
       while vim.fn.strdisplaywidth(word) > room do
         -- At least one character, however narrow the screen is.
-        local count = room
-        while count > 1 and vim.fn.strdisplaywidth(vim.fn.strcharpart(word, 0, count)) > room do
-          count = count - 1
-        end
-        lines[#lines + 1] = vim.fn.strcharpart(word, 0, count)
-        word = vim.fn.strcharpart(word, count)
+        local part = vim.fn.printf("%.*S", room, word)
+        lines[#lines + 1] = part ~= "" and part or vim.fn.strcharpart(word, 0, 1)
+        word = word:sub(#lines[#lines] + 1)
       end
       longer = word
     end

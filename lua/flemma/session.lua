@@ -1,9 +1,7 @@
 --- Usage since Neovim was started.
 local M = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- The totals of all conversations, or of one of them.
 ---@param buf? integer the buffer of one conversation; 0 is the current one

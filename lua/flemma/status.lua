@@ -3,9 +3,7 @@ local M = {}
 
 local api = vim.api
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- Shows lines, which `q` closes.
 ---@param lines string[]

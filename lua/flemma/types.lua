@@ -323,7 +323,7 @@
 ---@field width? number the width of the window: up to 1 a part of the screen, else columns
 ---@field height? number the height of the window: up to 1 a part of the screen, else lines
 
----@alias flemma.Layout "vertical"|"horizontal"|"tab"|"float"
+---@alias flemma.Layout "vertical"|"horizontal"|"tab"
 
 --- A call that waits. See `:help flemma.tools.pending()`.
 ---@class flemma.PendingCall

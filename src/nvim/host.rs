@@ -42,7 +42,6 @@ impl Shim {
             HostEffect::Unfold { buffer, line } => self.tell("unfold", (buffer, line)),
             HostEffect::NoteReviews { buffer } => self.tell("note_reviews", buffer),
             HostEffect::ProposalsChanged { buffer } => self.tell("proposals_changed", buffer),
-            HostEffect::LongLines { buffer } => self.tell("long_lines", buffer),
             HostEffect::TurnOver { buffer } => self.tell("turn_over", buffer),
             HostEffect::Saved { buffer, saved } => self.tell("saved", (buffer, self.end_of_write(&saved)?)),
             HostEffect::Driven { buffer } => self.tell("driven", buffer),

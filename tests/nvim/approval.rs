@@ -406,6 +406,7 @@ fn keys_decide_at_the_call_unless_they_are_switched_off() {
     chat.nvim.wait_for_screen("Reason, for the model");
     chat.nvim.input("too noisy<CR>");
     chat.nvim.wait_for("the rejection", |nvim| nvim.text().contains("too noisy"));
+    chat.nvim.wait_for("no prompt", |nvim| nvim.row_with("Reason, for the model").is_none());
     chat.go_to("**Tool Result:** `toolu_1`");
     chat.nvim.input("gA");
     let results = results(&mut chat);

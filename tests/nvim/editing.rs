@@ -110,22 +110,6 @@ fn conversation_options_are_local_and_user_options_win() {
 }
 
 #[test]
-fn long_lines_turn_off_what_makes_them_slow() {
-    let long = format!("@You:\n{}\n", "word ".repeat(20_000));
-    let mut nvim = Nvim::start(&Options {
-        files: &[("long.chat", &long), ("short.chat", "@You:\nHello\n")],
-        arguments: &["long.chat"],
-        ..Options::default()
-    });
-    let options = "return { vim.wo.linebreak, vim.wo.breakindent }";
-    nvim.wait_for("the line to be read", |nvim| nvim.lua(options, &[]) == json!([false, false]));
-    nvim.command("edit short.chat");
-    assert_eq!(nvim.lua(options, &[]), json!([true, true]));
-    nvim.lua("vim.api.nvim_buf_set_lines(0, -1, -1, true, { ('word '):rep(20000) })", &[]);
-    nvim.wait_for("the new line to be read", |nvim| nvim.lua(options, &[]) == json!([false, false]));
-}
-
-#[test]
 fn a_line_may_have_any_number_of_references() {
     let text = format!("@You:\n{}\n", "@./notes.md ".repeat(20_000));
     let mut nvim =

@@ -27,8 +27,6 @@ pub struct Document {
     pub(super) frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<ParsedMessage>,
     pub(super) lines: usize,
-    /// Whether a long line was read.
-    has_long_lines: bool,
     pub(super) settled: SettledPrefix,
     /// How many messages from the start are known to have all their results paired.
     pub(super) paired: SettledPrefix,
@@ -127,15 +125,8 @@ impl Document {
         // The text may be shorter than the change says.
         let total = if matches!(seam, Seam::End) { builder.line } else { total };
         let touched = first..builder.line;
-        self.has_long_lines |= builder.has_long;
         let tools = self.replace(origin, builder, seam, total);
         Update { lines: touched, tools }
-    }
-
-    /// Whether one of the lines is long, or was: see [`LONG_LINE`](super::LONG_LINE).
-    #[must_use]
-    pub const fn has_long_lines(&self) -> bool {
-        self.has_long_lines
     }
 
     /// The number of lines that the document covers.

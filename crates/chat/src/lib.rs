@@ -98,7 +98,7 @@ pub use provenance::{Author, Provenance, Reattribution};
 pub use reference::{BEGINNINGS, NamedFile, decoded_name, reference_name, reference_to};
 pub use regions::Region;
 pub use render::render;
-pub use reply::{Ending, LONG_LINE, ReplyWriter};
+pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use tail::{Tail, drop_cut_off};
 pub use text::{Change, Text};

@@ -17,7 +17,6 @@ use super::{
     ToolUse, attachment,
     block::Known,
     captured,
-    reply::LONG_LINE,
     status::RESERVED,
     syntax::{self, Header},
 };
@@ -93,19 +92,16 @@ pub(super) struct Builder {
     pub done: Vec<Segment>,
     /// The current segment.
     pub current: Segment,
-    /// Whether one of the lines was long.
-    pub has_long: bool,
 }
 
 impl Builder {
     /// A parser that continues at `line` in `segment`.
     pub fn resume(state: ParserState, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
-        Self { state, line, frontmatter, done: Vec::new(), current: segment, has_long: false }
+        Self { state, line, frontmatter, done: Vec::new(), current: segment }
     }
 
     /// Parses the next line.
     pub fn feed(&mut self, line: &str) {
-        self.has_long |= line.len() > LONG_LINE;
         let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
         match (marker, self.state) {
             (Some((role, column)), _) => self.begin(role, column, line),

@@ -12,7 +12,7 @@ use super::{
 use flemma_model::{CallId, Event};
 
 /// The length, in bytes, from which a line is long: an editor takes so long for each change of it that users feel it.
-pub const LONG_LINE: usize = 64 * 1024;
+const LONG_LINE: usize = 64 * 1024;
 
 /// How a reply ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,13 +20,11 @@ pub enum Layout {
     Horizontal,
     /// A tab page of its own.
     Tab,
-    /// Over the other windows.
-    Float,
 }
 
 impl Layout {
-    const WORDS: [(&'static str, Self); 4] =
-        [("vertical", Self::Vertical), ("horizontal", Self::Horizontal), ("tab", Self::Tab), ("float", Self::Float)];
+    const WORDS: [(&'static str, Self); 3] =
+        [("vertical", Self::Vertical), ("horizontal", Self::Horizontal), ("tab", Self::Tab)];
 }
 
 /// A folder below another one.

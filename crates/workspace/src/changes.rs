@@ -54,7 +54,6 @@ impl Workspace {
 
     fn after_change(&self, conversation: &Conversation, Changed { lines, heads, tools }: Changed) -> Redraw {
         let (page, is_busy) = (conversation.page(), conversation.is_busy());
-        self.tell_long_lines(conversation);
         if tools {
             self.host().perform(HostEffect::Refresh { buffer: conversation.buffer() });
             page.touch(!page.is_writing() && page.is_complete() && !is_busy);
@@ -66,13 +65,6 @@ impl Workspace {
             self.stop_for_foreign_change(conversation);
         }
         Redraw { lines, heads }
-    }
-
-    /// Tells the editor once that there are long lines.
-    pub(super) fn tell_long_lines(&self, conversation: &Conversation) {
-        if conversation.page().take_long_lines() {
-            self.host().perform(HostEffect::LongLines { buffer: conversation.buffer() });
-        }
     }
 
     /// The user's edit of a buffer is complete.

@@ -40,8 +40,6 @@ pub enum HostEffect<'a> {
     NoteReviews { buffer: i32 },
     /// What calls in a buffer would write may be something else now.
     ProposalsChanged { buffer: i32 },
-    /// A buffer has lines that are so long that an editor takes its time for each change of them.
-    LongLines { buffer: i32 },
     /// A turn is over.
     TurnOver { buffer: i32 },
     /// A write of a buffer's file has ended.

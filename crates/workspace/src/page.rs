@@ -57,8 +57,6 @@ pub(super) struct Page {
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
     stale_folds: StaleFolds,
-    /// Whether the editor knows that there are long lines.
-    is_long_known: Cell<bool>,
 }
 
 /// What a change has brought about.
@@ -99,13 +97,7 @@ impl Page {
             is_writing_own: Cell::new(false),
             joins: Cell::new(false),
             stale_folds: StaleFolds::default(),
-            is_long_known: Cell::new(false),
         }
-    }
-
-    /// Whether there are long lines, and nobody has asked since.
-    pub(super) fn take_long_lines(&self) -> bool {
-        self.document.borrow().has_long_lines() && !self.is_long_known.replace(true)
     }
 
     /// The text as it is now.

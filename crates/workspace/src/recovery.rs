@@ -17,7 +17,6 @@ impl Workspace {
     pub fn parse_on(&self, buffer: i32) -> bool {
         let Some(conversation) = self.conversation(buffer) else { return false };
         let more = conversation.parse_on();
-        self.tell_long_lines(&conversation);
         if !more {
             self.recover(&conversation);
             self.look_at_unsettled_later();

@@ -21,8 +21,9 @@ local FEW = 32
 ---@field drawn fun(first: integer?, last: integer?, heads: integer[]) the library has processed them, and these
 ---lines may look different now; nil if that failed
 
+--- The buffers that are followed.
 ---@type table<integer, flemma.Followed>
-local followed = {}
+M.followed = {}
 
 --- The latest changes of single lines: their buffer, their number, the last line, and the direction.
 local run = { buf = 0, count = 0, line = 0, direction = 0 }
@@ -38,19 +39,6 @@ local run = { buf = 0, count = 0, line = 0, direction = 0 }
 ---@type flemma.Outstanding?
 local outstanding
 
---- Starts to follow a buffer.
----@param buf integer
----@param how flemma.Followed
-function M.follow(buf, how)
-  followed[buf] = how
-end
-
---- Stops following a buffer.
----@param buf integer
-function M.forget(buf)
-  followed[buf] = nil
-end
-
 --- Reports the recorded changes to the library.
 function M.settle()
   local was = outstanding
@@ -64,7 +52,7 @@ function M.settle()
     -- Something calls the library between the changes, so recording them would save nothing.
     run.count = 0
   end
-  local how = followed[was.buf]
+  local how = M.followed[was.buf]
   if how and api.nvim_buf_is_loaded(was.buf) then
     how.drawn(native.call("changed_lines", was.buf, was.runs, was.step))
   end
@@ -104,7 +92,7 @@ function M.takes(buf, first, old_last, new_last)
       return false
     end
   else
-    local step = followed[buf].step()
+    local step = M.followed[buf].step()
     if not step then
       return false
     end

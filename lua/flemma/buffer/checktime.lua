@@ -9,10 +9,7 @@ local api = vim.api
 
 local words = {
   deleted = { "%s is open here, but the file was deleted.", "`:write` creates it again." },
-  conflict = {
-    "%s was changed on disk and in its buffer.",
-    "`:edit!` loads the file, `:write!` keeps the buffer.",
-  },
+  conflict = { "%s was changed on disk and in its buffer.", "`:edit!` loads the file, `:write!` keeps the buffer." },
   changed = { "%s was changed on disk.", "`:edit!` loads the file." },
 }
 

@@ -42,6 +42,11 @@ local function greet(buf)
   end
 end
 
+---@param words string
+local function warn(words)
+  require("flemma.notify").say(vim.log.levels.WARN, words)
+end
+
 --- Whether text that is inserted now may come from a file or a command without an event: the events that would report this
 --- are ignored, or an autocommand is running, in which they are not triggered.
 local function is_deaf()
@@ -110,7 +115,7 @@ local function forget(buf, is_gone)
   require("flemma.view.folds").forget(buf)
   require("flemma.native").call("event", buf, "detached")
   -- After `detach`, which first reports the changes that were written down.
-  require("flemma.buffer.batch").forget(buf)
+  require("flemma.buffer.batch").followed[buf] = nil
   pcall(api.nvim_del_augroup_by_name, "flemma.buffer." .. buf)
   require("flemma.buffer.saving").release(buf, is_gone)
   require("flemma.keymaps").remove(buf)
@@ -192,10 +197,7 @@ function M.attach(buf)
       -- `:edit!` and `:bunload` end up here: the lock is no longer needed.
       forget(buf, true)
       if was_locked then
-        require("flemma.notify").say(
-          vim.log.levels.WARN,
-          "the buffer was reloaded or unloaded while a reply or a tool was running; both were stopped"
-        )
+        warn("the buffer was reloaded or unloaded while a reply or a tool was running; both were stopped")
       end
     end
   end
@@ -207,7 +209,7 @@ function M.attach(buf)
       parse_on(true)
     end
   end
-  burst.follow(buf, {
+  burst.followed[buf] = {
     -- While we write, every change must be reported to the library at once.
     step = function()
       return not lock.is_locked(buf) and step_of(buf, state, true) or nil
@@ -218,7 +220,7 @@ function M.attach(buf)
         draw_anew(...)
       end
     end,
-  })
+  }
   require("flemma.view.folds").attach(buf)
   require("flemma.references.origin").follow()
   parse_on(native.call("event", buf, "attached"))
@@ -269,49 +271,38 @@ function M.attach(buf)
       end
     end,
   })
-  api.nvim_create_autocmd("BufWritePost", {
-    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = true }),
-    buffer = buf,
-    desc = "Flemma: keep trusted text trusted when the file is written",
-    callback = function(args)
+  local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = true })
+  local function on(event, desc, callback)
+    local opts = { group = group, buffer = buf, nested = event == "BufUnload", desc = "Flemma: " .. desc }
+    opts.callback = function(args)
       if attached[buf] == state then
-        local file = vim.fn.fnamemodify(args.match, ":p")
-        native.call("event", buf, "saved", { path = file })
-        if file == api.nvim_buf_get_name(buf) then
-          lock.note_write(buf)
-        end
+        callback(args)
       end
-    end,
-  })
-  api.nvim_create_autocmd("BufFilePost", {
-    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
-    buffer = buf,
-    desc = "Flemma: find out who holds the file of the new name",
-    callback = function()
-      if attached[buf] == state then
-        native.call("event", buf, "renamed")
-      end
-    end,
-  })
-  api.nvim_create_autocmd("BufUnload", {
-    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
-    buffer = buf,
-    nested = true,
-    desc = "Flemma: mark an incomplete reply in a file as aborted",
-    callback = function()
-      if vim.v.exiting ~= vim.NIL then
-        -- Neovim says that of all buffers before it says that it exits.
-        return M.leave()
-      end
-      if attached[buf] == state and lock.wrote_half(buf) then
-        native.call("dispatch", buf, "cancel")
-        require("flemma.buffer.saving").write_last(buf)
-        gone(true)
-      end
-    end,
-  })
+    end
+    api.nvim_create_autocmd(event, opts)
+  end
+  on("BufWritePost", "keep trusted text trusted when the file is written", function(args)
+    local file = vim.fn.fnamemodify(args.match, ":p")
+    native.call("event", buf, "saved", { path = file })
+    if file == api.nvim_buf_get_name(buf) then
+      lock.note_write(buf)
+    end
+  end)
+  on("BufFilePost", "find out who holds the file of the new name", function()
+    native.call("event", buf, "renamed")
+  end)
+  on("BufUnload", "mark an incomplete reply in a file as aborted", function()
+    if vim.v.exiting ~= vim.NIL then
+      -- Neovim says that of all buffers before it says that it exits.
+      M.leave()
+    elseif lock.wrote_half(buf) then
+      native.call("dispatch", buf, "cancel")
+      require("flemma.buffer.saving").write_last(buf)
+      gone(true)
+    end
+  end)
   api.nvim_create_autocmd({ "FileReadPre", "FileReadPost", "FilterReadPost", "ShellFilterPost" }, {
-    group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false }),
+    group = group,
     -- The pattern is matched against the other file's name.
     pattern = "*",
     desc = "Flemma: text from another file or a command was not typed",
@@ -331,7 +322,6 @@ function M.attach(buf)
       end
     end,
   })
-  local group = api.nvim_create_augroup("flemma.buffer." .. buf, { clear = false })
   require("flemma.conversations").follow(buf, group)
   require("flemma.buffer.saving").attach(buf)
   require("flemma.keymaps").apply(buf, options.keymaps)
@@ -355,16 +345,12 @@ function M.release(buf)
   end
   if is_locked then
     require("flemma.native").call("dispatch", buf, "cancel")
-    require("flemma.notify").say(
-      vim.log.levels.WARN,
-      "the buffer is no longer a conversation, so the reply or the tool that was running in it was stopped"
-    )
+    warn("the buffer is no longer a conversation, so the reply or the tool that was running in it was stopped")
   end
   forget(buf, false)
   if not is_chat then
     vim.bo[buf].modeline = vim.go.modeline
   end
-  require("flemma.view.activity").release(buf)
   require("flemma.view.diagnostics").release(buf)
   require("flemma.view.looks").release(buf)
   require("flemma.view.markdown").release(buf)

@@ -30,9 +30,7 @@ local states = {}
 local FOREIGN = "something else has changed the file"
 local UNKNOWN = "it is not known whether the file was changed elsewhere, because the buffer was modified when it was opened"
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 local function flight_of(buf)
   return "flemma.saving.flight." .. buf

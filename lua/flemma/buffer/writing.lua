@@ -68,10 +68,8 @@ local function quietly(run)
   local problem = vim.v.errmsg
   vim.v.errmsg = before
   if problem ~= "" then
-    require("flemma.notify").once(
-      vim.log.levels.WARN,
-      "another plugin's callback failed while the conversation was written: " .. problem:match("[^\n]*")
-    )
+    local words = "another plugin's callback failed while the conversation was written: " .. problem:match("[^\n]*")
+    require("flemma.notify").once(vim.log.levels.WARN, words)
   end
 end
 

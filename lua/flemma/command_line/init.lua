@@ -2,9 +2,7 @@
 --- is evaluated.
 local M = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- The buffer of a conversation, by its file.
 ---@param path string
@@ -20,23 +18,18 @@ local function buffer_of(path)
   end
 end
 
-local results = {
-  approve = function()
-    return { approved = true }
-  end,
-  again = function()
-    return { approved = true, again = true }
-  end,
-  reject = function(text)
+---@param kind "approve"|"again"|"reject"|"answer"|"error"
+---@param text string
+local function result_of(kind, text)
+  if kind == "reject" then
     return { approved = false, message = text ~= "" and text or nil }
-  end,
-  answer = function(text)
+  elseif kind == "answer" then
     return { answer_json = text }
-  end,
-  error = function(text)
+  elseif kind == "error" then
     return { error = text }
-  end,
-}
+  end
+  return { approved = true, again = kind == "again" or nil }
+end
 
 --- Resolves a call that waits.
 ---@param path string the conversation
@@ -50,7 +43,7 @@ function M.resolve(path, call, kind, text)
   if not buf or not native("state", buf, "settled") then
     return "closed"
   end
-  local ok, problem = native("resolve_call", buf, call, results[kind](text), "command-line")
+  local ok, problem = native("resolve_call", buf, call, result_of(kind, text), "command-line")
   return ok and "done" or problem or "the native library is missing"
 end
 

@@ -8,9 +8,7 @@ local function refuse(message)
   require("flemma.notify").say(vim.log.levels.ERROR, message)
 end
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@class flemma.Question
 ---@field first integer the first line, from 1

@@ -8,9 +8,7 @@ local api = vim.api
 
 local windows = require("flemma.conversations.windows")
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@class flemma.ShowOptions
 ---@field path? string the conversation, instead of the one that was used last

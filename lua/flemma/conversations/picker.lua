@@ -12,11 +12,7 @@ local M = {}
 ---@field model string
 ---@field state "idle"|"waiting"|"working"
 
----@param level integer
----@param message string
-local function say(level, message)
-  require("flemma.notify").say(level, message)
-end
+local say = require("flemma.notify").say
 
 ---@type table<string, flemma.ConversationRow[]> what was listed last, by where the search for the project starts
 local listed = {}

@@ -5,9 +5,7 @@ local api = vim.api
 
 local ask = require("flemma.ask")
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@param level "INFO"|"ERROR"
 ---@param message string
@@ -82,22 +80,12 @@ end
 --- The request to a provider's server for its models. The answer to an older one is ignored.
 ---@type { provider: string }?
 local asked
---- Models that arrived while the user was doing something else, by provider.
----@type table<string, string[]>
-local kept = {}
-
----@param request { provider: string }?
-local function set_asked(request)
-  asked = request
-  local interrupt = require("flemma.edit.interrupt")
-  interrupt.watch(interrupt.ANYWHERE, request ~= nil)
-end
 
 --- Cancels a request to a server.
 ---@return string? provider whose server was asked
 function M.take_back()
   local provider = asked and asked.provider
-  set_asked(nil)
+  asked = nil
   return provider
 end
 
@@ -112,24 +100,18 @@ end
 ---@param parameters? string[] words that follow the model
 function M.pick_model(provider, parameters)
   parameters = parameters or {}
-  local models = kept[provider]
-  kept[provider] = nil
-  if models then
-    return choose(provider, models, parameters)
-  end
   local request, from = { provider = provider }, place()
-  set_asked(request)
+  asked = request
   native("list", "models", { provider = provider }, function(found, problem)
     if asked ~= request then
       return
     end
-    set_asked(nil)
+    asked = nil
     if not found then
       say("ERROR", ("cannot list the models of %s: %s"):format(provider, problem))
     elseif vim.deep_equal(from, place()) then
       choose(provider, found, parameters)
     else
-      kept[provider] = found
       say("INFO", ("the models of %s have arrived; `:Flemma switch %s` shows them"):format(provider, provider))
     end
   end)

@@ -1,4 +1,4 @@
---- The windows of projects' conversations: beside the others, below them, in a tab page, or floating over them.
+--- The windows of projects' conversations: beside the others, below them, or in a tab page.
 local M = {}
 
 local api = vim.api
@@ -25,19 +25,10 @@ end
 ---@return integer win
 local function open(opts)
   local columns, lines = vim.o.columns, vim.o.lines - vim.o.cmdheight
-  local part = opts.layout == "float" and 0.8 or 0.4
-  local width, height = cells(opts.width or part, columns), cells(opts.height or part, lines)
+  local width, height = cells(opts.width or 0.4, columns), cells(opts.height or 0.4, lines)
   if opts.layout == "tab" then
     vim.cmd("tab split")
     return api.nvim_get_current_win()
-  elseif opts.layout == "float" then
-    -- The border takes two cells each way.
-    width, height = math.max(math.min(width, columns - 2), 1), math.max(math.min(height, lines - 2), 1)
-    local col = math.max(math.floor((columns - width) / 2) - 1, 0)
-    local row = math.max(math.floor((lines - height) / 2) - 1, 0)
-    local border = require("flemma.view.looks").border()
-    local config = { relative = "editor", width = width, height = height, col = col, row = row, border = border }
-    return api.nvim_open_win(0, true, config)
   elseif opts.layout == "vertical" and width >= MIN_WIDTH and columns - width >= MIN_WIDTH then
     return api.nvim_open_win(0, true, { win = -1, split = "right", width = width })
   end

@@ -3,9 +3,7 @@ local M = {}
 
 ---@alias flemma.Motion "next_message"|"prev_message"|"next_waiting"|"prev_waiting"
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- The line (from 1) of the message that is `v:count1` messages away, or of the last message in that direction.
 ---@param buf integer

@@ -49,7 +49,7 @@ function M.select(object)
   if api.nvim_get_mode().mode:find("^[vV\22]") then
     vim.cmd("normal! \27")
   end
-  require("flemma.edit.operator").select_in_folds(first, last)
+  require("flemma.edit.operator").open_folds(first, last)
   fn.cursor(first, (column or 0) + 1)
   vim.cmd("normal! " .. (column and "v" or "V"))
   local width = #fn.getline(last)

@@ -64,8 +64,9 @@ local function reason(output)
 end
 
 --- Starts a build, or returns the one that is running.
+---@param done? fun(problem?: string)
 ---@return flemma.Build build
-function M.start()
+function M.start(done)
   if current and current.ok == nil then
     return current
   end
@@ -74,6 +75,9 @@ function M.start()
   local function finish(problem)
     build.ok, build.problem = problem == nil, problem
     build.text = problem and "failed" or "done"
+    if done then
+      done(problem)
+    end
   end
   local problem = obstacle()
   if problem then
@@ -125,23 +129,14 @@ function M.start()
   return build
 end
 
---- One line for the screen.
----@param build flemma.Build
----@return string
-function M.line(build)
-  return ("Flemma: building the native library, %s, %d s"):format(
-    build.text,
-    math.floor((vim.uv.now() - build.began) / 1000)
-  )
-end
-
 --- Builds, and returns when the build is done. In a coroutine such as lazy.nvim's, each line of progress is yielded.
 ---@param yield? fun(line: string)
 function M.wait(yield)
   local build = M.start()
   local told
   local function tell()
-    local line = M.line(build)
+    local seconds = math.floor((vim.uv.now() - build.began) / 1000)
+    local line = ("Flemma: building the native library, %s, %d s"):format(build.text, seconds)
     if yield and line ~= told then
       told = line
       yield(line)
@@ -163,44 +158,11 @@ function M.wait(yield)
   end
 end
 
---- The float that shows the progress.
----@type integer?
-local float
-
----@param line? string nil closes the float
-local function show(line)
-  if not line then
-    if float and vim.api.nvim_win_is_valid(float) then
-      vim.api.nvim_win_close(float, true)
-    end
-    float = nil
-    return
-  end
-  local width = math.max(1, math.min(vim.fn.strdisplaywidth(line), vim.o.columns - 2))
-  local config = {
-    relative = "editor",
-    anchor = "SE",
-    row = math.max(1, vim.o.lines - vim.o.cmdheight - 1),
-    col = vim.o.columns,
-    width = width,
-    height = 1,
-  }
-  if not float or not vim.api.nvim_win_is_valid(float) then
-    local buf = require("flemma.buffer.scratch").create()
-    vim.bo[buf].bufhidden = "wipe"
-    local fresh = vim.tbl_extend("force", config, { style = "minimal", focusable = false, noautocmd = true })
-    float = vim.api.nvim_open_win(buf, false, fresh)
-  else
-    vim.api.nvim_win_set_config(float, config)
-  end
-  vim.api.nvim_buf_set_lines(vim.api.nvim_win_get_buf(float), 0, -1, false, { line })
-end
-
---- `:Flemma build`: builds in the background, shows the progress, and loads the library when it is done.
+--- `:Flemma build`: builds in the background, and loads the library when it is done.
 function M.run()
   local notify = require("flemma.notify")
   if current and current.ok == nil then
-    return notify.say(vim.log.levels.INFO, "the native library is already being built")
+    return notify.say(vim.log.levels.INFO, "the native library is already being built: " .. current.text)
   end
   local native = require("flemma.native")
   if native.path() ~= native.built_path() then
@@ -208,28 +170,17 @@ function M.run()
       .. "Correct it, or run `:unlet $FLEMMA_NATIVE` and build again"
     return notify.say(vim.log.levels.ERROR, words:format(native.path()))
   end
-  local build, was_loaded = M.start(), native.is_loaded()
-  local timer = assert(vim.uv.new_timer())
-  timer:start(
-    0,
-    200,
-    vim.schedule_wrap(function()
-      if timer:is_closing() then
-        return
-      elseif build.ok == nil then
-        return show(M.line(build))
-      end
-      timer:close()
-      show(nil)
-      if not build.ok then
-        notify.say(vim.log.levels.ERROR, "the native library was not built: " .. build.problem)
-      elseif was_loaded then
-        notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
-      elseif not native.is_loaded() then
-        require("flemma.install.missing").take()
-      end
-    end)
-  )
+  local was_loaded = native.is_loaded()
+  notify.say(vim.log.levels.INFO, "building the native library; `:Flemma build` says how far it is")
+  M.start(function(problem)
+    if problem then
+      notify.say(vim.log.levels.ERROR, "the native library was not built: " .. problem)
+    elseif was_loaded then
+      notify.say(vim.log.levels.INFO, "the native library is built; restart Neovim to use it")
+    elseif not native.is_loaded() then
+      require("flemma.install.missing").take()
+    end
+  end)
 end
 
 return M

@@ -13,14 +13,10 @@ local attach = {}
 ---@param buf integer
 local function map(buf)
   local postponed = require("flemma.options").postponed
-  local wanted = postponed and postponed.keymaps or {}
-  local function key(mode)
-    local given = type(wanted[mode]) == "table" and wanted[mode].send
-    return { send = (given == false or type(given) == "string") and given or "<C-]>" }
-  end
+  local wanted, key = postponed and postponed.keymaps or {}, { send = "<C-]>" }
   local keymaps = require("flemma.keymaps")
   keymaps.remove(buf)
-  keymaps.apply(buf, { enabled = wanted.enabled ~= false, normal = key("normal"), insert = key("insert") })
+  keymaps.apply(buf, { enabled = wanted.enabled ~= false, normal = key, insert = key })
 end
 
 ---@param buf integer
@@ -51,25 +47,16 @@ function M.tell(buf, problem, attach_again)
   attach[buf] = attach_again
   draw(buf, problem)
   map(buf)
-  local group = api.nvim_create_augroup("flemma.arrival." .. buf, { clear = true })
-  api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
-    group = group,
-    desc = "Flemma: fit the message about the missing library into the window",
+  api.nvim_create_autocmd({ "WinResized", "BufWinEnter", "FileType" }, {
+    group = api.nvim_create_augroup("flemma.arrival." .. buf, { clear = true }),
+    desc = "Flemma: fit the message about the missing library into the window of a conversation",
     callback = function()
       if not api.nvim_buf_is_loaded(buf) then
         return true
+      elseif vim.bo[buf].filetype ~= "chat" then
+        M.release(buf)
       elseif #vim.fn.win_findbuf(buf) > 0 then
         draw(buf, problem)
-      end
-    end,
-  })
-  api.nvim_create_autocmd("FileType", {
-    group = group,
-    buffer = buf,
-    desc = "Flemma: check whether the buffer is still a conversation",
-    callback = function()
-      if vim.bo[buf].filetype ~= "chat" then
-        M.release(buf)
       end
     end,
   })

@@ -6,50 +6,57 @@ local M = {}
 
 local api = vim.api
 
-local function native(...)
-  return require("flemma.native").call(...)
+local native = require("flemma.native").call
+local resolve = require("flemma.buffer.current").resolve
+
+--- Queues words for when the turn has ended, or to go with the results of the tools that run.
+---@param words string
+---@param steers boolean
+local function add(words, steers)
+  local buf = resolve()
+  if buf then
+    require("flemma.view.following").watch(buf)
+    native("dispatch", buf, "queue", { text = words, steers = steers })
+  end
 end
 
 --- Queues words for when the turn has ended. Without words, it opens the input window.
----@param buf integer the conversation
 ---@param words? string
-function M.queue(buf, words)
+function M.queue(words)
   if words and words ~= "" then
-    native("dispatch", buf, "queue", { text = words, steers = false })
-  else
+    return add(words, false)
+  end
+  local buf = resolve()
+  if buf then
     require("flemma.queue.window").open(buf)
     vim.cmd.startinsert({ bang = true })
   end
 end
 
 --- Sends words with the results of the tools that run, before the next request. Without words, everything that is queued.
----@param buf integer the conversation
 ---@param words? string
-function M.steer(buf, words)
+function M.steer(words)
   if words and words ~= "" then
-    native("dispatch", buf, "queue", { text = words, steers = true })
-  else
+    return add(words, true)
+  end
+  local buf = resolve()
+  if buf then
     native("dispatch", buf, "steer")
   end
 end
 
 --- Takes a queued message back into the input window.
----@param buf integer the conversation
 ---@param place? string the number of the message; the last one by default
-function M.unqueue(buf, place)
-  local number = place and place ~= "" and tonumber(place) or nil
-  if place and place ~= "" and not (number and number >= 1 and number % 1 == 0) then
+function M.unqueue(place)
+  local buf, number = resolve(), tonumber(place)
+  if place and not (number and number >= 1 and number % 1 == 0) then
     local message = ("`:Flemma unqueue` takes the number of a queued message, but was given `%s`"):format(place)
     return require("flemma.notify").say(vim.log.levels.ERROR, message)
   end
-  local text = native("dispatch", buf, "unqueue", { place = number })
+  local text = buf and native("dispatch", buf, "unqueue", { place = number })
   if text then
     require("flemma.queue.window").open(buf, text, true)
   end
-end
-
-local function open_here()
-  M.queue(api.nvim_get_current_buf())
 end
 
 --- Maps the keys in a buffer that was just locked, unless the user has mapped them, or removes the mappings.
@@ -59,7 +66,7 @@ function M.map_keys(buf, is_locked)
   local options = require("flemma.options").get()
   if not is_locked then
     for _, map in ipairs(api.nvim_buf_is_valid(buf) and api.nvim_buf_get_keymap(buf, "n") or {}) do
-      if map.callback == open_here then
+      if map.callback == M.queue then
         vim.keymap.del("n", map.lhs, { buffer = buf })
       end
     end
@@ -68,7 +75,7 @@ function M.map_keys(buf, is_locked)
       if api.nvim_buf_call(buf, function()
         return vim.fn.maparg(key, "n") == ""
       end) then
-        vim.keymap.set("n", key, open_here, { buffer = buf, desc = "Flemma: write a message for later" })
+        vim.keymap.set("n", key, M.queue, { buffer = buf, desc = "Flemma: write a message for later" })
       end
     end
   end

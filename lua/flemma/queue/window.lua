@@ -9,9 +9,7 @@ local api = vim.api
 ---@type table<integer, integer> the buffer of the window, by conversation
 local drafts = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@param draft integer
 ---@return string

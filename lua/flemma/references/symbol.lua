@@ -11,19 +11,7 @@ local endings = { "_definition$", "_declaration$", "_item$", "_specifier$", "_st
 
 --- What a symbol is, at the beginning of the name of a node or behind a `_`.
 local kinds = {
-  "function",
-  "method",
-  "constructor",
-  "class",
-  "struct",
-  "enum",
-  "union",
-  "interface",
-  "trait",
-  "impl",
-  "type",
-  "object",
-  "macro",
+  "function", "method", "constructor", "class", "struct", "enum", "union", "interface", "trait", "impl", "type", "object", "macro",
 }
 
 --- Whole names of nodes that the rules above do not find.

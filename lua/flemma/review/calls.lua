@@ -1,10 +1,6 @@
 --- Looking at what a call would write, and approving it.
 local M = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
-
 ---@class flemma.ReviewedFile
 ---@field path string
 ---@field name string its name in the call
@@ -33,7 +29,7 @@ end
 ---@param call string the call's id
 ---@param callback fun(review?: flemma.ReviewedChange, problem?: string)
 function M.get(buf, call, callback)
-  native("review", buf, call, callback)
+  require("flemma.native").call("review", buf, call, callback)
 end
 
 --- Approves a call.
@@ -43,7 +39,7 @@ end
 ---@param contents (string|boolean)[] for each file its content, true (as proposed) or false (left as it is)
 ---@param callback fun(problem?: string)
 function M.accept(buf, call, revision, contents, callback)
-  native("dispatch", buf, "accept", { call = call, revision = revision, contents = contents }, callback)
+  require("flemma.native").call("dispatch", buf, "accept", { call = call, revision = revision, contents = contents }, callback)
 end
 
 return M

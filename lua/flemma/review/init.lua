@@ -63,17 +63,17 @@ function M.is_shown(chat)
   end)
 end
 
---- The calls of a conversation that wait for approval.
+--- The calls of a conversation that wait for approval, and those that ask something.
 ---@param chat integer
----@return table<string, true>
+---@return table<string, true> ids
+---@return table<string, string> questions the tools of the others
 local function waiting(chat)
-  local ids = {}
+  local ids, questions = {}, {}
   for _, call in ipairs(native.call("calls", chat, "pending") or {}) do
-    if call.kind == "approval" then
-      ids[call.id] = true
-    end
+    ids[call.id] = call.kind == "approval" or nil
+    questions[call.id] = call.kind == "elicitation" and call.tool or nil
   end
-  return ids
+  return ids, questions
 end
 
 ---@param chat integer
@@ -89,13 +89,16 @@ end
 ---@return string? call
 ---@return string? problem
 local function call_here(chat)
-  local ids = waiting(chat)
+  local ids, questions = waiting(chat)
   -- The cursor may be in the input window.
   local is_here = api.nvim_get_current_buf() == chat
   local found = is_here and native.call("calls", chat, "at", { line = api.nvim_win_get_cursor(0)[1] - 1 }) or {}
   local here = found[1] and found[1].id
   if here and ids[here] then
     return here
+  elseif here and questions[here] then
+    local key = (require("flemma.view.previews").keys[chat] or {}).tool_execute or "`:Flemma tool:execute`"
+    return nil, ("`%s` asks a question; %s answers it"):format(questions[here], key)
   elseif here and is_open(chat, here) then
     return nil, ("%s does not wait for approval"):format(here)
   end

@@ -5,12 +5,9 @@ local M = {}
 --- How long a program may take to write them, in milliseconds.
 local PAUSE = 50
 
----@class flemma.Watch
----@field stop fun()
-
 --- Begins to watch.
 ---@param paths string[] at least one
----@return flemma.Watch
+---@return fun() stop
 function M.start(paths)
   local events, names, is_noted = {}, {}, false
   local function note()
@@ -37,12 +34,11 @@ function M.start(paths)
   end
   -- Something may have happened between the last look and now.
   note()
-  local function stop()
+  return function()
     for _, event in pairs(events) do
       event:close()
     end
   end
-  return { stop = stop }
 end
 
 return M

@@ -5,9 +5,7 @@ local notify = require("flemma.notify")
 
 local DEFAULT_PRIORITY = 50
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@alias flemma.Decision "approve"|"require_approval"|"deny"
 
@@ -82,11 +80,9 @@ end
 ---@param name string
 ---@return flemma.Resolver?
 function M.get(name)
-  for _, entry in ipairs(M.get_all()) do
-    if entry.name == name then
-      return entry
-    end
-  end
+  return vim.iter(M.get_all()):find(function(entry)
+    return entry.name == name
+  end)
 end
 
 --- The number of resolvers.

@@ -7,15 +7,20 @@ local notify = require("flemma.notify")
 --- The longest time limit, in seconds.
 local DAY = 24 * 60 * 60
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@param problem string
 ---@return false
 local function refuse(problem)
   notify.say(vim.log.levels.ERROR, problem)
   return false
+end
+
+---@param what string the function that is given the name
+---@param name any
+---@return boolean
+local function is_name(what, name)
+  return type(name) == "string" or refuse(("%s: the name must be a string, not a %s"):format(what, type(name)))
 end
 
 ---@param name? string
@@ -25,8 +30,8 @@ local function add(name, definition)
   if type(name) == "table" and definition == nil then
     name, definition = nil, name
   end
-  if name ~= nil and type(name) ~= "string" then
-    return refuse(("register: the name must be a string, not a %s"):format(type(name)))
+  if name ~= nil and not is_name("register", name) then
+    return false
   elseif type(definition) ~= "table" then
     return refuse(("tool `%s`: the definition must be a table, not a %s"):format(name or "?", type(definition)))
   end
@@ -57,49 +62,36 @@ local function start(label, resolve, timeout)
   if not id then
     return false
   end
-  ---@type uv.uv_timer_t?
-  local timer
   local ended = false
+  local function finish(fields)
+    if not ended then
+      ended, fields.source = true, id
+      native("editor_event", "source_ended", fields)
+    end
+  end
 
   --- Safe to call again, and from a libuv callback.
   local function done(err)
-    if ended then
-      return
-    end
-    ended = true
-    if timer then
-      timer:stop()
-      timer:close()
-    end
-    local why = err and (type(err) == "string" and err or vim.inspect(err)) or nil
+    local fields = { why = err and (type(err) == "string" and err or vim.inspect(err)) or nil }
     if vim.in_fast_event() then
       vim.schedule(function()
-        native("editor_event", "source_ended", { source = id, why = why })
+        finish(fields)
       end)
     else
-      native("editor_event", "source_ended", { source = id, why = why })
+      finish(fields)
     end
   end
 
   vim.schedule(function()
     local options = require("flemma.options").get()
     local seconds = timeout or (options and options.tools.default_timeout) or 30
-    local ok, problem = xpcall(resolve, function(problem)
-      return type(problem) == "string" and problem or vim.inspect(problem)
-    end, add, done)
+    local ok, problem = pcall(resolve, add, done)
     if not ok then
       done(problem)
-    elseif not ended then
-      timer = assert(vim.uv.new_timer())
-      timer:start(math.floor(seconds * 1000), 0, function()
-        vim.schedule(function()
-          if not ended then
-            ended = true
-            timer:close()
-            native("editor_event", "source_ended", { source = id, seconds = seconds })
-          end
-        end)
-      end)
+    else
+      vim.defer_fn(function()
+        finish({ seconds = seconds })
+      end, math.floor(seconds * 1000))
     end
   end)
   return true
@@ -121,18 +113,13 @@ local function take(label, found, register_all)
   if type(found.resolve) == "function" then
     if found.timeout ~= nil and type(found.timeout) ~= "number" then
       return refuse(("%s: `timeout` must be a number of seconds, not a %s"):format(label, type(found.timeout)))
-    end
-    if found.timeout and not (found.timeout > 0 and found.timeout <= DAY) then
-      return refuse(
-        ("%s: `timeout` must be more than 0 and at most %d seconds, not %s"):format(label, DAY, found.timeout)
-      )
+    elseif found.timeout and not (found.timeout > 0 and found.timeout <= DAY) then
+      return refuse(("%s: `timeout` must be more than 0 and at most %d seconds, not %s"):format(label, DAY, found.timeout))
     end
     ok = start(label, found.resolve, found.timeout) and ok ~= false
   end
   if ok == nil then
-    return refuse(
-      ("%s has neither `definitions` (a list of definitions) nor `resolve` (a function)"):format(label)
-    )
+    return refuse(("%s has neither `definitions` (a list of definitions) nor `resolve` (a function)"):format(label))
   end
   return ok
 end
@@ -193,31 +180,23 @@ function M.register(what, definition)
   elseif kind == "table" then
     return refuse("register: the table contains no definition; give a list of definitions, or `resolve`")
   end
-  return refuse(
-    ("register: give a name and a definition, a module's name, a list, or a function, not a %s"):format(kind)
-  )
+  local words = "register: give a name and a definition, a module's name, a list, or a function, not a %s"
+  return refuse(words:format(kind))
 end
 
 --- Removes a tool. Calls that are running are not affected.
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
-  if type(name) ~= "string" then
-    return refuse(("unregister: the name must be a string, not a %s"):format(type(name)))
-  end
-  return native("unregister", "tool", name) or false
+  return is_name("unregister", name) and native("unregister", "tool", name) or false
 end
 
 --- A copy of a tool's definition. Changing it has no effect.
 ---@param name string
 ---@return table? definition nil if there is none with this name
 function M.get(name)
-  if type(name) ~= "string" then
-    refuse(("get: the name must be a string, not a %s"):format(type(name)))
-    return nil
-  end
   keepers.catch_up()
-  return native("registered", "tool", { name = name })
+  return is_name("get", name) and native("registered", "tool", { name = name }) or nil
 end
 
 --- Copies of all enabled definitions, sorted by name.
@@ -233,8 +212,8 @@ end
 ---@param group flemma.ToolGroup
 ---@return boolean ok
 function M.register_group(name, group)
-  if type(name) ~= "string" then
-    return refuse(("register_group: the name must be a string, not a %s"):format(type(name)))
+  if not is_name("register_group", name) then
+    return false
   elseif type(group) ~= "table" then
     return refuse(("group `%s`: the group must be a table, not a %s"):format(name, type(group)))
   end
@@ -249,10 +228,7 @@ end
 ---@param name string
 ---@return boolean found
 function M.unregister_group(name)
-  if type(name) ~= "string" then
-    return refuse(("unregister_group: the name must be a string, not a %s"):format(type(name)))
-  end
-  return native("unregister", "group", name) or false
+  return is_name("unregister_group", name) and native("unregister", "group", name) or false
 end
 
 --- Copies of all groups, sorted by name.
@@ -350,14 +326,19 @@ end
 ---@return string? problem "stale" if there is no such call, if it was resolved before, or if its time is over; anything
 ---  else is a sentence
 function M.resolve(conversation, call, result, callback)
-  if type(call) ~= "string" then
-    local problem = ("resolve: the id of the call must be a string, not a %s"):format(type(call))
-    if callback then
-      return callback(nil, problem)
-    end
-    return nil, problem
-  end
   local buf, leave
+  local function done(...)
+    if leave then
+      leave()
+    end
+    if not callback then
+      return ...
+    end
+    callback(...)
+  end
+  if type(call) ~= "string" then
+    return done(nil, ("resolve: the id of the call must be a string, not a %s"):format(type(call)))
+  end
   local ok, problem = notify.unless_returned(function()
     local ok, problem
     buf, problem, leave = buffer_of(conversation)
@@ -369,21 +350,10 @@ function M.resolve(conversation, call, result, callback)
     end
     return ok, problem
   end)
-  local function done(...)
-    if leave then
-      leave()
-    end
-    if callback then
-      callback(...)
-    end
+  if buf and callback then
+    return resolve_later(buf, call, result, done)
   end
-  if not callback then
-    done()
-    return ok, problem
-  elseif not buf then
-    return done(nil, problem)
-  end
-  resolve_later(buf, call, result, done)
+  return done(ok, problem)
 end
 
 --- The calls that wait.

@@ -42,15 +42,9 @@ function M.text(text)
       content = truncate.truncate_head(text:sub(1, max_bytes + vim.str_utf_start(text, max_bytes + 1))).content
     end
     if #vim.json.encode(content) <= MAX_TEXT or max_bytes < 1024 then
-      local note = cut.truncated
-          and ("showing %d of %d lines, %s of %s"):format(
-            cut.output_lines,
-            cut.total_lines,
-            truncate.format_size(#content),
-            truncate.format_size(cut.total_bytes)
-          )
-        or nil
-      return content, note
+      local shown, total = truncate.format_size(#content), truncate.format_size(cut.total_bytes)
+      local note = ("showing %d of %d lines, %s of %s"):format(cut.output_lines, cut.total_lines, shown, total)
+      return content, cut.truncated and note or nil
     end
     max_bytes = math.floor(max_bytes / 2)
   end
@@ -165,10 +159,8 @@ end
 ---@return string?
 function M.left_out(number, thing)
   if number > 0 then
-    return ("%d %s left out: the user's policy denies reading there"):format(
-      number,
-      number == 1 and thing .. " was" or thing .. "s were"
-    )
+    local what = number == 1 and thing .. " was" or thing .. "s were"
+    return ("%d %s left out: the user's policy denies reading there"):format(number, what)
   end
 end
 

@@ -1,10 +1,7 @@
 --- Truncates long text to a size that is suitable for a model. The library does the work.
 ---
 --- Limits are `{ max_lines = …, max_bytes = … }`. The defaults are `MAX_LINES` and `MAX_BYTES`.
-local M = {
-  MAX_LINES = 2000,
-  MAX_BYTES = 51200,
-}
+local M = { MAX_LINES = 2000, MAX_BYTES = 51200 }
 
 ---@class flemma.Truncation
 ---@field content string the text that was kept
@@ -20,8 +17,7 @@ local M = {
 local function cut(name, text, limits)
   if type(text) ~= "string" then
     error(("truncate_%s: the text must be a string, not a %s"):format(name, type(text)), 3)
-  end
-  if limits ~= nil and type(limits) ~= "table" then
+  elseif limits ~= nil and type(limits) ~= "table" then
     error(("truncate_%s: the limits must be a table, not a %s"):format(name, type(limits)), 3)
   end
   limits = limits or {}

@@ -6,6 +6,7 @@ local M = {}
 local api = vim.api
 
 local live = api.nvim_create_namespace("flemma.live")
+local below = require("flemma.view.last_line").new(live)
 
 local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
 
@@ -21,9 +22,7 @@ local SLACK = 20
 ---@type table<integer, integer>
 local drawn = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- The width, in cells, of the narrowest text area that shows the buffer.
 function M.text_width(buf)
@@ -35,33 +34,16 @@ function M.text_width(buf)
   return math.max(width, 1)
 end
 
---- The mark with the current activity, below the last line of each buffer.
----@type table<integer, { id: integer, line: integer, virt_lines: table }>
-local ends = {}
-
---- Draws the current activity below the last line.
----@param buf integer
----@param id? integer the mark, if it already exists
----@param virt_lines table
-local function draw_at_end(buf, id, virt_lines)
-  local last = api.nvim_buf_line_count(buf) - 1
-  -- At the very end of the line, so that text that is appended to it moves the mark.
-  local column = #api.nvim_buf_get_lines(buf, last, last + 1, false)[1]
-  id = api.nvim_buf_set_extmark(buf, live, last, column, { id = id, virt_lines = virt_lines })
-  ends[buf] = { id = id, line = last, virt_lines = virt_lines }
-end
-
 local function draw(buf)
   drawn[buf] = vim.uv.now()
-  api.nvim_buf_clear_namespace(buf, live, 0, -1)
-  ends[buf] = nil
+  below.clear(buf)
   local spinner = frames[math.floor(vim.uv.now() / FRAME) % #frames + 1]
   local now = native("state", buf, "live", { width = M.text_width(buf) })
   if not now then
     return
   end
   if now.text then
-    draw_at_end(buf, nil, { { { spinner .. " " .. now.text, "FlemmaSpinner" } } })
+    below.place(buf, { { { spinner .. " " .. now.text, "FlemmaSpinner" } } })
   end
   for _, tool in ipairs(now.running) do
     local lines = {}
@@ -108,10 +90,7 @@ function M.keep_at_end(buf)
     timer:start(FRAME, FRAME, vim.schedule_wrap(tick))
     tick()
   end
-  local mark = ends[buf]
-  if mark and busy[buf] and mark.line ~= api.nvim_buf_line_count(buf) - 1 then
-    draw_at_end(buf, mark.id, mark.virt_lines)
-  end
+  below.keep(buf)
 end
 
 ---@param buf integer
@@ -119,14 +98,8 @@ end
 ---@param is_other? boolean
 local function spin(buf, is_busy, is_other)
   if not is_busy then
-    ends[buf], drawn[buf] = nil, nil
-    if busy[buf] then
-      busy[buf] = nil
-      if api.nvim_buf_is_loaded(buf) then
-        api.nvim_buf_clear_namespace(buf, live, 0, -1)
-      end
-    end
-    return
+    busy[buf], drawn[buf] = nil, nil
+    return below.clear(buf)
   end
   local options = require("flemma.options").get()
   if busy[buf] and is_other and timer and drawn[buf] and api.nvim_buf_is_loaded(buf) then
@@ -158,17 +131,10 @@ end
 ---@param is_busy boolean
 ---@param is_other? boolean whether it does something else now, which is shown at once
 function M.show(buf, is_busy, is_other)
-  require("flemma.edit.interrupt").watch(buf, is_busy)
   spin(buf, is_busy, is_other)
   require("flemma.queue.view").draw(buf)
   require("flemma.view.progress").show(buf, is_busy)
   M.changed()
-end
-
---- Takes the spinners away from a buffer that was forgotten.
----@param buf integer
-function M.release(buf)
-  api.nvim_buf_clear_namespace(buf, live, 0, -1)
 end
 
 return M

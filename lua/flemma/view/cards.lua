@@ -9,9 +9,7 @@ local api = vim.api
 local hidden = api.nvim_create_namespace("flemma.cards")
 local raw = api.nvim_create_namespace("flemma.cards.raw")
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- The block whose text is shown.
 ---@param buf integer
@@ -107,17 +105,10 @@ end
 ---@param buf integer
 function M.attach(buf)
   local group = api.nvim_create_augroup("flemma.cards." .. buf, { clear = true })
-  api.nvim_create_autocmd({ "CursorMoved", "CursorMovedI", "WinEnter", "BufEnter" }, {
+  api.nvim_create_autocmd({ "CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "BufEnter" }, {
     group = group,
     buffer = buf,
-    desc = "Flemma: show the text of the card that the cursor is in",
-    callback = function()
-      follow(buf)
-    end,
-  })
-  api.nvim_create_autocmd("ModeChanged", {
-    group = group,
-    desc = "Flemma: show the text of the card where the user writes",
+    desc = "Flemma: show the text of the card that the cursor is in, or where the user writes",
     callback = function()
       follow(buf)
     end,

@@ -7,9 +7,7 @@ local api = vim.api
 
 local marks = api.nvim_create_namespace("flemma.marks")
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 local touched = api.nvim_create_namespace("flemma.touched")
 
@@ -27,22 +25,6 @@ end
 function M.refresh(buf)
   if api.nvim_buf_is_loaded(buf) then
     touch(buf, 0, api.nvim_buf_line_count(buf))
-  end
-end
-
---- Dims what stands behind the status of a call, so that the word which the user may change is seen first.
----@param buf integer
----@param line integer from 0
-local function dim_attributes(buf, line)
-  local text = api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or ""
-  local _, last = text:find("status=%S+")
-  if last and last < #text then
-    api.nvim_buf_set_extmark(buf, marks, line, last, {
-      ephemeral = true,
-      end_col = #text,
-      hl_group = "FlemmaMeta",
-      priority = 151,
-    })
   end
 end
 
@@ -76,9 +58,6 @@ local function draw_lines(canvas)
         hl_eol = not mark.to,
         priority = 150,
       })
-      if mark.group == "FlemmaToolStatus" then
-        dim_attributes(buf, mark.line)
-      end
     end
   end
 end
@@ -130,6 +109,7 @@ api.nvim_set_decoration_provider(marks, {
     end
     require("flemma.view.seen").draw(win, buf)
     require("flemma.view.folds").drawn(win, buf)
+    require("flemma.view.markdown").drawn(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }
   end,

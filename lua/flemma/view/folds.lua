@@ -19,9 +19,7 @@ local attached = {}
 ---@type table<integer, integer>
 local known = {}
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 ---@return integer? level nil if there are to be no folds
 local function level()
@@ -309,13 +307,6 @@ function M.unfold(buf, line)
       end)
     end
   end)
-end
-
---- Opens the closed folds that some lines are in. An operator takes a closed fold as a whole, and a selection spans it.
----@param first integer from 1
----@param last integer
-function M.open_lines(first, last)
-  vim.cmd(("silent! %d,%dfoldopen!"):format(first, last))
 end
 
 --- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event

@@ -76,10 +76,8 @@ function M.apply(overrides)
   for option in pairs(overrides or {}) do
     if not groups[option] then
       local near = require("flemma.native").call("text", "nearest", { word = option, words = vim.tbl_keys(groups) })
-      problems[#problems + 1] = ("unknown option `highlights.%s`%s"):format(
-        option,
-        near and ("; did you mean `highlights.%s`?"):format(near) or ""
-      )
+      local hint = near and ("; did you mean `highlights.%s`?"):format(near) or ""
+      problems[#problems + 1] = ("unknown option `highlights.%s`%s"):format(option, hint)
     end
   end
   table.sort(problems)

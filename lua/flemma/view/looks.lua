@@ -35,12 +35,6 @@ function M.signs()
   return vim.g.have_nerd_font and "nerd" or "plain"
 end
 
---- The border of a float.
----@return string|string[]
-function M.border()
-  return M.signs() == "ascii" and { "+", "-", "+", "|", "+", "-", "+", "|" } or "rounded"
-end
-
 --- How many seconds local time is ahead of UTC.
 ---@return integer
 local function offset()
@@ -140,45 +134,37 @@ end
 --- 'conceallevel' where the user has not set it.
 local LEVEL = 2
 
---- The variable of a buffer that says that the user has not set it. A buffer may be attached again with the level that it was given
---- before: after a recovery, or when Neovim shows it again with the options that its window had.
-local OURS = "flemma_conceals"
-
---- Sets 'conceallevel' in the windows that show a conversation, unless the user has set it.
----@param buf integer
-local function prepare(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if vim.wo[win].conceallevel == 0 and vim.go.conceallevel == 0 then
-      vim.wo[win][0].conceallevel = LEVEL
-      vim.b[buf][OURS] = true
-    elseif vim.wo[win].conceallevel ~= LEVEL then
-      vim.b[buf][OURS] = nil
-    end
-  end
-end
-
---- Whether the signs of Markdown are concealed as well: only if 'conceallevel' is the user's.
+--- Whether the signs of Markdown are concealed as well: only if 'conceallevel' is the user's, or that of another plugin.
 ---@param buf integer
 ---@return boolean
 function M.conceals_markdown(buf)
-  return vim.b[buf][OURS] == nil
+  return vim.go.conceallevel ~= 0 or vim.iter(vim.fn.win_findbuf(buf)):any(function(win)
+    return vim.wo[win].conceallevel ~= LEVEL
+  end)
+end
+
+--- Changes 'conceallevel' in the windows that show a conversation.
+---@param buf integer
+---@param from integer
+---@param to integer
+local function set_level(buf, from, to)
+  for _, win in ipairs(vim.go.conceallevel == 0 and vim.fn.win_findbuf(buf) or {}) do
+    if vim.wo[win].conceallevel == from then
+      vim.wo[win][0].conceallevel = to
+    end
+  end
 end
 
 --- Takes 'conceallevel' back from the windows of a buffer that is no longer a conversation.
 ---@param buf integer
 function M.release(buf)
-  for _, win in ipairs(vim.b[buf][OURS] and vim.fn.win_findbuf(buf) or {}) do
-    if vim.wo[win].conceallevel == LEVEL then
-      vim.wo[win][0].conceallevel = vim.go.conceallevel
-    end
-  end
-  vim.b[buf][OURS] = nil
+  set_level(buf, LEVEL, 0)
 end
 
 ---@param buf integer
 function M.attach(buf)
   if M.enabled() then
-    prepare(buf)
+    set_level(buf, 0, LEVEL)
     require("flemma.view.cards").attach(buf)
   end
 end

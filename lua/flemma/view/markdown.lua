@@ -158,13 +158,20 @@ local function colour(buf, conceals)
   vim.treesitter.highlighter.new(parser, { queries = queries })
 end
 
+--- Whether the signs of Markdown are concealed in each conversation that has its colours.
+---@type table<integer, boolean>
+local concealing = {}
+
 --- Colours a conversation, after the first screen: reading the queries takes a while.
 ---@param buf integer
----@param conceals fun(buf: integer): boolean
-function M.start(buf, conceals)
+local function start(buf)
   vim.schedule(function()
     local ok, problem = pcall(function()
-      return require("flemma.buffer.current").is_attached(buf) and colour(buf, conceals(buf))
+      if require("flemma.buffer.current").is_attached(buf) then
+        vim.treesitter.stop(buf)
+        concealing[buf] = require("flemma.view.looks").conceals_markdown(buf)
+        colour(buf, concealing[buf])
+      end
     end)
     if not ok then
       require("flemma.notify").once(vim.log.levels.ERROR, "the conversation cannot be coloured: " .. tostring(problem))
@@ -174,7 +181,16 @@ end
 
 ---@param buf integer
 function M.forget(buf)
-  files[buf] = nil
+  files[buf], concealing[buf] = nil, nil
+end
+
+--- Neovim draws a conversation. Another plugin may have set 'conceallevel' since it was last drawn.
+---@param buf integer
+function M.drawn(buf)
+  if concealing[buf] ~= nil and concealing[buf] ~= require("flemma.view.looks").conceals_markdown(buf) then
+    concealing[buf] = nil
+    start(buf)
+  end
 end
 
 --- Takes the colours away from a buffer that is no longer a conversation.
@@ -193,7 +209,7 @@ function M.attach(buf)
   if M.available() then
     -- Other plugins look it up under this filetype.
     require("vim.treesitter.language").register("markdown", "chat")
-    M.start(buf, require("flemma.view.looks").conceals_markdown)
+    start(buf)
   else
     vim.bo[buf].syntax = "markdown"
   end

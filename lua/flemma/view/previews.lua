@@ -32,7 +32,7 @@ local groups = {
 ---@field files string[] the files that the call would write
 
 --- The files that the calls of a conversation would write, and what watches them.
----@type table<integer, { files: string[], watch: flemma.Watch }>
+---@type table<integer, { files: string[], stop: fun() }>
 local watched = {}
 
 --- Has the calls of a conversation looked at again when one of these files changes.
@@ -44,18 +44,12 @@ local function watch(buf, files)
     return
   end
   if before then
-    before.watch.stop()
+    before.stop()
     watched[buf] = nil
   end
   if #files > 0 then
-    watched[buf] = { files = files, watch = require("flemma.review.watch").start(files) }
+    watched[buf] = { files = files, stop = require("flemma.review.watch").start(files) }
   end
-end
-
---- Whether a call that waits would write files.
----@return boolean
-function M.is_watching()
-  return next(watched) ~= nil
 end
 
 --- How often each buffer was drawn.

@@ -3,9 +3,7 @@ local M = {}
 
 local api = vim.api
 
-local function native(...)
-  return require("flemma.native").call(...)
-end
+local native = require("flemma.native").call
 
 --- Called with the buffer of each conversation that was brought up to date.
 ---@type fun(buf: integer)?
@@ -52,16 +50,12 @@ api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
   end,
 })
 
-api.nvim_create_autocmd({ "FocusGained", "BufEnter", "BufWritePost", "CursorHold" }, {
+api.nvim_create_autocmd({ "FocusGained", "BufModifiedSet", "BufUnload" }, {
   group = group,
   desc = "Flemma: find out again what calls that wait would write",
-  callback = function(args)
-    if args.event == "BufEnter" and not require("flemma.buffer.current").is_attached(args.buf) then
-      return
-    elseif args.event ~= "CursorHold" or require("flemma.view.previews").is_watching() then
-      native("editor_event", "files_changed")
-    end
-  end,
+  callback = vim.schedule_wrap(function()
+    native("editor_event", "files_changed")
+  end),
 })
 
 return M

@@ -21,14 +21,10 @@ api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
 function M.sees(buf)
   if #api.nvim_list_uis() == 0 then
     return true
-  end
-  if not is_focused then
+  elseif not is_focused then
     return false
-  end
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == buf then
-      return true
-    end
+  elseif vim.fn.bufwinid(buf) ~= -1 then
+    return true
   end
   local review = package.loaded["flemma.review"]
   return review ~= nil and review.is_shown(buf)

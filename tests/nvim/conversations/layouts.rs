@@ -7,7 +7,7 @@ use super::{
         chat::said,
         support::{Nvim, Options},
     },
-    FILES, current, windows,
+    FILES, windows,
 };
 
 fn start(options: &str, screen: (u32, u32)) -> Nvim {
@@ -40,7 +40,6 @@ fn each_layout_puts_the_window_where_it_says() {
     // Each changes into the next one.
     for (layout, expected) in [
         ("horizontal", json!([100, 15, [23, 0], false])),
-        ("float", json!([80, 31, [3, 9], true])),
         ("vertical", json!([40, 38, [0, 60], false])),
         ("tab", json!([100, 37, [1, 0], false])),
     ] {
@@ -48,9 +47,9 @@ fn each_layout_puts_the_window_where_it_says() {
         nvim.wait_for(layout, |nvim| window(nvim) == expected);
         assert_eq!(nvim.text(), "@You:\nunsaved\n");
     }
-    nvim.input(":Flemma toggle flaot<CR>");
+    nvim.input(":Flemma toggle vertikal<CR>");
     nvim.wait_for("the words that may follow", |nvim| {
-        said(nvim).contains("`:Flemma toggle` takes vertical or horizontal or tab or float, but was given `flaot`")
+        said(nvim).contains("`:Flemma toggle` takes vertical or horizontal or tab, but was given `vertikal`")
     });
 }
 
@@ -69,20 +68,4 @@ fn a_narrow_screen_has_it_below_the_code() {
     nvim.input(":Flemma toggle<CR>");
     nvim.wait_for("the refusal", |nvim| said(nvim).contains("could not be shown: E36"));
     assert_eq!(windows(&mut nvim), ["main.rs"]);
-}
-
-#[test]
-fn a_float_closes_like_a_window() {
-    let mut nvim = start("layout = 'float', width = 60, height = 0.5", (100, 40));
-    nvim.input(":Flemma toggle<CR>iunsaved<Esc>");
-    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nunsaved\n");
-    nvim.wait_for("the float", |nvim| window(nvim) == json!([60, 19, [9, 19], true]));
-    let name = current(&mut nvim);
-    nvim.command("set nohidden");
-    nvim.input(":quit<CR>");
-    nvim.wait_for("the code", |nvim| windows(nvim) == ["main.rs"]);
-    assert_eq!(nvim.messages(), "");
-    nvim.input(":Flemma toggle<CR>");
-    nvim.wait_for("the words", |nvim| nvim.text() == "@You:\nunsaved\n");
-    assert_eq!(current(&mut nvim), name);
 }

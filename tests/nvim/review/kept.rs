@@ -1,5 +1,7 @@
 //! What the user has made of a change and has not decided about, after the review was closed.
 
+use serde_json::json;
+
 use super::{
     super::{
         anthropic::Stream,
@@ -116,4 +118,19 @@ fn the_key_opens_no_other_call_than_that_under_the_cursor() {
     chat.nvim.input("gg:call search('status=pending')<CR>:s/pending/approved/<CR>gK");
     wait_for_message(&mut chat.nvim, "toolu_1 does not wait for approval");
     assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1);
+}
+
+#[test]
+fn the_key_says_why_there_is_nothing_to_review() {
+    let command = json!({ "label": null, "command": "true", "timeout": null });
+    let question = json!({ "question": "Which colour?", "options": ["red", "green"], "default": null });
+    for (tool, input, words) in [
+        ("bash", command, "`bash` changes no file"),
+        ("ask_user", question, "`ask_user` asks a question; <M-CR> answers it"),
+    ] {
+        let mut chat = waiting(&[], tool, &input, "");
+        chat.go_to("status=");
+        chat.nvim.input("gK");
+        wait_for_message(&mut chat.nvim, words);
+    }
 }

@@ -42,9 +42,8 @@ return function(input, ctx)
     return not places.is_chat(buf) and (not real or is_in(buf, real))
   end, api.nvim_list_bufs())
   if real and #bufs == 0 then
-    return places.failure(
-      ("No file at %s is open in the editor, so it has no diagnostics. `open_location` opens a file."):format(input.path)
-    )
+    local words = "No file at %s is open in the editor, so it has no diagnostics. `open_location` opens a file."
+    return places.failure(words:format(input.path))
   end
   local least = input.severity and vim.fn.index(severities, input.severity) + 1 or #severities
   local readable = places.readable(ctx, bufs)
