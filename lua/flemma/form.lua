@@ -193,10 +193,18 @@ local function prompt(form, show, on_answer)
   local is_answered = false
   form.is_asking = true
   local ok, problem = pcall(show, function(...)
-    if not is_answered and not form.is_replaced then
-      is_answered, form.is_asking = true, false
+    local given = (...)
+    if form.is_replaced then
+      -- What was typed into the prompt before is kept.
+      if given and not is_answered then
+        local why = "the form of this call was opened again"
+        require("flemma.tools.late_answer").refuse(vim.log.levels.WARN, form.spec.tool, form.call, why, tostring(given))
+      end
+    elseif not is_answered then
+      form.is_asking = false
       on_answer(...)
     end
+    is_answered = true
   end)
   if not ok then
     finish(form)

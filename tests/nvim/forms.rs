@@ -514,6 +514,7 @@ fn the_form_that_was_opened_last_is_answered() {
         chat.nvim.wait_for("the form", |nvim| nvim.lua("return #prompts", &[]) == count);
     }
     chat.nvim.lua("prompts[1].answer('red', 1)", &[]);
+    chat.nvim.wait_for("a message", |nvim| said(nvim).contains("the form of this call was opened again"));
     assert!(!chat.nvim.text().contains("@Assistant:\nfine"), "the prompt that was replaced has no effect");
     // The window in which the form was opened may be gone.
     chat.nvim.command("wincmd p | close");
