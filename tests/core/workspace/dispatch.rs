@@ -288,7 +288,7 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     let lines: Vec<_> = previews.iter().map(|preview| chat.buffer().lines()[preview.line].clone()).collect();
     assert!(lines.iter().all(|line| line.starts_with("**Tool Result:**")), "{lines:?}");
     let texts: Vec<_> = previews.into_iter().map(|preview| preview.text).collect();
-    assert!(texts[0].contains("echo one") && texts[1].contains("my own words"), "{texts:?}");
+    assert_eq!(texts, ["", "mine: my own words"], "the card has the command");
     // A status that the file says is running, although nothing is.
     let line = chat.line_with("status=pending");
     chat.replace_line(line, "```flemma:tool status=running");
