@@ -16,10 +16,10 @@ local function refuse(problem)
   return false
 end
 
----@param what string the function that is given the name
 ---@param name any
+---@param what string the function that is given the name
 ---@return boolean
-local function is_name(what, name)
+local function is_name(name, what)
   return type(name) == "string" or refuse(("%s: the name must be a string, not a %s"):format(what, type(name)))
 end
 
@@ -30,7 +30,7 @@ local function add(name, definition)
   if type(name) == "table" and definition == nil then
     name, definition = nil, name
   end
-  if name ~= nil and not is_name("register", name) then
+  if name ~= nil and not is_name(name, "register") then
     return false
   elseif type(definition) ~= "table" then
     return refuse(("tool `%s`: the definition must be a table, not a %s"):format(name or "?", type(definition)))
@@ -188,7 +188,7 @@ end
 ---@param name string
 ---@return boolean found
 function M.unregister(name)
-  return is_name("unregister", name) and native("unregister", "tool", name) or false
+  return is_name(name, "unregister") and native("unregister", "tool", name) or false
 end
 
 --- A copy of a tool's definition. Changing it has no effect.
@@ -196,7 +196,7 @@ end
 ---@return table? definition nil if there is none with this name
 function M.get(name)
   keepers.catch_up()
-  return is_name("get", name) and native("registered", "tool", { name = name }) or nil
+  return is_name(name, "get") and native("registered", "tool", { name = name }) or nil
 end
 
 --- Copies of all enabled definitions, sorted by name.
@@ -212,7 +212,7 @@ end
 ---@param group flemma.ToolGroup
 ---@return boolean ok
 function M.register_group(name, group)
-  if not is_name("register_group", name) then
+  if not is_name(name, "register_group") then
     return false
   elseif type(group) ~= "table" then
     return refuse(("group `%s`: the group must be a table, not a %s"):format(name, type(group)))
@@ -228,7 +228,7 @@ end
 ---@param name string
 ---@return boolean found
 function M.unregister_group(name)
-  return is_name("unregister_group", name) and native("unregister", "group", name) or false
+  return is_name(name, "unregister_group") and native("unregister", "group", name) or false
 end
 
 --- Copies of all groups, sorted by name.
