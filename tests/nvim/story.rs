@@ -245,8 +245,8 @@ fn ctrl_c_keeps_and_marks_the_beginning_of_a_reply() {
 }
 
 #[test]
-fn ctrl_c_stops_a_reply_after_neovim_was_interrupted() {
-    // Neovim takes the key for an interrupt in some of these places, so that it has to be pressed again.
+fn ctrl_c_stops_a_reply_also_while_neovim_runs_something_else() {
+    // Neovim takes the key for an interrupt in some of these places, and passes it on without its mapping.
     let ways = [
         "vim.fn.timer_start(1, function() vim.api.nvim_input('<C-c>') end)",
         "vim.schedule(function() vim.api.nvim_input('<C-c>') end)",
@@ -275,13 +275,16 @@ fn ctrl_c_stops_a_reply_after_neovim_was_interrupted() {
         chat.nvim.lua(way, &[]);
         if way.contains("drain") {
             gate.open();
-            chat.nvim.wait_for("the next piece", |nvim| nvim.text().contains("and more"));
         }
-        let end = format!("the end by {way}");
-        chat.nvim.interrupt_until(&end, |nvim| nvim.text().contains("<!-- flemma:aborted -->"));
+        chat.nvim.wait_for(&format!("the end by {way}"), |nvim| nvim.text().contains("<!-- flemma:aborted -->"));
         chat.wait_until_idle();
         let text = chat.nvim.text();
         assert_eq!(text.contains("some words and more\n"), way.contains("drain"), "{way}: {text}");
         assert!(!chat.nvim.messages().contains("Error"), "{way}: {}", chat.nvim.messages());
+        assert!(!chat.nvim.messages().to_lowercase().contains("running here"), "{way}: {}", chat.nvim.messages());
+        assert!(!chat.nvim.messages().contains(":qa"), "{way}: {}", chat.nvim.messages());
+        // A key that comes later is an ordinary one.
+        chat.nvim
+            .interrupt_until("the answer", |nvim| nvim.messages().to_lowercase().contains("nothing is running here"));
     }
 }

@@ -131,6 +131,7 @@ end
 ---@param is_busy boolean
 ---@param is_other? boolean whether it does something else now, which is shown at once
 function M.show(buf, is_busy, is_other)
+  require("flemma.edit.interrupt").watch(buf, is_busy)
   spin(buf, is_busy, is_other)
   require("flemma.queue.view").draw(buf)
   require("flemma.view.progress").show(buf, is_busy)
