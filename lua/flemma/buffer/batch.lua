@@ -18,6 +18,7 @@ local FEW = 32
 
 ---@class flemma.Followed
 ---@field step fun(): integer? the undo step that a change of one line belongs to now; nil if it must not be recorded
+---@field begun fun() changes are recorded from now on
 ---@field drawn fun(first: integer?, last: integer?, heads: integer[]) the library has processed them, and these
 ---lines may look different now; nil if that failed
 
@@ -100,6 +101,7 @@ function M.takes(buf, first, old_last, new_last)
     outstanding = was
     require("flemma.native").outstanding = M.settle
     vim.schedule(M.settle)
+    M.followed[buf].begun()
   end
   local runs, count = was.runs, #was.runs
   if runs[count] == first then

@@ -214,6 +214,9 @@ function M.attach(buf)
     step = function()
       return not lock.is_locked(buf) and step_of(buf, state, true) or nil
     end,
+    begun = function()
+      require("flemma.view.markdown").drop(buf)
+    end,
     drawn = function(...)
       if attached[buf] == state then
         require("flemma.view.folds").schedule(buf)

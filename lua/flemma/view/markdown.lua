@@ -193,6 +193,19 @@ function M.drawn(buf)
   end
 end
 
+--- A command is about to change many lines. Neovim edits every tree at each change, so there are none until the next screen.
+---@param buf integer
+function M.drop(buf)
+  local highlighter = vim.treesitter.highlighter.active[buf]
+  local parser = highlighter and highlighter.tree
+  for lang in pairs(parser and parser:children() or {}) do
+    parser:remove_child(lang)
+  end
+  if parser then
+    parser:set_included_regions({})
+  end
+end
+
 --- Takes the colours away from a buffer that is no longer a conversation.
 ---@param buf integer
 function M.release(buf)
