@@ -10,11 +10,9 @@
 //! `idle -> requesting -> streaming -> categorising -> (awaiting | executing)* -> requesting … -> idle`
 //!
 //! ```
-//! use flemma::{
-//!     agent::{Activity, Agent, CallResult, Effect, Input, RequestId, RequestKind, Settings, Verdict, View},
-//!     chat::{AwaitKind, OpenCall},
-//!     model::{Event, StopReason},
-//! };
+//! use flemma_agent::{Activity, Agent, CallResult, Effect, Input, RequestId, RequestKind, Settings, Verdict, View};
+//! use flemma_chat::{AwaitKind, OpenCall};
+//! use flemma_model::{Event, StopReason};
 //!
 //! /// A conversation that ends with a message of the user's.
 //! struct Hello;

@@ -12,8 +12,8 @@ use flemma_model::{Part, ToolInput};
 ///
 /// ```
 /// let lines = ["@You:", "Hello!", "", "@Assistant:", "Hi."].map(str::to_owned);
-/// let conversation = flemma::chat::read(&lines.join("\n")).unwrap();
-/// assert_eq!(flemma::chat::render(&conversation), lines);
+/// let conversation = flemma_chat::read(&lines.join("\n")).unwrap();
+/// assert_eq!(flemma_chat::render(&conversation), lines);
 /// ```
 #[must_use]
 pub fn render(conversation: &Transcript) -> Vec<String> {

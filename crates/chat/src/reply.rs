@@ -26,8 +26,8 @@ pub enum Ending {
 /// Writes one reply.
 ///
 /// ```
-/// use flemma::chat::{Ending, ReplyWriter};
-/// use flemma::model::Event;
+/// use flemma_chat::{Ending, ReplyWriter};
+/// use flemma_model::Event;
 ///
 /// let mut text: Vec<String> = ["@You:", "Hello!"].map(str::to_owned).to_vec();
 /// let mut reply = ReplyWriter::open(&text);

@@ -93,7 +93,7 @@ impl Transcript {
 /// Reads a whole conversation from the text of a file, for scripts.
 ///
 /// ```
-/// let conversation = flemma::chat::read("@System:\nBe brief.\n\n@You:\nHello!\n").unwrap();
+/// let conversation = flemma_chat::read("@System:\nBe brief.\n\n@You:\nHello!\n").unwrap();
 /// assert_eq!(conversation.system.as_deref(), Some("Be brief."));
 /// assert_eq!(conversation.messages.len(), 1);
 /// ```

@@ -12,11 +12,9 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use flemma::{
-//!     config::Config,
-//!     model::{Event, Message, Part, Role, UserError},
-//!     provider::{Exchange, Request, auth::Environment},
-//! };
+//! use flemma_config::Config;
+//! use flemma_model::{Event, Message, Part, Role, UserError};
+//! use flemma_provider::{Exchange, Request, auth::Environment};
 //!
 //! // What the user has set, and the environment that holds the key.
 //! let config = Config::from_layers(&[serde_json::json!({ "provider": "anthropic", "model": "claude-x" })]).unwrap();
@@ -43,7 +41,7 @@
 //!     decoder.feed(piece, &mut events)?;
 //! }
 //! assert!(events.contains(&Event::Text("Hi.".to_owned())));
-//! # Ok::<(), flemma::provider::ProviderError>(())
+//! # Ok::<(), flemma_provider::ProviderError>(())
 //! ```
 
 mod access;

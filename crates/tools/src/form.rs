@@ -6,7 +6,7 @@
 //! [`Form::answer_from_text`].
 //!
 //! ```
-//! use flemma::tools::{Definition, Executor, form::{Form, Given}};
+//! use flemma_tools::{Definition, Executor, form::{Form, Given}};
 //! use serde_json::json;
 //!
 //! let schema = json!({ "type": "object", "properties": { "question": { "type": "string" } } });

@@ -18,10 +18,8 @@
 //! links.
 //!
 //! ```
-//! use flemma::{
-//!     model::{CallId, ToolInput},
-//!     tools::{Decision, Policy, Presets, Registry, approval::{self, ApprovalCall, Chain}, preview, rules::Subject},
-//! };
+//! use flemma_model::{CallId, ToolInput};
+//! use flemma_tools::{Decision, Policy, Presets, Registry, approval::{self, ApprovalCall, Chain}, preview, rules::Subject};
 //! use serde_json::json;
 //!
 //! // A model asks for a command.

@@ -30,10 +30,8 @@
 //!
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
-//! use flemma::{
-//!     chat::{Text, TextEdit},
-//!     workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}},
-//! };
+//! use flemma_chat::{Text, TextEdit};
+//! use flemma_workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}};
 //!
 //! /// One buffer, and the questions that the user was asked.
 //! struct OneFile(Vec<String>, RefCell<Vec<Question>>);

@@ -8,7 +8,7 @@
 //! folder of `flemma_provider` has those of its vendor.
 //!
 //! ```
-//! use flemma::options::{self, Table, kinds};
+//! use flemma_model::options::{self, Table, kinds};
 //!
 //! let mut model = String::from("small");
 //! let written = serde_json::json!({ "modle": "large" });
