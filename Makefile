@@ -23,7 +23,7 @@ build:
 	@echo "==> building the native library"
 	@scripts/build
 
-# The library that is built once for many, optimised across crates: it takes several times as long as `make build`.
+# The library that is built once for many, optimised across crates: smaller, and slower to build.
 dist:
 	@echo "==> building the native library, optimised across crates"
 	@scripts/build dist

@@ -95,6 +95,21 @@ fn colours_follow_what_is_typed_and_what_is_scrolled_to() {
 }
 
 #[test]
+fn colours_are_there_after_a_command_that_changed_many_lines() {
+    let text = format!("@You:\nSome **strong** words\n{}", "plain words\n".repeat(100));
+    let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
+    wait_for_colours(&mut chat.nvim);
+    for command in ["silent %s/words/things/", "silent undo"] {
+        chat.nvim.command(command);
+        chat.nvim.command("normal! gg");
+        chat.nvim.wait_for(command, |nvim| {
+            nvim.command("redraw");
+            attributes(nvim, "strong")["bold"] == true
+        });
+    }
+}
+
+#[test]
 fn a_change_recolours_the_other_lines_of_its_paragraph() {
     let text = "@You:\nabove *begin\nend and more\n\nbelow it **bold** stands\n";
     let mut chat = Chat::start(&Setup { text: Some(text), ..Setup::default() }, []);

@@ -160,6 +160,22 @@ fn a_plugin_that_saves_buffers_queues_nothing() {
 }
 
 #[test]
+fn a_message_that_is_written_outlives_its_conversation() {
+    let (mut chat, gate) = drafting(&Setup::default(), "half a thought");
+    chat.nvim.command("silent write");
+    gate.open();
+    chat.nvim.command("wincmd k");
+    chat.wait_until_idle();
+    chat.nvim.command("silent write");
+    chat.nvim.command("bwipeout!");
+    chat.nvim.command("wincmd j");
+    // It is queued nowhere, so Neovim warns before it is thrown away.
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for_screen("E37: No write since last change");
+    assert_eq!(chat.nvim.text(), "half a thought\n");
+}
+
+#[test]
 fn the_turn_may_end_while_a_message_is_written() {
     let (mut chat, gate) = drafting(&Setup::default(), "my words");
     gate.open();

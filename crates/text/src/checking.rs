@@ -29,13 +29,12 @@ pub fn is_quickly_checked(schema: &Value, value: &Value) -> bool {
     if !has_reference(schema) {
         return true;
     }
-    let mut walk = Walk { root: schema, resources: Vec::new(), todo: Vec::new() };
+    let mut walk = Walk { root: schema, resources: Vec::new(), todo: Vec::new(), steps: 0 };
     walk.find_resources(schema);
     walk.todo.push(Step { schema, value, depth: 0, times: 1, is_marked: false });
-    let mut steps = 0;
     while let Some(step) = walk.todo.pop() {
-        steps += step.times;
-        if steps > MAX_STEPS || step.depth > MAX_DEPTH {
+        walk.steps += step.times;
+        if walk.steps > MAX_STEPS || step.depth > MAX_DEPTH {
             return false;
         }
         walk.go_on(step);
@@ -70,6 +69,7 @@ struct Walk<'a> {
     /// The schemas that have a name.
     resources: Vec<(&'a str, &'a Value)>,
     todo: Vec<Step<'a>>,
+    steps: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -91,6 +91,8 @@ impl<'a> Walk<'a> {
         let is_marked = step.is_marked || schema.keys().any(|keyword| keyword.starts_with("unevaluated"));
         let inside = Step { depth: step.depth + 1, is_marked, ..step };
         for reference in REFERENCES.iter().filter_map(|keyword| schema.get(*keyword)?.as_str()) {
+            // Each name may be what the reference means.
+            self.steps += self.resources.len();
             for target in self.targets(reference) {
                 self.push(Step { schema: target, ..inside });
             }

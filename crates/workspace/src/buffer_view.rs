@@ -110,8 +110,9 @@ const SPINNER: usize = 2;
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
 
-/// The cells of a card that may be taken by what a call waits for.
-const BESIDE: usize = 36;
+/// The cells of a card that may be taken by what a call waits for and by the lines that it would change, and by a deadline.
+const BESIDE: usize = 29;
+const DEADLINE: usize = 16;
 
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
@@ -146,7 +147,8 @@ impl Workspace {
             let summary = Summary::of(definition, &call.name, &call.input);
             let is_said = own.is_none() && lines.is_none();
             let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            let fits = text.width() + BESIDE <= width && self.config().looks.enabled;
+            let deadline = call.awaiting().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
+            let fits = text.width() + BESIDE + deadline <= width && self.config().looks.enabled;
             if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
                 text.clear();
             }

@@ -91,9 +91,9 @@ function M.start(done)
     end
     output[#output + 1] = data
     for line in data:gmatch("[^\r\n]+") do
-      local done, all = line:match("(%d+)/(%d+)")
-      if line:find("Building", 1, true) and done then
-        build.text = ("crate %s of %s"):format(done, all)
+      local nth, all = line:match("(%d+)/(%d+)")
+      if line:find("Building", 1, true) and nth then
+        build.text = ("crate %s of %s"):format(nth, all)
       else
         local verb, crate = line:match("^%s*(%u%l+)%s+(%S+)")
         if verb == "Compiling" or verb == "Downloading" or verb == "Updating" then

@@ -77,7 +77,8 @@ function M.take()
     options.postponed = nil
     options.apply(opts)
   end
-  for buf, attach_again in pairs(attach) do
+  -- Attaching may fail, and ask to be tried again.
+  for buf, attach_again in pairs(vim.deepcopy(attach)) do
     M.release(buf)
     if api.nvim_buf_is_loaded(buf) then
       attach_again()

@@ -157,7 +157,9 @@ end
 function M.forget(buf)
   local draft = drafts[buf]
   drafts[buf] = nil
-  if draft and not vim.bo[draft].modified then
+  if draft and text_of(draft):find("%S") then
+    vim.bo[draft].modified = true
+  elseif draft then
     -- No buffer can be deleted while another one is being unloaded.
     vim.schedule(function()
       pcall(api.nvim_buf_delete, draft, {})

@@ -192,10 +192,8 @@ end
 ---@param buf integer
 ---@return boolean
 local function has_ufo(buf)
-  local ok, is_there = pcall(function()
-    return package.loaded.ufo.hasAttached(buf)
-  end)
-  return ok and is_there == true and level() ~= nil
+  local ufo = package.loaded.ufo
+  return type(ufo) == "table" and ufo.hasAttached and ufo.hasAttached(buf) and level() ~= nil
 end
 
 --- Takes a buffer away from nvim-ufo, which may have been loaded later than the conversation.

@@ -142,7 +142,8 @@ local function colour(buf, conceals)
       vim.defer_fn(function()
         is_waiting = false
         if require("flemma.buffer.current").is_attached(buf) then
-          self:parse(range)
+          -- The windows may show other lines by now. There are regions for these alone.
+          self:parse(true)
         end
       end, math.ceil((due - begun) / 1e6) + 1)
     end
