@@ -12,7 +12,7 @@ use flemma_workspace::Workspace;
 pub(super) struct Binding {
     pub(super) shim: Rc<Shim>,
     pub(super) functions: Rc<Functions>,
-    pub(super) workspace: Workspace,
+    pub(super) workspace: Rc<Workspace>,
 }
 
 impl Binding {
@@ -27,9 +27,9 @@ impl Binding {
         let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
         let (host, waker) = (Rc::<Shim>::clone(&shim), shim.waker.clone());
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
-        for (tool, _) in workspace.tools() {
+        for (tool, _) in workspace.tools.tools() {
             if matches!(tool.executor, Executor::Client(None)) {
-                workspace.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
+                workspace.tools.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
             }
         }
         Ok(Self { shim, functions, workspace })

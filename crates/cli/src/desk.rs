@@ -62,28 +62,28 @@ impl Desk {
         let wake = move || {
             let _ = waker.send(());
         };
-        let workspace = Rc::new(Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake));
+        let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake);
         host.report_to(&workspace);
         let conversation = workspace.attach(BUFFER);
         let desk = Self { workspace, host, woken, path };
-        desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
-        if lock == Lock::Steal && matches!(desk.workspace.holder(BUFFER), Some(Err(_))) {
-            desk.workspace.steal(BUFFER);
-            desk.wait("the lock", |desk| desk.workspace.holder(BUFFER).map(drop))?;
-            if let (Some(Err(_)), Some(problem)) = (desk.workspace.holder(BUFFER), desk.host.told().pop()) {
+        desk.wait("the lock", |desk| desk.workspace.ownership.holder(BUFFER).map(drop))?;
+        if lock == Lock::Steal && matches!(desk.workspace.ownership.holder(BUFFER), Some(Err(_))) {
+            desk.workspace.ownership.steal(BUFFER);
+            desk.wait("the lock", |desk| desk.workspace.ownership.holder(BUFFER).map(drop))?;
+            if let (Some(Err(_)), Some(problem)) = (desk.workspace.ownership.holder(BUFFER), desk.host.told().pop()) {
                 return Err(Failure::Failed(problem));
             }
             // Who held it is no news.
             desk.host.told();
         }
-        if let Some(Err(owner)) = desk.workspace.holder(BUFFER) {
+        if let Some(Err(owner)) = desk.workspace.ownership.holder(BUFFER) {
             return Ok(Opened::Elsewhere(owner));
         }
         // Nobody else writes it from now on. Both it and the journal are as they were when it was locked.
         if let Some(failure) = desk.host.failure() {
             return Err(failure);
         }
-        desk.workspace.on_disk(BUFFER, &desk.path.clone());
+        desk.workspace.saving.on_disk(BUFFER, &desk.path.clone());
         while desk.workspace.parse_on(BUFFER) {}
         while conversation.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
@@ -141,7 +141,7 @@ impl Desk {
     /// # Errors
     /// When it takes too long.
     pub(super) fn settle(&self) -> Result<(), Failure> {
-        self.wait("the record of a call", |desk| (!desk.workspace.is_resolving(BUFFER)).then_some(()))
+        self.wait("the record of a call", |desk| (!desk.workspace.calls.is_resolving(BUFFER)).then_some(()))
     }
 
     /// Writes the file, if its text was changed, and gives the conversation back. Gives what there was to be told.
@@ -150,7 +150,7 @@ impl Desk {
     /// When the file was not written. What was recorded comes into it when it is opened next.
     pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
         let written = if self.host.is_changed() {
-            let saved = self.workspace.save_now(BUFFER, self.path.clone(), self.host.layout(), false);
+            let saved = self.workspace.saving.save_now(BUFFER, self.path.clone(), self.host.layout(), false);
             saved.map_err(|error| Failure::Failed(error.without_advice().to_string()))
         } else {
             Ok(())

@@ -74,7 +74,7 @@ impl Swept {
         let true_name = &*file.to_string_lossy();
         // Calls that the journal knows expire when they are opened.
         self.errors.extend(desk.settle().err().map(|failure| failure.to_string()));
-        for (call, has_text) in desk.workspace().overdue(BUFFER) {
+        for (call, has_text) in desk.workspace().calls.overdue(BUFFER) {
             let id = names::word(&call.0);
             if has_text {
                 let why = "its deadline has passed, but its block has text that was not sent; open it in an editor";

@@ -7,7 +7,7 @@ use std::{
 
 use flemma_config::Config;
 use flemma_model::Usage;
-use flemma_provider::usage::{Ledger, Record, Totals, figures};
+use flemma_provider::usage::{Record, figures};
 use flemma_provider::{
     CacheRetention, ProviderName,
     catalogue::{self, Price},
@@ -84,38 +84,6 @@ impl Accounts {
         let Some(request) = &*request else { return String::new() };
         let rate = catalogue::bytes_per_token(request.provider.name(), &request.model);
         progress(request.sent.elapsed(), tokens(rate))
-    }
-}
-
-/// What all requests have used.
-#[derive(Default)]
-pub(super) struct Accounting(RefCell<Ledger>);
-
-impl Accounting {
-    /// A request has ended.
-    pub(super) fn add(&self, record: Record) {
-        self.0.borrow_mut().add(record);
-    }
-
-    /// Forgets everything.
-    pub(super) fn reset(&self) {
-        self.0.borrow_mut().reset();
-    }
-
-    /// The sums of a buffer's conversation, or of everything.
-    pub(super) fn totals(&self, buffer: Option<i32>) -> Totals {
-        let ledger = self.0.borrow();
-        buffer.map_or_else(|| ledger.totals(), |buffer| ledger.totals_of(buffer))
-    }
-
-    /// What each request has used, oldest first.
-    pub(super) fn records(&self) -> Vec<Record> {
-        self.0.borrow().records().to_vec()
-    }
-
-    /// The lines of `:Flemma usage`, none wider than `width` cells.
-    pub(super) fn table(&self, buffer: Option<i32>, width: usize) -> Vec<String> {
-        figures::table(&self.0.borrow(), buffer, Some(width))
     }
 }
 

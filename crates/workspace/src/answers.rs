@@ -1,18 +1,27 @@
 //! The result that a call gets from what somebody answers, declines or leaves.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace,
     resolution::{Resolution, ResolveError},
+    shared::Shared,
     stale::Stale,
+    taking_back::Undo,
 };
 use flemma_agent::CallResult;
 use flemma_chat::{AwaitKind, Language, OpenCall};
-use flemma_journal::{Asked, Role};
+use flemma_journal::Asked;
 use flemma_tools::{Definition, Rendered, check_answer, form::Form};
 
-impl Workspace {
+/// What the model is told of a call that a person or the clock has ended.
+pub struct Answers {
+    pub(super) shared: Rc<Shared>,
+    pub(super) undo: Rc<Undo>,
+}
+
+impl Answers {
     /// The result that an answer makes.
     pub(super) fn answer_of(
         &self,
@@ -59,31 +68,15 @@ impl Workspace {
         let words = match kind {
             AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
             AwaitKind::Elicitation => "The user did not respond in time.",
-            AwaitKind::ClientExec if self.host().has_ui() => "The editor did not respond in time.",
+            AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
             AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
         };
         words.to_owned()
     }
-
-    /// A client tool has answered.
-    pub(super) fn client_answered(&self, conversation: &Conversation, call: &OpenCall, rendered: Rendered) {
-        let mistakes = (!rendered.is_error)
-            .then(|| self.toolbox().get(&call.name)?.check_answer(&value_of(&rendered)).err())
-            .flatten();
-        let resolution = match mistakes {
-            Some(mistakes) => Resolution::Fail(format!(
-                "The result of the client tool `{}` does not match its result_schema:\n{}",
-                call.name,
-                mistakes.list()
-            )),
-            None => Resolution::Result(rendered.into()),
-        };
-        self.resolve_call(conversation, &call.id, resolution, Role::Client, |_, _| {});
-    }
 }
 
 /// What a schema sees of a result.
-fn value_of(rendered: &Rendered) -> Value {
+pub(super) fn value_of(rendered: &Rendered) -> Value {
     let table = (rendered.language == Language::Json).then(|| serde_json::from_str(&rendered.text).ok()).flatten();
     table.unwrap_or_else(|| rendered.text.clone().into())
 }

@@ -4,7 +4,7 @@
 //! came of it, is not about this one. Only a run without an end is not forgotten. A call that is only read from a file is the one that
 //! the journal knows.
 
-use super::{Conversation, Workspace};
+use super::{Conversation, running::Execution};
 use flemma_journal::{CallKey, Event, Life, RecordedResult, Role};
 use flemma_model::{CallId, ToolInput};
 use flemma_text::code_span::plain;
@@ -12,14 +12,14 @@ use flemma_text::code_span::plain;
 /// How the life of a call ends whose key another call gets.
 const REPLACED: &str = "The call was deleted before it had a result.";
 
-impl Workspace {
+impl Execution {
     /// A call has arrived, and is not in the document yet: the journal is told before a file can have it.
     pub(super) fn note_new(&self, conversation: &Conversation, call: &CallId, tool: &str, input: &ToolInput) {
         // As the document will have them.
         let key = CallKey::of(&CallId(plain(&call.0)), &plain(tool), input);
-        let records = conversation.records();
+        let records = &conversation.records;
         self.drop_suspended(conversation, &key.id);
-        conversation.tasks().forget_judged(&key);
+        conversation.tasks.forget_judged(&key);
         records.take_start(&key);
         let life = records.life(&key);
         if life == Life::Unknown && records.with_ledger(|ledger| ledger.asked(&key).is_none()) {
@@ -35,7 +35,7 @@ impl Workspace {
             Life::Unknown | Life::Ended => None,
         };
         let events = end.into_iter().chain([Event::Opened]);
-        let records = events.map(|event| self.record(conversation, key.clone(), event, Role::Document));
-        self.note(conversation, records.collect());
+        let records = events.map(|event| self.journaling.record(conversation, key.clone(), event, Role::Document));
+        self.journaling.note(conversation, records.collect());
     }
 }

@@ -1,99 +1,197 @@
-//! Work away from the main thread. A job brings its own continuation, which the main thread runs with the workspace (`W`).
+//! Work away from the main thread. A job brings its own continuation, which the main thread runs with the component (`C`) that has
+//! asked for it.
 
-use std::{io, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{io, ops::ControlFlow, rc::Rc, sync::Arc, time::Duration};
 
 use tokio::task::AbortHandle;
 
+use super::{Conversation, Workspace};
 use flemma_agent::Input;
+use flemma_model::UserError;
 use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
 
 /// What the main thread does with the result of a task.
-pub type Continuation<W> = Box<dyn FnOnce(&W) + Send>;
+pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
 
-/// Where results are left for the main thread. A clone is the same mailbox.
-pub(super) struct Mailbox<W>(Arc<Queue<Continuation<W>>>);
+/// Where results are left for a component. A clone is the same mailbox.
+pub(super) struct Mailbox<C: 'static> {
+    queue: Arc<Queue<Job>>,
+    component: fn(&Workspace) -> &C,
+}
 
-impl<W> Clone for Mailbox<W> {
+impl<C> Clone for Mailbox<C> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { queue: Arc::clone(&self.queue), component: self.component }
     }
 }
 
-impl<W: 'static> Mailbox<W> {
+impl<C> Mailbox<C> {
     /// Leaves an input for a conversation.
     pub(super) fn input(&self, conversation: ConversationId, input: Input) {
-        self.0.push(Notice::Input(conversation, input));
+        self.queue.push(Notice::Input(conversation, input));
     }
 
     /// Leaves a job.
-    pub(super) fn job(&self, job: impl FnOnce(&W) + Send + 'static) {
-        self.0.push(Notice::Job(Box::new(job)));
+    pub(super) fn job(&self, job: impl FnOnce(&C) + Send + 'static) {
+        self.queue.push(Notice::Job(self.addressed(job)));
+    }
+
+    /// Leaves a job about a conversation. It is dropped if that is closed by then.
+    pub(super) fn job_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
+        self.queue.push(Notice::Job(self.addressed_for(id, job)));
+    }
+
+    /// A job with the component's address on it.
+    pub(super) fn addressed(&self, job: impl FnOnce(&C) + Send + 'static) -> Job {
+        let component = self.component;
+        Box::new(move |workspace| job(component(workspace)))
+    }
+
+    /// The same for something that waits for a result.
+    pub(super) fn addressed_with<R>(
+        &self,
+        then: impl FnOnce(&C, R) + Send + 'static,
+    ) -> Box<dyn FnOnce(&Workspace, R) + Send> {
+        let component = self.component;
+        Box::new(move |workspace, result| then(component(workspace), result))
+    }
+
+    /// A job about a conversation, with the component's address on it.
+    pub(super) fn addressed_for(
+        &self,
+        id: ConversationId,
+        job: impl FnOnce(&C, &Conversation) + Send + 'static,
+    ) -> Job {
+        let component = self.component;
+        Box::new(move |workspace| {
+            if let Some(conversation) = workspace.shared.conversations.by_id(id) {
+                job(component(workspace), &conversation);
+            }
+        })
     }
 }
 
-/// What runs in the background.
-pub(super) struct Background<W> {
-    worker: Worker,
-    mailbox: Mailbox<W>,
+/// What runs in the background for a component.
+pub(super) struct Background<C: 'static> {
+    worker: Rc<Worker>,
+    mailbox: Mailbox<C>,
 }
 
-impl<W: 'static> Background<W> {
+impl Background<Workspace> {
     /// `wake` is called, from any thread, when a drain is due.
     pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { worker: Worker::default(), mailbox: Mailbox(Arc::new(Queue::new(wake))) }
+        let mailbox = Mailbox { queue: Arc::new(Queue::new(wake)), component: |workspace| workspace };
+        Self { worker: Rc::default(), mailbox }
     }
 
+    /// The same threads and queue for one of the components.
+    pub(super) fn of<C>(&self, component: fn(&Workspace) -> &C) -> Background<C> {
+        let mailbox = Mailbox { queue: Arc::clone(&self.mailbox.queue), component };
+        Background { worker: Rc::clone(&self.worker), mailbox }
+    }
+
+    /// What tasks have left, up to a bound, and when to come back.
+    pub(super) fn drain(&self) -> (Vec<Notice<Job>>, NextDrain) {
+        self.mailbox.queue.drain()
+    }
+
+    /// Gives back what there was no time for.
+    pub(super) fn give_back(&self, rest: Vec<Notice<Job>>) {
+        self.mailbox.queue.give_back(rest);
+    }
+}
+
+impl<C> Background<C> {
     /// The threads themselves.
     pub(super) fn worker(&self) -> &Worker {
         &self.worker
     }
 
+    /// The same, to be kept.
+    pub(super) fn worker_handle(&self) -> Rc<Worker> {
+        Rc::clone(&self.worker)
+    }
+
     /// Where tasks leave their results.
-    pub(super) fn mailbox(&self) -> &Mailbox<W> {
+    pub(super) fn mailbox(&self) -> &Mailbox<C> {
         &self.mailbox
-    }
-
-    /// What tasks have left, up to a bound, and when to come back.
-    pub(super) fn drain(&self) -> (Vec<Notice<Continuation<W>>>, NextDrain) {
-        self.mailbox.0.drain()
-    }
-
-    /// Gives back what there was no time for.
-    pub(super) fn give_back(&self, rest: Vec<Notice<Continuation<W>>>) {
-        self.mailbox.0.give_back(rest);
     }
 
     /// Does something that may wait for the disk, and brings its result back.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub(super) fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
-        then: impl FnOnce(&W, R) + Send + 'static,
+        then: impl FnOnce(&C, R) + Send + 'static,
     ) -> io::Result<()> {
         let mailbox = self.mailbox.clone();
         self.worker.spawn_blocking(move || {
             let result = work();
-            mailbox.job(move |workspace: &W| then(workspace, result));
+            mailbox.job(move |component: &C| then(component, result));
         })
+    }
+
+    /// The same for a conversation. The result is dropped if that is closed by then.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(super) fn run_for<R: Send + 'static>(
+        &self,
+        id: ConversationId,
+        work: impl FnOnce() -> R + Send + 'static,
+        then: impl FnOnce(&C, &Conversation, R) + Send + 'static,
+    ) -> io::Result<()> {
+        let mailbox = self.mailbox.clone();
+        self.worker.spawn_blocking(move || {
+            let result = work();
+            mailbox.job_for(id, move |component: &C, conversation| then(component, conversation, result));
+        })
+    }
+
+    /// The same for something that hears of every outcome, also that no thread could be started.
+    pub(super) fn run_or_tell<R: Send + 'static>(
+        &self,
+        component: &C,
+        work: impl FnOnce() -> R + Send + 'static,
+        then: impl FnOnce(&C, Result<R, UserError>) + Send + 'static,
+    ) {
+        let Ok(threads) = self.worker.handle() else {
+            return then(component, Err(UserError::new("no thread could be started; try again later")));
+        };
+        let mailbox = self.mailbox.clone();
+        threads.spawn_blocking(move || {
+            let result = work();
+            mailbox.job(move |component: &C| then(component, Ok(result)));
+        });
+    }
+
+    /// Does something for a conversation with the next drain.
+    pub(super) fn post_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
+        self.mailbox.job_for(id, job);
+    }
+
+    /// Lets the next drain come soon.
+    pub(super) fn wake(&self) {
+        self.mailbox.job(|_| {});
     }
 
     /// Looks at something again and again, with a pause before each look, and brings back what is seen, until `look` breaks
     /// off or the handle is aborted. `look` may wait for the disk.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub(super) fn watch<S: Send + 'static>(
         &self,
         pause: Duration,
         look: impl FnMut() -> ControlFlow<S, Option<S>> + Send + 'static,
-        then: impl Fn(&W, S) + Clone + Send + 'static,
+        then: impl Fn(&C, S) + Clone + Send + 'static,
     ) -> io::Result<AbortHandle> {
         let mailbox = self.mailbox.clone();
         self.worker.watch(pause, look, move |seen| {
             let then = then.clone();
-            mailbox.job(move |workspace: &W| then(workspace, seen));
+            mailbox.job(move |component: &C| then(component, seen));
         })
     }
 

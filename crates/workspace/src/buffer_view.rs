@@ -1,12 +1,13 @@
 //! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, rc::Rc};
 
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Conversation, Workspace, call_key::Keyed as _, made::NotMade, ports::CallContext, suspension::INTERRUPTED,
+    Conversation, call_key::Keyed as _, made::NotMade, permissions::Permissions, ports::CallContext, shared::Shared,
+    suspension::INTERRUPTED,
 };
 use flemma_agent::{Activity, Level};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -107,9 +108,6 @@ pub struct OutputPiece {
 /// The cells in front of what goes on: the spinner and a space.
 const SPINNER: usize = 2;
 
-/// How wide a line of the list of tools is, in cells.
-const LIST_WIDTH: usize = 76;
-
 /// The cells of a card that may be taken by what a call waits for and by the lines that it would change, and by a deadline.
 const BESIDE: usize = 29;
 const DEADLINE: usize = 16;
@@ -117,7 +115,13 @@ const DEADLINE: usize = 16;
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
 
-impl Workspace {
+/// What is shown at calls that wait.
+pub struct Previews {
+    pub(super) shared: Rc<Shared>,
+    pub(super) permissions: Rc<Permissions>,
+}
+
+impl Previews {
     /// The previews of the status blocks that are empty and wait, none wider than `width` cells. A file that is still being
     /// read has none yet: reading on here would hold up the first screen.
     ///
@@ -127,7 +131,7 @@ impl Workspace {
         if !conversation.is_complete() {
             return (Vec::new(), None);
         }
-        let (calls, next) = conversation.page().with_document(|document, text| {
+        let (calls, next) = conversation.page.with_document(|document, text| {
             let (calls, next) = (document.open_calls(text).into_iter(), first + PREVIEWED_AT_ONCE);
             let next = Some(next).filter(|next| *next < calls.len());
             (calls.skip(first).take(PREVIEWED_AT_ONCE).collect::<Vec<_>>(), next)
@@ -137,9 +141,9 @@ impl Workspace {
             let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
             (waits && placeholder.content.is_empty()).then_some((placeholder.line, call))
         });
-        let place = self.place(conversation);
+        let place = self.shared.place(conversation);
         let waiting = waiting.map(|(line, call)| {
-            let definition = self.toolbox().get(&call.name);
+            let definition = self.shared.toolbox.get(&call.name);
             let definition = definition.as_deref();
             let own =
                 definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
@@ -148,12 +152,12 @@ impl Workspace {
             let is_said = own.is_none() && lines.is_none();
             let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
             let deadline = call.awaiting().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
-            let fits = text.width() + BESIDE + deadline <= width && self.config().looks.enabled;
+            let fits = text.width() + BESIDE + deadline <= width && self.shared.config().looks.enabled;
             if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
                 text.clear();
             }
             let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
-            if let Some(folder) = self.runs_elsewhere(&place, &call.name) {
+            if let Some(folder) = self.permissions.runs_elsewhere(&place, &call.name) {
                 let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
                 preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
             }
@@ -168,7 +172,7 @@ impl Workspace {
         let left = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
             let runs = placeholder.block.status == Status::Running;
-            (runs && !conversation.session().is_working_on(&call.id)).then_some((placeholder.line, call))
+            (runs && !conversation.session.is_working_on(&call.id)).then_some((placeholder.line, call))
         });
         let left = left.map(|(line, call)| {
             let words = "this call is no longer running; Ctrl-] asks what to do with it";
@@ -180,13 +184,13 @@ impl Workspace {
     /// Adds what a call would write, which the user is shown with that.
     fn with_change(&self, conversation: &Conversation, call: &OpenCall, mut preview: Preview, width: usize) -> Preview {
         let key = call.key();
-        let Some(found) = conversation.proposals().found(&key) else {
-            let words = conversation.proposals().delay_words(&key).map(DiffLine::note);
+        let Some(found) = conversation.proposals.found(&key) else {
+            let words = conversation.proposals.delay_words(&key).map(DiffLine::note);
             preview.diff.extend(fitted(words.as_slice(), width));
             return preview;
         };
-        conversation.proposals().show(&key, self.made_of(conversation, &key).as_ref());
-        let most = self.config().tools.review.lines as usize;
+        conversation.proposals.show(&key, conversation.made_of(&key).as_ref());
+        let most = self.shared.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {
                 preview.files = paths(&ready.places());
@@ -206,8 +210,8 @@ impl Workspace {
             }
             // Nothing would change, and the user has to know why.
             Err(problem) => {
-                preview.files = paths(&conversation.proposals().places(&key));
-                let kept = self.made_of(conversation, &key).map(|_| DiffLine::note(NotMade::Impossible.note()));
+                preview.files = paths(&conversation.proposals.places(&key));
+                let kept = conversation.made_of(&key).map(|_| DiffLine::note(NotMade::Impossible.note()));
                 problem.to_string().lines().take(most.max(1)).map(DiffLine::note).chain(kept).collect()
             }
         };
@@ -220,39 +224,19 @@ impl Workspace {
         let function = definition.format_preview?;
         let ToolInput::Json(input) = &*call.input else { return None };
         let room = preview::room(&definition.name, width);
-        match self.scripts().preview(function, &definition.taken(input), room, CallContext { buffer, call: &call.id }) {
+        match self.shared.scripts.preview(
+            function,
+            &definition.taken(input),
+            room,
+            CallContext { buffer, call: &call.id },
+        ) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
             Err(thrown) => {
-                self.log(Level::Warn, &format!("format_preview of `{}` threw an error: {thrown}", definition.name));
+                self.shared
+                    .log(Level::Warn, &format!("format_preview of `{}` threw an error: {thrown}", definition.name));
                 None
             }
         }
-    }
-
-    /// The lines of `:Flemma tool:list`.
-    #[must_use]
-    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
-        let mut lines = conversation.call_lines();
-        if lines.is_empty() {
-            lines.push("no call is running or pending here".into());
-        }
-        lines.push(String::new());
-        let file = self.frontmatter(conversation);
-        let turn = self.turn_tools(conversation, &file);
-        let chosen = self.toolbox().chosen(&file, &turn);
-        let left_out = self.toolbox().left_out(&file.config, chosen.as_ref());
-        let refused = self.refused_tools(&file, chosen.as_ref());
-        lines.extend(self.toolbox().all().iter().map(|(tool, is_enabled)| {
-            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
-            let state = if is_on { "" } else { " (off)" };
-            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
-        }));
-        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
-        lines.extend(
-            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
-        );
-        lines.extend(self.toolbox().loading().iter().map(|source| format!("loading  {source}")));
-        lines
     }
 }
 
@@ -274,8 +258,8 @@ impl Conversation {
     #[must_use]
     pub fn live(&self, width: usize) -> LiveView {
         let text = self.activity_text().map(|text| text + &self.progress_text());
-        let running = self.session().running();
-        let places: Vec<(CallId, usize)> = self.page().with_document(|document, _| {
+        let running = self.session.running();
+        let places: Vec<(CallId, usize)> = self.page.with_document(|document, _| {
             let placeholders = document.placeholders();
             placeholders
                 .filter(|place| running.iter().any(|call| call.id == *place.id))
@@ -288,8 +272,8 @@ impl Conversation {
                 id: call.id.0.clone(),
                 name: call.name.clone(),
                 line: *line,
-                seconds: self.tasks().elapsed(&call.id).as_secs(),
-                latest: coloured_lines(&self.tasks().latest(&call.id), width),
+                seconds: self.tasks.elapsed(&call.id).as_secs(),
+                latest: coloured_lines(&self.tasks.latest(&call.id), width),
             })
         });
         LiveView {
@@ -300,10 +284,10 @@ impl Conversation {
 
     /// What goes on, for the screen: a reply comes from the model that was asked for it, whatever the options say since.
     pub(super) fn activity_text(&self) -> Option<String> {
-        match self.session().activity() {
-            Activity::Loading if self.page().is_reading() => Some("reading the conversation".to_owned()),
+        match self.session.activity() {
+            Activity::Loading if self.page.is_reading() => Some("reading the conversation".to_owned()),
             activity => {
-                let (provider, model) = self.accounts().recipient().unwrap_or_default();
+                let (provider, model) = self.accounts.recipient().unwrap_or_default();
                 describe(&activity, provider, &model)
             }
         }
@@ -311,27 +295,27 @@ impl Conversation {
 
     /// How long a reply has taken so far and how much of it has arrived; empty while there is none.
     pub(super) fn progress_text(&self) -> String {
-        match self.session().activity() {
+        match self.session.activity() {
             Activity::Idle
             | Activity::Loading
             | Activity::Capturing
             | Activity::Retrying { .. }
             | Activity::Executing { .. } => String::new(),
             // The provider may have counted the first token already.
-            Activity::Waiting => self.accounts().progress(|_| (0, false)),
-            _ => self.accounts().progress(|rate| self.session().progress().tokens(rate)),
+            Activity::Waiting => self.accounts.progress(|_| (0, false)),
+            _ => self.accounts.progress(|rate| self.session.progress().tokens(rate)),
         }
     }
 
     /// The calls that run, with their time, and those that wait, with their line.
     pub(super) fn call_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for call in self.session().running() {
-            let seconds = self.tasks().elapsed(&call.id).as_secs();
+        for call in self.session.running() {
+            let seconds = self.tasks.elapsed(&call.id).as_secs();
             lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));
         }
-        let open = self.page().with_document(|document, text| document.open_calls(text));
-        for call in open.iter().filter(|call| !self.tasks().is_running(&call.id)) {
+        let open = self.page.with_document(|document, text| document.open_calls(text));
+        for call in open.iter().filter(|call| !self.tasks.is_running(&call.id)) {
             let place = call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence);
             let status = call
                 .placeholder

@@ -11,13 +11,17 @@
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
-    sync::Arc,
+    rc::Rc,
 };
 
 use super::{
-    Conversation, HostEffect, Workspace, captured_diff,
+    Conversation, HostEffect,
+    background::Background,
+    captured_diff,
     captured_text::{self, CapturedText},
     editor_view::{EditorView, LookedUp},
+    permissions::Permissions,
+    shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
 use flemma_chat::{CaptureTarget, Diagnostic, EditorReference, EditorSubject, LineRange, Severity, Uncaptured};
@@ -29,11 +33,11 @@ use flemma_tools::{
     paths,
 };
 
-impl Workspace {
+impl Conversation {
     /// The references to the editor that the next request would capture and that may not be the user's, as they are written, with
     /// the line of the first.
-    pub(super) fn unvetted_references(&self, conversation: &Conversation) -> Vec<(usize, String)> {
-        let page = conversation.page();
+    pub(super) fn unvetted_references(&self) -> Vec<(usize, String)> {
+        let page = &self.page;
         let is_unvetted = |reference: &Uncaptured| {
             matches!(reference.target, CaptureTarget::Editor(_))
                 && !page.is_by_user(reference.line..reference.line + 1)
@@ -41,35 +45,20 @@ impl Workspace {
         };
         page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
     }
+}
 
-    /// What the messages of a conversation may refer to.
-    pub(super) fn readable(&self, conversation: &Conversation) -> Readable {
-        let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
-        Readable::new(self.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
-            .with_foreign(conversation.page().files().foreign())
-            .with_own(self.outputs().folder())
-            .with_unsaved(self.host().unsaved_files())
-    }
+/// What the references in a message mean when it is sent.
+pub struct References {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) permissions: Rc<Permissions>,
+}
 
-    /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
-    /// are: a message is sent whole or not at all.
-    pub(super) fn judged_files(&self, conversation: &Conversation) -> Vec<PathBuf> {
-        let mut files = conversation.page().named_files();
-        files.retain(|file| file.columns.is_some() && !file.has_lines);
-        if !files.is_empty() {
-            let (page, folder) = (conversation.page(), self.place(conversation).folder());
-            // These are left out of the request, and the rest is sent.
-            files.retain(|file| !page.files().is_withheld(&file.path, &folder));
-            let readable = self.readable(conversation);
-            files.retain(|file| readable.judges(&file.path));
-        }
-        files.into_iter().map(|file| file.path).collect()
-    }
-
+impl References {
     /// Finds out what the references in the user's message mean.
     pub(super) fn capture(&self, conversation: &Conversation) {
-        if let Some((line, written)) = self.unvetted_references(conversation).into_iter().next() {
-            self.host().perform(HostEffect::Unfold { buffer: conversation.buffer(), line });
+        if let Some((line, written)) = conversation.unvetted_references().into_iter().next() {
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line });
             let problem = format!(
                 "Not sent: line {}: `{written}` was in the file before you opened it, and you have not allowed it to be sent.",
                 line + 1
@@ -77,8 +66,8 @@ impl Workspace {
             let problem = UserError::new(problem).with_advice("Press Ctrl-] to be asked.");
             return self.captured(conversation, Err(problem));
         }
-        let wanted = conversation.page().uncaptured();
-        let folder = self.place(conversation).folder();
+        let wanted = conversation.page.uncaptured();
+        let folder = self.shared.place(conversation).folder();
         let looked_up: Vec<LookedUp> = wanted
             .iter()
             .filter_map(|reference| match &reference.target {
@@ -88,12 +77,12 @@ impl Workspace {
                 CaptureTarget::Lines { .. } | CaptureTarget::Misspelt { .. } => None,
             })
             .collect();
-        let number = conversation.captures().begin(wanted);
+        let number = conversation.captures.begin(wanted);
         if looked_up.is_empty() {
             self.looked_at(conversation, number, Vec::new());
-        } else if self.host().is_editor() {
+        } else if self.shared.host.is_editor() {
             let buffer = conversation.buffer();
-            self.host().perform(HostEffect::Look { buffer, number, references: &looked_up });
+            self.shared.host.perform(HostEffect::Look { buffer, number, references: &looked_up });
         } else {
             let problem = || Err(UserError::new("only an editor can say what this means, and there is none here"));
             self.looked_at(conversation, number, looked_up.iter().map(|_| problem()).collect());
@@ -102,32 +91,32 @@ impl Workspace {
 
     /// The host has looked up the references to the editor ([`HostEffect::Look`]), in their order.
     pub fn looked(&self, buffer: i32, number: u64, views: Vec<Result<EditorView, UserError>>) {
-        if let Some(conversation) = self.conversation(buffer) {
+        if let Some(conversation) = self.shared.conversation(buffer) {
             self.looked_at(&conversation, number, views);
         }
     }
 
     fn looked_at(&self, conversation: &Conversation, number: u64, views: Vec<Result<EditorView, UserError>>) {
-        let Some(wanted) = conversation.captures().wanted(number) else { return };
-        let readable = self.readable(conversation);
+        let Some(wanted) = conversation.captures.wanted(number) else { return };
+        let readable = self.permissions.readable(conversation);
         let is_diff = |reference: &Uncaptured| {
             matches!(&reference.target, CaptureTarget::Editor(EditorReference { subject: EditorSubject::Diff, .. }))
         };
-        let mut unsaved = if wanted.iter().any(is_diff) { self.host().unsaved_files() } else { Vec::new() };
+        let mut unsaved = if wanted.iter().any(is_diff) { self.shared.host.unsaved_files() } else { Vec::new() };
         if !unsaved.is_empty() {
             // Nobody's differences are about what they are asking.
-            let conversations = self.host().open_conversations();
+            let conversations = self.shared.host.open_conversations();
             unsaved.retain(|file| !conversations.contains(file));
         }
-        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
-        let outputs = self.outputs().folder().to_owned();
-        let judged = self.judged_files(conversation);
+        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let outputs = self.shared.outputs.folder().to_owned();
+        let judged = self.permissions.judged_files(conversation);
         let task = async move {
             let judge = readable.clone();
             let refused = spawn(move || refused(judged, &judge)).await.unwrap_or_default();
             if !refused.is_empty() {
-                return mailbox.job_for(id, move |workspace: &Self, conversation| {
-                    workspace.were_refused(conversation, number, refused);
+                return mailbox.job_for(id, move |this: &Self, conversation| {
+                    this.were_refused(conversation, number, refused);
                 });
             }
             let mut views = views.into_iter();
@@ -144,11 +133,11 @@ impl Workspace {
                     target => outcome(target, view, &readable).await,
                 });
             }
-            mailbox.job_for(id, move |workspace: &Self, conversation| {
-                workspace.were_captured(conversation, number, outcomes);
+            mailbox.job_for(id, move |this: &Self, conversation| {
+                this.were_captured(conversation, number, outcomes);
             });
         };
-        if let Err(error) = self.background().worker().spawn(task) {
+        if let Err(error) = self.background.worker().spawn(task) {
             let problem = format!("Not sent: what the message refers to could not be read ({error})");
             self.captured(conversation, Err(UserError::new(problem)));
         }
@@ -160,24 +149,24 @@ impl Workspace {
         number: u64,
         outcomes: Vec<Result<Option<CapturedText>, UserError>>,
     ) {
-        let Some(finished) = conversation.captures().finish(number, outcomes) else { return };
+        let Some(finished) = conversation.captures.finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
-            self.host().perform(HostEffect::Unfold { buffer: conversation.buffer(), line: reference.line });
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line: reference.line });
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
         for (line, words) in finished.iter().flatten() {
             let words = format!("line {}: {words}", line + 1);
-            self.host().notify(Level::Warn, &self.with_name(conversation, &words));
+            self.shared.host.notify(Level::Warn, &self.shared.with_name(conversation, &words));
         }
         self.captured(conversation, finished.map(|_| ()));
     }
 
     /// Nothing is sent, because the user's text refers to these files, which may not be shown.
     fn were_refused(&self, conversation: &Conversation, number: u64, files: Vec<SkippedFile>) {
-        if conversation.captures().wanted(number).is_some() {
+        if conversation.captures.wanted(number).is_some() {
             let problem = UserError::new(refusal(conversation, &files));
-            conversation.page().leave_out(files);
+            conversation.page.leave_out(files);
             self.captured(conversation, Err(problem));
         }
     }
@@ -185,14 +174,14 @@ impl Workspace {
     /// The same of a request that was on its way: something has changed since the files were judged.
     pub(super) fn files_were_refused(&self, conversation: &Conversation, request: RequestId, files: &[SkippedFile]) {
         let error = ProviderError::new(ErrorKind::InvalidRequest, refusal(conversation, files));
-        self.post_for(conversation.id(), move |workspace, conversation| {
-            workspace.feed(conversation, [Input::Failed { request, error, jitter: 0.0 }]);
+        self.background.post_for(conversation.id(), move |this, conversation| {
+            this.shared.feed(conversation, [Input::Failed { request, error, jitter: 0.0 }]);
         });
     }
 
     fn captured(&self, conversation: &Conversation, outcome: Result<(), UserError>) {
-        self.post_for(conversation.id(), move |workspace, conversation| {
-            workspace.feed(conversation, [Input::Captured(outcome)]);
+        self.background.post_for(conversation.id(), move |this, conversation| {
+            this.shared.feed(conversation, [Input::Captured(outcome)]);
         });
     }
 }
@@ -208,7 +197,7 @@ fn refused(files: Vec<PathBuf>, readable: &Readable) -> Vec<SkippedFile> {
 
 /// What the user is told when these files are refused: the first reference to one of them, and why.
 fn refusal(conversation: &Conversation, files: &[SkippedFile]) -> String {
-    let page = conversation.page();
+    let page = &conversation.page;
     let refused = |path: &Path| files.iter().find(|file| file.path == path);
     let found = page.named_files().into_iter().filter(|named| !named.has_lines).find_map(|named| {
         let why = &refused(&named.path)?.why;
@@ -292,10 +281,10 @@ async fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 impl Conversation {
     /// What is wrong with the text, with the files that it names, and with its references.
     pub(super) fn text_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut found = self.page().diagnostics();
-        if self.captures().has_problems() {
-            found.extend(self.page().uncaptured().into_iter().filter_map(|reference| {
-                let problem = self.captures().problem(&reference.written)?;
+        let mut found = self.page.diagnostics();
+        if self.captures.has_problems() {
+            found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {
+                let problem = self.captures.problem(&reference.written)?;
                 let message = format!("{}: {problem}.", reference.written);
                 Some(Diagnostic { line: reference.line, severity: Severity::Warning, message })
             }));

@@ -8,11 +8,12 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Conversation, Workspace,
+    Conversation,
     known_calls::CallFacts,
     look::{Chunk, Look, LookStyle, Signs, chunk, lines},
     suspension::INTERRUPTED,
 };
+use crate::looks::Looks;
 use flemma_chat::{AwaitKind, Card, CardPart, Document, Fate, Status, Text};
 use flemma_journal::{CallKey, Role, Taken};
 use flemma_model::ToolInput;
@@ -33,7 +34,7 @@ pub(super) enum CardView {
     Closed,
 }
 
-impl Workspace {
+impl Looks {
     pub(super) fn call_facts(
         &self,
         conversation: &Conversation,
@@ -41,10 +42,10 @@ impl Workspace {
         card: &Card,
         text: &dyn Text,
     ) -> Option<Rc<CallFacts>> {
-        let hash = (self.toolbox().generation(), document.card_hash(card, text)?);
-        conversation.known_calls().get_or_find(hash, || {
+        let hash = (self.shared.toolbox.generation(), document.card_hash(card, text)?);
+        conversation.known_calls.get_or_find(hash, || {
             let input = document.card_input(card, text)?;
-            let definition = self.toolbox().get(&card.name);
+            let definition = self.shared.toolbox.get(&card.name);
             Some(CallFacts {
                 summary: Summary::of(definition.as_deref(), &card.name, &input),
                 key: CallKey::of(&card.id, &card.name, &input),
@@ -145,13 +146,13 @@ impl Workspace {
 
     /// How many lines a call that waits would add and remove.
     fn proposed_lines(conversation: &Conversation, facts: &CallFacts) -> Option<LineCounts> {
-        let (added, removed) = conversation.proposals().found(&facts.key)?.ok()?.shown().lines?;
+        let (added, removed) = conversation.proposals.found(&facts.key)?.ok()?.shown().lines?;
         Some(LineCounts { added, removed })
     }
 
     /// What the user has answered to a question.
     fn given_answer(&self, card: &Card, text: &dyn Text) -> Option<String> {
-        let definition = self.toolbox().get(&card.name)?;
+        let definition = self.shared.toolbox.get(&card.name)?;
         let is_question = matches!(definition.executor, Executor::Human) && card.fate == Fate::Done;
         let line = text.line(card.fence.filter(|_| is_question)? + 1);
         Some(preview::clip(line.trim(), usize::MAX))
@@ -160,7 +161,7 @@ impl Workspace {
     /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
     /// of it, or nobody knows.
     fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
-        conversation.records().with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+        conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
             Taken::All => None,
             Taken::Nothing => Some(("nothing written".to_owned(), None)),
             Taken::Part => {
@@ -187,7 +188,7 @@ impl Workspace {
         style: LookStyle,
     ) -> Chunk {
         let signs = style.signs;
-        let ending = facts.and_then(|facts| conversation.records().ending(&facts.key));
+        let ending = facts.and_then(|facts| conversation.records.ending(&facts.key));
         let took = ending.as_ref().and_then(|ending| {
             let took = ending.at.duration_since(ending.started?);
             Duration::try_from(took).ok().map(duration)
@@ -199,10 +200,10 @@ impl Workspace {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk(waiting(card, self.host().now(), style), "FlemmaWaiting"),
+            Fate::Status(Status::Pending) => chunk(waiting(card, self.shared.host.now(), style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
-            Fate::Status(Status::Running) if conversation.session().is_working_on(&card.id) => {
-                let seconds = conversation.tasks().elapsed(&card.id).as_secs();
+            Fate::Status(Status::Running) if conversation.session.is_working_on(&card.id) => {
+                let seconds = conversation.tasks.elapsed(&card.id).as_secs();
                 chunk(format!("running {seconds} s"), "FlemmaRunning")
             }
             Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),

@@ -1,17 +1,23 @@
 //! Commands that Lua runs.
 
-use std::env;
+use std::{env, rc::Rc};
 
 use tokio_util::sync::CancellationToken;
 
-use super::Workspace;
+use super::{background::Background, shared::Shared};
 use flemma_model::ModelError;
 use flemma_tools::{
     LuaRef,
     command::{CommandRequest, CommandResult, run_command},
 };
 
-impl Workspace {
+/// Commands that tools in Lua run.
+pub struct Commands {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+}
+
+impl Commands {
     /// Runs a command in the background, in the working directory of this process if the request names none. `callback`
     /// hears of its end, once and never before this has returned; a request that is wrong is such an end as well. Cancelling
     /// the token stops the command.
@@ -19,7 +25,7 @@ impl Workspace {
         let stop = CancellationToken::new();
         if let Err(problem) = request.and_then(|request| self.start_command(request, callback, stop.clone())) {
             let result = CommandResult::not_started(problem);
-            self.post(Box::new(move |workspace: &Self| workspace.scripts().command_ended(callback, result)));
+            self.background.mailbox().job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         }
         stop
     }
@@ -34,13 +40,13 @@ impl Workspace {
             // The user may be elsewhere by the time that it starts.
             request.cwd = env::current_dir().ok();
         }
-        let bash = self.config().tools.options_of("bash");
+        let bash = self.shared.config().tools.options_of("bash");
         let kept = bash.get("keep_env").and_then(|kept| kept.as_array()).into_iter().flatten();
         request.keep_env.extend(kept.filter_map(|name| name.as_str()).map(str::to_owned));
-        let (mailbox, outputs) = (self.background().mailbox().clone(), self.outputs().folder().to_owned());
-        let started = self.background().worker().spawn(async move {
+        let (mailbox, outputs) = (self.background.mailbox().clone(), self.shared.outputs.folder().to_owned());
+        let started = self.background.worker().spawn(async move {
             let result = run_command(request, stop, outputs).await;
-            mailbox.job(move |workspace: &Self| workspace.scripts().command_ended(callback, result));
+            mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         });
         started.map(drop).map_err(|error| ModelError::new(format!("The command could not be started: {error}.")))
     }

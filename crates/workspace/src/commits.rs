@@ -5,32 +5,21 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::background::Continuation;
+use super::background::Job;
 
 /// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without
 /// the rest of what background work has left.
-pub(super) struct Commits<W>(Arc<Mutex<VecDeque<Continuation<W>>>>);
+#[derive(Clone, Default)]
+pub(super) struct Commits(Arc<Mutex<VecDeque<Job>>>);
 
-impl<W> Clone for Commits<W> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<W> Default for Commits<W> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl<W> Commits<W> {
+impl Commits {
     /// Adds what is to be done now that its records are on the disk, or could not be written.
-    pub(super) fn push(&self, next: impl FnOnce(&W) + Send + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(Box::new(next));
+    pub(super) fn push(&self, next: Job) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(next);
     }
 
     /// Takes what has waited longest.
-    pub(super) fn pop(&self) -> Option<Continuation<W>> {
+    pub(super) fn pop(&self) -> Option<Job> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }

@@ -22,35 +22,35 @@ use flemma_tools::TurnTools;
 pub struct Conversation {
     id: ConversationId,
     buffer: i32,
-    page: Page,
-    session: Session,
-    tasks: Tasks,
-    accounts: Accounts,
-    replies: Replies,
-    known_calls: KnownCalls,
-    bare_names: BareNames,
-    outbox: KeptOutbox,
-    evaluated: Evaluated,
+    pub(super) page: Page,
+    pub(super) session: Session,
+    pub(super) tasks: Tasks,
+    pub(super) accounts: Accounts,
+    pub(super) replies: Replies,
+    pub(super) known_calls: KnownCalls,
+    pub(super) bare_names: BareNames,
+    pub(super) outbox: KeptOutbox,
+    pub(super) evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
-    turn_tools: RefCell<Option<Rc<TurnTools>>>,
+    pub(super) turn_tools: RefCell<Option<Rc<TurnTools>>>,
     gate: RefCell<Gate>,
-    captures: Captures,
-    holding: Holding,
-    questions: Questions,
-    records: Records,
-    deadlines: Generation,
-    drive: Drive,
-    ending: Ending,
-    file: FileOnDisk,
-    proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
-    proposals: Proposals,
-    interrupted: InterruptedCalls,
+    pub(super) captures: Captures,
+    pub(super) holding: Holding,
+    pub(super) questions: Questions,
+    pub(super) records: Records,
+    pub(super) deadlines: Generation,
+    pub(super) drive: Drive,
+    pub(super) ending: Ending,
+    pub(super) file: FileOnDisk,
+    pub(super) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
+    pub(super) proposals: Proposals,
+    pub(super) interrupted: InterruptedCalls,
     /// Whether the file is written when what happens now is over.
     is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
-    is_review_due: Cell<bool>,
+    pub(super) is_review_due: Cell<bool>,
     /// Whether it was looked at whether it has to be carried on.
-    is_revived: Cell<bool>,
+    pub(super) is_revived: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
     is_diagnosed: Cell<bool>,
 }
@@ -100,115 +100,13 @@ impl Conversation {
         self.buffer
     }
 
-    pub(super) fn page(&self) -> &Page {
-        &self.page
-    }
-
-    pub(super) fn session(&self) -> &Session {
-        &self.session
-    }
-
-    pub(super) fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    pub(super) fn accounts(&self) -> &Accounts {
-        &self.accounts
-    }
-
-    /// What is known of its messages.
-    pub(super) fn replies(&self) -> &Replies {
-        &self.replies
-    }
-
-    /// What is known of its calls, for drawing.
-    pub(super) fn known_calls(&self) -> &KnownCalls {
-        &self.known_calls
-    }
-
-    /// Which of the names on the screen are files.
-    pub(super) fn bare_names(&self) -> &BareNames {
-        &self.bare_names
-    }
-
-    /// What the user has written while it was at work.
-    pub(super) fn outbox(&self) -> &KeptOutbox {
-        &self.outbox
-    }
-
-    pub(super) fn evaluated(&self) -> &Evaluated {
-        &self.evaluated
-    }
-
-    pub(super) fn turn_tools(&self) -> &RefCell<Option<Rc<TurnTools>>> {
-        &self.turn_tools
-    }
-
     pub(super) fn gate(&self) -> RefMut<'_, Gate> {
         self.gate.borrow_mut()
-    }
-
-    /// The references that are being captured.
-    pub(super) fn captures(&self) -> &Captures {
-        &self.captures
-    }
-
-    pub(super) fn questions(&self) -> &Questions {
-        &self.questions
-    }
-
-    pub(super) fn holding(&self) -> &Holding {
-        &self.holding
-    }
-
-    pub(super) fn records(&self) -> &Records {
-        &self.records
-    }
-
-    /// Which of the timers for deadlines counts.
-    pub(super) fn deadlines(&self) -> &Generation {
-        &self.deadlines
-    }
-
-    pub(super) fn drive(&self) -> &Drive {
-        &self.drive
-    }
-
-    /// What the user knows of the end of its latest turn.
-    pub(super) fn ending(&self) -> &Ending {
-        &self.ending
-    }
-
-    pub(super) fn file(&self) -> &FileOnDisk {
-        &self.file
-    }
-
-    /// What the user was last shown of taking changes back, by its number.
-    pub(super) fn proposal(&self) -> &RefCell<Option<(u64, Rc<Proposal>)>> {
-        &self.proposal
-    }
-
-    /// What calls that wait would write.
-    pub(super) fn proposals(&self) -> &Proposals {
-        &self.proposals
-    }
-
-    /// What calls that were interrupted have done to files.
-    pub(super) fn interrupted(&self) -> &InterruptedCalls {
-        &self.interrupted
     }
 
     /// Sets whether the file is written when what happens now is over; gives what was set before.
     pub(super) fn set_write_due(&self, is_due: bool) -> bool {
         self.is_write_due.replace(is_due)
-    }
-
-    pub(super) fn is_review_due(&self) -> &Cell<bool> {
-        &self.is_review_due
-    }
-
-    pub(super) fn is_revived(&self) -> &Cell<bool> {
-        &self.is_revived
     }
 
     /// Notes whether diagnostics are shown.

@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Conversation, Workspace};
+use super::{Conversation, waiting_list::Lists};
 use flemma_chat::{Glance, given_title};
 use flemma_model::UserError;
 use flemma_runtime::ListedConversation;
@@ -51,26 +51,38 @@ pub enum RowState {
     Working,
 }
 
-impl Workspace {
-    /// Lists the conversations of the project at `root`, the newest first. `then` gets them when the disk has been read,
-    /// which happens away from the main thread. What is open here is listed as it is in the editor, also if it has no file yet,
-    /// and if its file is anywhere else below `root`.
+impl Lists {
+    /// Lists the conversations of the project in which `start` is, or of `cwd` if it is in none, the newest first. `then` gets them
+    /// when the disk has been read, which happens away from the main thread. What is open here is listed as it is in the editor,
+    /// also if it has no file yet, and if its file is anywhere else below the root.
     pub fn list_conversations(
         &self,
-        root: &Path,
+        start: &Path,
+        cwd: &Path,
         then: impl FnOnce(&Self, Result<Vec<ConversationRow>, UserError>) + Send + 'static,
     ) {
-        let mut folders = vec![self.conversation_folder(root), self.projects().own_folder(root)];
+        let list = move |this: &Self, root: PathBuf| this.list_project(root, then);
+        if let Err(error) = self.background.run(self.projects.find_root(start, cwd), list) {
+            self.not_listed(&error);
+        }
+    }
+
+    fn list_project(
+        &self,
+        root: PathBuf,
+        then: impl FnOnce(&Self, Result<Vec<ConversationRow>, UserError>) + Send + 'static,
+    ) {
+        let mut folders = vec![self.projects.conversation_folder(&root), self.shared.projects.own_folder(&root)];
         // The same one, unless the user wants them in the project.
         folders.dedup();
-        let (list, root) = (self.projects().list().clone(), root.to_owned());
+        let list = self.shared.projects.list().clone();
         let named = folders[0].clone();
         let open: Vec<PathBuf> = self.open_below(&root).into_keys().collect();
-        let then = move |workspace: &Self, found: io::Result<(Vec<ListedConversation>, Dates)>| {
-            let rows = found.map(|(found, dates)| workspace.rows(&root, found, &dates)).map_err(|error| {
+        let then = move |this: &Self, found: io::Result<(Vec<ListedConversation>, Dates)>| {
+            let rows = found.map(|(found, dates)| this.rows(&root, found, &dates)).map_err(|error| {
                 UserError::new(format!("the conversations in {} cannot be listed: {error}", named.display()))
             });
-            then(workspace, rows);
+            then(this, rows);
         };
         let look = move || {
             let date = |path: PathBuf| Some((fs::metadata(&path).and_then(|file| file.modified()).ok()?, path));
@@ -78,19 +90,23 @@ impl Workspace {
             Ok((list.list(&folders)?, dates))
         };
         // Where there is no thread, `then` is dropped, and this says why.
-        if let Err(error) = self.background().run(look, then) {
-            self.warn(&format!("the conversations cannot be listed: the system gives no threads ({error})."));
+        if let Err(error) = self.background.run(look, then) {
+            self.not_listed(&error);
         }
+    }
+
+    fn not_listed(&self, error: &io::Error) {
+        self.shared.warn(&format!("the conversations cannot be listed: no thread could be started ({error})"));
     }
 
     /// The conversations that are open here, of the project at `root` or anywhere else below it, by their paths.
     fn open_below(&self, root: &Path) -> BTreeMap<PathBuf, Rc<Conversation>> {
-        let is_below = |file: &Path| match self.project_of(file) {
+        let is_below = |file: &Path| match self.shared.project_of(file) {
             Some(project) => project == root,
             None => file.starts_with(root),
         };
-        let open = self.conversations().all().into_iter();
-        open.map(|conversation| (PathBuf::from(self.place(&conversation).file), conversation))
+        let open = self.shared.conversations.all().into_iter();
+        open.map(|conversation| (PathBuf::from(self.shared.place(&conversation).file), conversation))
             .filter(|(file, _)| is_below(file))
             .collect()
     }
@@ -120,16 +136,16 @@ impl Workspace {
     /// neither.
     #[must_use]
     pub fn title(&self, conversation: &Conversation) -> String {
-        let file = PathBuf::from(self.place(conversation).file);
+        let file = PathBuf::from(self.shared.place(conversation).file);
         let given = file.file_stem().and_then(|name| given_title(&name.to_string_lossy()));
-        given.or_else(|| Glance::of_text(conversation.page().text()).title).unwrap_or_default()
+        given.or_else(|| Glance::of_text(conversation.page.text()).title).unwrap_or_default()
     }
 
     fn open_row(&self, path: PathBuf, modified: Option<SystemTime>, conversation: &Conversation) -> ConversationRow {
-        let glance = Glance::of_text(conversation.page().text());
+        let glance = Glance::of_text(conversation.page.text());
         let state = if conversation.is_busy() {
             RowState::Working
-        } else if self.pending_calls(Some(conversation.buffer())).is_empty() {
+        } else if self.calls.pending_calls(Some(conversation.buffer())).is_empty() {
             RowState::Idle
         } else {
             RowState::Waiting
@@ -145,7 +161,7 @@ impl Workspace {
             given: given_title(&name),
             name,
             modified: since.map(|since| since.as_secs()),
-            model: glance.model.unwrap_or_else(|| self.config().model().to_owned()),
+            model: glance.model.unwrap_or_else(|| self.shared.config().model().to_owned()),
             state: if glance.is_waiting { RowState::Waiting } else { RowState::Idle },
             path,
         }

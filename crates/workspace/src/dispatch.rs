@@ -60,25 +60,25 @@ impl Command {
 impl Workspace {
     /// Does what a key or a command wants of the conversation in a buffer. Without a conversation nothing happens.
     pub fn dispatch(&self, buffer: i32, command: Command) {
-        let Some(conversation) = self.conversation(buffer) else { return };
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
         let conversation = &*conversation;
-        if command.acts() && self.is_refused(conversation) {
+        if command.acts() && self.ownership.is_refused(conversation) {
             return;
         }
         match command {
-            Command::Advance => self.want_alone(conversation, Input::Advance.into()),
+            Command::Advance => self.ownership.want_alone(conversation, Input::Advance.into()),
             Command::Cancel => self.cancel(conversation),
-            Command::CancelTools => self.feed(conversation, [Input::CancelTools]),
+            Command::CancelTools => self.shared.feed(conversation, [Input::CancelTools]),
             Command::CancelTool { line } => self.cancel_tool(conversation, line),
             Command::Execute { line } => self.execute(conversation, line),
             Command::Decide { lines, choice } => {
                 if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own).into());
+                    self.ownership.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own).into());
                 }
             }
             Command::AlwaysApprove { lines } => {
                 if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.want_alone(conversation, Wish::AlwaysApprove(calls));
+                    self.ownership.want_alone(conversation, Wish::AlwaysApprove(calls));
                 }
             }
             Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
@@ -87,8 +87,8 @@ impl Workspace {
 
     /// Stops everything, what waits for an answer included.
     fn cancel(&self, conversation: &Conversation) {
-        let was_deciding = conversation.records().cancel();
-        conversation.proposals().wait_for_no_save();
+        let was_deciding = conversation.records.cancel();
+        conversation.proposals.wait_for_no_save();
         self.stop(conversation, was_deciding);
     }
 
@@ -96,39 +96,39 @@ impl Workspace {
     /// count any more.
     pub(super) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
         let waited_for_trust = conversation.gate().cancel();
-        let waited_for_holder = conversation.holding().take_wish().is_some();
+        let waited_for_holder = conversation.holding.take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
-            self.host().notify(Level::Info, "cancelled: nothing was sent or run");
-            self.feed(conversation, [Input::Released]);
+            self.shared.host.notify(Level::Info, "cancelled: nothing was sent or run");
+            self.shared.feed(conversation, [Input::Released]);
         } else {
-            conversation.ending().cancel();
-            self.feed(conversation, [Input::Cancel]);
+            conversation.ending.cancel();
+            self.shared.feed(conversation, [Input::Cancel]);
         }
-        self.lock_while_wanted(conversation);
-        let starts: Vec<CallKey> = conversation.records().take_starts().into_iter().collect();
-        if self.is_ending(conversation) {
-            self.keep_approved(conversation, starts.clone(), starts);
+        self.ownership.lock_while_wanted(conversation);
+        let starts: Vec<CallKey> = conversation.records.take_starts().into_iter().collect();
+        if self.shared.is_ending(conversation) {
+            self.starts.keep_approved(conversation, starts.clone(), starts);
         } else {
-            self.withdraw(conversation, starts);
+            self.starts.withdraw(conversation, starts);
         }
     }
 
-    fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
-        match conversation.questions().take(question) {
-            Some(QuestionSubject::Frontmatter) => self.frontmatter_was_answered(conversation, is_yes),
+    pub(super) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
+        match conversation.questions.take(question) {
+            Some(QuestionSubject::Frontmatter) => self.admission.frontmatter_was_answered(conversation, is_yes),
             Some(QuestionSubject::Files) => {
                 let next = conversation.gate().files_were_answered(is_yes);
-                self.pass(conversation, next);
+                self.admission.pass(conversation, next);
             }
             None => {}
         }
     }
 
     fn execute(&self, conversation: &Conversation, line: usize) {
-        match conversation.page().call_at(line) {
-            Some(call) => self.want_alone(conversation, Input::Execute(call).into()),
-            None if conversation.is_busy() => self.host().notify(Level::Info, BUSY),
-            None => self.host().notify(
+        match conversation.page.call_at(line) {
+            Some(call) => self.ownership.want_alone(conversation, Input::Execute(call).into()),
+            None if conversation.is_busy() => self.shared.host.notify(Level::Info, BUSY),
+            None => self.shared.host.notify(
                 Level::Info,
                 "no tool call under the cursor; move it to a `**Tool Use:**` or `**Tool Result:**` block",
             ),
@@ -136,14 +136,14 @@ impl Workspace {
     }
 
     fn cancel_tool(&self, conversation: &Conversation, line: usize) {
-        let session = conversation.session();
+        let session = &conversation.session;
         let running = session.running();
-        let at_cursor = conversation.page().call_at(line).filter(|id| session.is_working_on(id));
+        let at_cursor = conversation.page.call_at(line).filter(|id| session.is_working_on(id));
         let only = || (running.len() == 1).then(|| running[0].id.clone());
         match at_cursor.or_else(only) {
-            Some(call) => self.feed(conversation, [Input::CancelTool(call)]),
-            None if running.is_empty() => self.host().notify(Level::Info, "no tool is running here"),
-            None => self.host().notify(
+            Some(call) => self.shared.feed(conversation, [Input::CancelTool(call)]),
+            None if running.is_empty() => self.shared.host.notify(Level::Info, "no tool is running here"),
+            None => self.shared.host.notify(
                 Level::Info,
                 &format!("{} tools are running; put the cursor on the one to stop", running.len()),
             ),
@@ -152,10 +152,10 @@ impl Workspace {
 
     /// The calls whose blocks these lines touch; where there are none, the user is told.
     fn calls_to_decide(&self, conversation: &Conversation, lines: Range<usize>) -> Option<Vec<CallId>> {
-        let calls = conversation.page().calls_in(lines);
+        let calls = conversation.page.calls_in(lines);
         if calls.is_empty() {
             let message = "no call is pending here; move the cursor to its block, or select several";
-            self.host().notify(Level::Info, message);
+            self.shared.host.notify(Level::Info, message);
             return None;
         }
         Some(calls)

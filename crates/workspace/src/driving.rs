@@ -5,26 +5,39 @@
 //! brought all calls to their results without a request, as when the journal had the results; everything else that keeps a
 //! conversation from going on is a failure, which the user was told of.
 
+use std::rc::Rc;
+
 use super::{
-    Command, Conversation, HostEffect, Workspace,
+    Conversation, HostEffect,
+    background::Background,
     drive::{DriveEnd, DriveOptions},
-    effective::Effective,
-    effects::Effects,
+    event::LoopEvent,
+    holding::Ownership,
     ports::Question,
+    shared::Shared,
+    standing::Calls,
+    writer::Writer,
 };
-use flemma_agent::{Input, Shell, Stop};
+use flemma_agent::{Input, Stop};
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_model::UserError;
-use flemma_provider::ProviderName;
 
-impl Workspace {
+/// Conversations that are carried on without a user.
+pub struct Drives {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) ownership: Rc<Ownership>,
+    pub(super) calls: Rc<Calls>,
+}
+
+impl Drives {
     /// Carries the conversation in a buffer on without a user. [`HostEffect::Driven`] tells of the end.
     pub fn drive(&self, buffer: i32, options: DriveOptions) {
-        let Some(conversation) = self.conversation(buffer) else { return };
-        conversation.drive().begin(options);
-        conversation.evaluated().forget();
-        if let Err(problem) = conversation.drive().layer(&self.config()) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        conversation.drive.begin(options);
+        conversation.evaluated.forget();
+        if let Err(problem) = conversation.drive.layer(&self.shared.config()) {
             return self.end_drive(&conversation, DriveEnd::Failed(Some(problem)));
         }
         self.look_at_drive_later(&conversation);
@@ -34,32 +47,14 @@ impl Workspace {
     ///
     /// Says whether the conversation is driven.
     pub fn stop_driving(&self, buffer: i32) -> bool {
-        let Some(conversation) = self.conversation(buffer).filter(|it| it.drive().is_on()) else { return false };
-        conversation.drive().cancel();
-        if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding().has_wish() {
+        let Some(conversation) = self.shared.conversation(buffer).filter(|it| it.drive.is_on()) else { return false };
+        conversation.drive.cancel();
+        if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding.has_wish() {
             // Who stops it takes no decision back.
-            self.stop(&conversation, false);
+            self.shared.tell(LoopEvent::Stop(&conversation));
         }
         self.look_at_drive_later(&conversation);
         true
-    }
-
-    /// Whether the user of a conversation has keys and commands, which messages may name.
-    pub(super) fn has_editor(&self, conversation: &Conversation) -> bool {
-        self.host().carries_on() && !conversation.drive().is_known()
-    }
-
-    /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
-    pub(super) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
-        let drive = conversation.drive();
-        // Where the options name none, it is the script.
-        let is_script = file.config.provider == ProviderName::default();
-        if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
-            return None;
-        }
-        let words = "no provider is set. A script would answer instead of a model. Call `setup` with a `provider` in the \
-                     configuration of Neovim, before or at VimEnter, or use --provider";
-        Some(words.to_owned())
     }
 
     /// Another process has taken a driven conversation over, and carries it on.
@@ -75,35 +70,35 @@ impl Workspace {
 
     /// What has happened may have brought a driven conversation to rest.
     pub(super) fn look_at_drives(&self) {
-        let mut driven = self.conversations().all();
-        driven.retain(|conversation| conversation.drive().is_on());
+        let mut driven = self.shared.conversations.all();
+        driven.retain(|conversation| conversation.drive.is_on());
         for conversation in driven {
             self.look_at_drive(&conversation);
         }
     }
 
     pub(super) fn look_at_drive_later(&self, conversation: &Conversation) {
-        if conversation.drive().is_on() {
+        if conversation.drive.is_on() {
             // Every drain looks at the drives.
-            self.post_for(conversation.id(), |_, _| {});
+            self.background.post_for(conversation.id(), |_, _| {});
         }
     }
 
     /// Takes the next step of a drive, or ends it.
     fn look_at_drive(&self, conversation: &Conversation) {
-        if let Some(other) = conversation.holding().other() {
+        if let Some(other) = conversation.holding.other() {
             return self.end_drive(conversation, DriveEnd::Held(other.0));
         }
-        if let Some(problem) = conversation.records().problem() {
+        if let Some(problem) = conversation.records.problem() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
         }
         let is_known = conversation.is_held_here() && conversation.is_known();
-        if !is_known || conversation.gate().is_waiting() || !self.is_at_rest(conversation.buffer()) {
+        if !is_known || conversation.gate().is_waiting() || !conversation.is_at_rest() {
             return;
         }
-        let drive = conversation.drive();
-        let has_open_calls = !conversation.page().open_ids().is_empty();
-        let stop = conversation.session().stop().filter(|_| drive.has_begun());
+        let drive = &conversation.drive;
+        let has_open_calls = !conversation.page.open_ids().is_empty();
+        let stop = conversation.session.stop().filter(|_| drive.has_begun());
         if drive.is_cancelled() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(UserError::new("it was stopped"))));
         }
@@ -112,7 +107,7 @@ impl Workspace {
             return self.end_drive(conversation, end);
         }
         if has_open_calls && drive.has_begun() {
-            let waiting = self.pending_calls(Some(conversation.buffer()));
+            let waiting = self.calls.pending_calls(Some(conversation.buffer()));
             if waiting.iter().any(|call| call.kind == AwaitKind::ClientExec) {
                 // Without a user interface it ends by itself: `tools.deadlines.headless`.
                 return;
@@ -120,7 +115,7 @@ impl Workspace {
             let end = if waiting.is_empty() { DriveEnd::Failed(None) } else { DriveEnd::Suspended };
             return self.end_drive(conversation, end);
         }
-        let tail = conversation.page().with_document(|document, text| document.tail(text));
+        let tail = conversation.page.with_document(|document, text| document.tail(text));
         let end = match tail {
             _ if has_open_calls => return self.step_drive(conversation, true),
             Tail::Unanswered | Tail::Results | Tail::CutOff if drive.is_progress(false) => {
@@ -138,27 +133,26 @@ impl Workspace {
 
     /// Does what Ctrl-] does.
     fn step_drive(&self, conversation: &Conversation, has_open_calls: bool) {
-        conversation.drive().begin_step(has_open_calls);
+        conversation.drive.begin_step(has_open_calls);
         let input = self.left_to_do(conversation).unwrap_or(Input::Advance);
-        self.want_alone(conversation, input.into());
+        self.ownership.want_alone(conversation, input.into());
         self.look_at_drive_later(conversation);
     }
 
     /// A driven conversation may be sent. A reply at its end that was cut off is asked for again.
     pub(super) fn drop_cut_off(&self, conversation: &Conversation) {
-        if conversation.drive().is_on() && !conversation.is_busy() {
-            let effects = Effects::new(self, conversation);
-            let edits = effects.with_document(|document, text| chat::drop_cut_off(document, text));
-            effects.apply(&edits);
+        if conversation.drive.is_on() && !conversation.is_busy() {
+            let edits = conversation.page.with_document(|document, text| chat::drop_cut_off(document, text));
+            Writer::new(&self.shared, conversation).apply(&edits);
         }
     }
 
     /// A driven conversation has a question to the user. Says whether that was taken care of.
     pub(super) fn drive_was_asked(&self, conversation: &Conversation, number: u64, question: &Question) -> bool {
-        let Some(is_trusted) = conversation.drive().trusts() else { return false };
+        let Some(is_trusted) = conversation.drive.trusts() else { return false };
         if is_trusted {
-            self.post_for(conversation.id(), move |workspace, conversation| {
-                workspace.dispatch(conversation.buffer(), Command::Answer { question: number, is_yes: true });
+            self.background.post_for(conversation.id(), move |this, conversation| {
+                this.shared.tell(LoopEvent::Agreed(conversation, number));
             });
         } else {
             conversation.gate().cancel();
@@ -170,13 +164,13 @@ impl Workspace {
     /// What the drive of a conversation came to, and how many requests were sent; `None` before its end.
     #[must_use]
     pub fn drive_result(&self, buffer: i32) -> Option<(DriveEnd, u32)> {
-        self.conversation(buffer)?.drive().result()
+        self.shared.conversation(buffer)?.drive.result()
     }
 
     fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
-        if conversation.drive().end(end) {
-            conversation.evaluated().forget();
-            self.host().perform(HostEffect::Driven { buffer: conversation.buffer() });
+        if conversation.drive.end(end) {
+            conversation.evaluated.forget();
+            self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer() });
         }
     }
 }

@@ -9,8 +9,8 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Conversation, HostEffect, Workspace, accounts::PricedRequest, effective::Effective, ports::Announcement, recipient,
-    standing::Standing, workspace::Leaving,
+    Conversation, HostEffect, Workspace, accounts::PricedRequest, before_sending::Sending, ports::Announcement,
+    recipient, shared::Leaving, standing::Standing, writer::Writer,
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
@@ -19,9 +19,8 @@ use flemma_agent::{
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit};
 use flemma_model::{CallId, ToolInput, Usage};
-use flemma_provider::{ErrorKind, ProviderError, Request};
+use flemma_provider::{ErrorKind, ProviderError};
 use flemma_runtime::{OnUpdate, RequestUpdate};
-use flemma_tools::TurnTools;
 
 /// How long inputs are taken and effects are performed at a time. The user's keys are heard in between.
 pub(super) const SLICE: Duration = Duration::from_millis(25);
@@ -38,55 +37,28 @@ impl<'a> Effects<'a> {
         Self { workspace, conversation, begun: Instant::now() }
     }
 
+    fn writer(&self) -> Writer<'_> {
+        Writer::new(&self.workspace.shared, self.conversation)
+    }
+
     fn buffer(&self) -> i32 {
         self.conversation.buffer()
     }
 
-    /// Writes to the buffer. Says whether that succeeded; if not, the user was told.
-    fn write(&self, edits: &[TextEdit]) -> bool {
-        let joins = || self.conversation.page().joins();
-        let mut is_written = true;
-        for edit in edits {
-            if let Err(problem) = self.workspace.host().write(self.buffer(), edit, joins()) {
-                self.notify(Level::Error, &format!("writing to the buffer failed: {problem}"));
-                is_written = false;
-            }
-        }
-        is_written
-    }
-
-    /// What is sent of a conversation whose file says this, in this turn.
-    pub(super) fn request(&self, file: &Effective, turn: &TurnTools, mut conversation: chat::Transcript) -> Request {
-        let options = file.config.parameters_for(file.config.provider);
-        let toolbox = self.workspace.toolbox();
-        toolbox.retention(&file.config).apply(&mut conversation.messages);
-        let chosen = self.workspace.offered_tools(file, turn);
-        let system = conversation.system.iter().map(String::as_str).chain(turn.prompts.iter().map(AsRef::as_ref));
-        let system: Vec<&str> = system.collect();
-        Request {
-            model: options.model,
-            system: (!system.is_empty()).then(|| system.join("\n\n")),
-            messages: conversation.messages,
-            tools: toolbox.specs(chosen.as_ref()),
-            hosted: toolbox.hosted(&file.config, chosen.as_ref()).tools.into(),
-            parameters: options.parameters,
-        }
-    }
-
     /// What the updates of a request become.
     fn on_update(&self, request: RequestId) -> OnUpdate {
-        let (mailbox, id) = (self.workspace.background().mailbox().clone(), self.conversation.id());
+        let (mailbox, id) = (self.workspace.background.mailbox().clone(), self.conversation.id());
         Arc::new(move |update| match update {
             RequestUpdate::Event(event) => mailbox.input(id, Input::Event { request, event }),
             RequestUpdate::Failed(error) => {
                 mailbox.input(id, Input::Failed { request, error, jitter: fastrand::f64() });
             }
-            RequestUpdate::Warning(words) => mailbox.job_for(id, move |workspace, _| workspace.warn(&words)),
+            RequestUpdate::Warning(words) => mailbox.job_for(id, move |workspace, _| workspace.shared.warn(&words)),
             RequestUpdate::Refused(files) => mailbox.job_for(id, move |workspace, conversation| {
-                workspace.files_were_refused(conversation, request, &files);
+                workspace.references.files_were_refused(conversation, request, &files);
             }),
             RequestUpdate::LeftOut(files) => mailbox.job_for(id, move |workspace, conversation| {
-                if conversation.page().leave_out(files) {
+                if conversation.page.leave_out(files) {
                     workspace.diagnose(conversation);
                 }
             }),
@@ -96,170 +68,175 @@ impl<'a> Effects<'a> {
 
 impl Shell for Effects<'_> {
     fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
-        self.conversation.page().with_document(look)
+        self.conversation.page.with_document(look)
     }
 
     fn apply(&self, edits: &[TextEdit]) {
-        self.conversation.page().writing(|| {
-            self.write(edits);
-        });
+        self.writer().apply(edits);
     }
 
     fn apply_own(&self, edits: &[TextEdit]) -> bool {
-        let mut is_written = false;
-        self.conversation.page().writing_own(|| is_written = self.write(edits));
-        is_written
+        self.writer().apply_own(edits)
     }
 
     fn outbox(&self) -> Outbox {
-        self.conversation.outbox().with(|outbox| outbox.state())
+        self.conversation.outbox.with(|outbox| outbox.state())
     }
 
     fn departing(&self, departure: Departure) -> Vec<String> {
-        self.conversation.outbox().with(|outbox| outbox.departing(departure))
+        self.conversation.outbox.with(|outbox| outbox.departing(departure))
     }
 
     fn departed(&self, departure: Departure) {
-        self.workspace.outbox_departed(self.conversation, departure);
+        self.workspace.queue.outbox_departed(self.conversation, departure);
     }
 
     fn undo_step(&self) {
-        self.conversation.page().undo_step();
+        self.conversation.page.undo_step();
     }
 
     fn is_late(&self) -> bool {
-        self.begun.elapsed() > SLICE && !self.workspace.is_leaving()
+        self.begun.elapsed() > SLICE && !self.workspace.shared.is_leaving()
     }
 
     fn go_on_later(&self) {
-        self.workspace.post_for(self.conversation.id(), |workspace, conversation| {
-            workspace.feed(conversation, []);
-            workspace.came_to_rest(conversation);
+        self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+            workspace.shared.feed(conversation, []);
+            workspace.deadlines.came_to_rest(conversation);
         });
     }
 
     fn lock(&self, locked: bool) {
-        let host = self.workspace.host();
+        let host = &self.workspace.shared.host;
         host.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
         if !locked {
             host.perform(HostEffect::TurnOver { buffer: self.buffer() });
-            self.workspace.watch_deadlines(self.conversation, false);
-            self.workspace.put_down_later(self.conversation);
-            self.workspace.tell_rest_later(self.conversation);
+            self.workspace.deadlines.watch_deadlines(self.conversation, false);
+            self.workspace.queue.put_down_later(self.conversation);
+            self.workspace.calls.tell_rest_later(self.conversation);
         }
     }
 
     fn has_uncaptured(&self) -> bool {
-        !self.conversation.page().uncaptured().is_empty() || !self.workspace.judged_files(self.conversation).is_empty()
+        !self.conversation.page.uncaptured().is_empty()
+            || !self.workspace.permissions.judged_files(self.conversation).is_empty()
     }
 
     fn capture(&self) {
-        self.workspace.capture(self.conversation);
+        self.workspace.references.capture(self.conversation);
     }
 
     fn write_captures(&self) {
-        let captures = self.conversation.captures().take();
+        let captures = self.conversation.captures.take();
         let edits = self.with_document(|document, text| chat::write_captures(document, text, &captures));
         self.apply(&edits);
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
-        self.conversation.ending().begin();
-        self.workspace.check_names(true);
-        let file = self.workspace.frontmatter(self.conversation);
+        self.conversation.ending.begin();
+        self.workspace.shared.check_names(true);
+        let file = self.workspace.frontmatter.of(self.conversation);
         let config = &file.config;
-        if let Some(problem) = self.workspace.lacks_provider(self.conversation, &file) {
+        if let Some(problem) = self.workspace.frontmatter.lacks_provider(self.conversation, &file) {
             return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
         }
-        self.conversation.accounts().begin(PricedRequest::of(config));
-        if let Some(line) = self.conversation.page().last_marker(Speaker::You) {
-            let note = self.conversation.replies().sent(line, Timestamp::now());
-            self.workspace.keep_note(self.conversation, line, note);
+        self.conversation.accounts.begin(PricedRequest::of(config));
+        if let Some(line) = self.conversation.page.last_marker(Speaker::You) {
+            let note = self.conversation.replies.sent(line, Timestamp::now());
+            self.workspace.usage.keep_note(self.conversation, line, note);
         }
-        let turn = Rc::new(self.workspace.turn_tools(self.conversation, &file));
-        let mut body = self.request(&file, &turn, conversation);
-        *self.conversation.turn_tools().borrow_mut() = Some(turn);
-        let page = self.conversation.page();
-        let folder = self.workspace.place(self.conversation).folder();
-        page.files().withhold(&mut body, &folder);
+        let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
+        let sending = Sending {
+            shared: &self.workspace.shared,
+            permissions: &self.workspace.permissions,
+            conversation: self.conversation,
+            file: &file,
+            turn: &turn,
+        };
+        let body = sending.request(conversation);
+        *self.conversation.turn_tools.borrow_mut() = Some(turn);
+        let page = &self.conversation.page;
         page.files().begin_request();
-        let readable = self.workspace.readable(self.conversation);
+        let readable = self.workspace.permissions.readable(self.conversation);
         let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
-        let worker = self.workspace.background().worker();
+        let worker = self.workspace.background.worker();
         let on_update = self.on_update(request);
         let handle =
             worker.send(self.conversation.id(), recipient, body, readable, timeouts, on_update).map_err(|error| {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
-        self.conversation.tasks().add_request(request, handle);
-        self.conversation.drive().count_request();
+        self.conversation.tasks.add_request(request, handle);
+        self.conversation.drive.count_request();
         // What was sent must not be lost, and the reply may take minutes.
-        self.workspace.write_soon(self.conversation);
+        self.workspace.journaling.write_soon(self.conversation);
         Ok(())
     }
 
     fn abort(&self, request: RequestId) {
-        self.conversation.tasks().abort_request(request);
+        self.conversation.tasks.abort_request(request);
     }
 
     fn later(&self, pause: Duration, input: Input) {
-        self.workspace.background().later(self.conversation.id(), pause, input);
+        self.workspace.background.later(self.conversation.id(), pause, input);
     }
 
     fn run(&self, call: &OpenCall) {
-        self.conversation.ending().begin();
-        self.workspace.run(self.conversation, call);
+        self.conversation.ending.begin();
+        self.workspace.execution.run(self.conversation, call);
     }
 
     fn offer(&self, call: &OpenCall) {
-        self.workspace.offer(self.conversation, call);
+        self.workspace.execution.offer(self.conversation, call);
     }
 
     fn awaiting(&self, call: &CallId, kind: AwaitKind) -> Awaiting {
-        self.workspace.awaiting(self.conversation, call, kind)
+        self.workspace.calls.awaiting(self.conversation, call, kind)
     }
 
     fn arrived(&self, call: &CallId, tool: &str, input: &ToolInput) {
-        self.workspace.note_new(self.conversation, call, tool, input);
+        self.workspace.execution.note_new(self.conversation, call, tool, input);
     }
 
     fn placed(&self, calls: &[(CallId, Placement)]) {
-        self.workspace.note_placed(self.conversation, calls);
+        self.workspace.journaling.note_placed(self.conversation, calls);
+        let waits = |(id, placement): &(CallId, Placement)| {
+            (*placement == Placement::Awaits(AwaitKind::Approval)).then(|| id.clone())
+        };
+        self.workspace.reviews.note_arrived(self.conversation, &calls.iter().filter_map(waits).collect::<Vec<_>>());
     }
 
     fn bounded(&self, call: &CallId, answer: CallResult) -> CallResult {
-        self.workspace.bounded(self.conversation, call, answer)
+        self.workspace.execution.bounded(self.conversation, call, answer)
     }
 
     fn settled(&self, call: &CallId, answer: &CallResult) {
-        self.workspace.note_settled(self.conversation, call, answer);
+        self.workspace.journaling.note_settled(self.conversation, call, answer);
     }
 
     fn drop_unless_changing(&self, call: &CallId) -> bool {
-        self.conversation.tasks().drop_unless_changing(call)
+        self.conversation.tasks.drop_unless_changing(call)
     }
 
     fn kill(&self, call: &CallId) -> String {
-        let printed = self.conversation.tasks().printed(call);
-        self.workspace.stop_tool(self.conversation, call);
+        let printed = self.conversation.tasks.printed(call);
+        self.workspace.execution.stop_tool(self.conversation, call);
         printed
     }
 
     fn cursor(&self, target: CursorTarget) {
-        self.workspace.host().perform(HostEffect::Cursor { buffer: self.buffer(), target });
+        self.workspace.shared.host.perform(HostEffect::Cursor { buffer: self.buffer(), target });
     }
 
     fn follow(&self) {
-        self.workspace.host().perform(HostEffect::Follow { buffer: self.buffer() });
+        self.workspace.shared.host.perform(HostEffect::Follow { buffer: self.buffer() });
     }
 
     fn notify(&self, level: Level, message: &str) {
-        self.conversation.ending().told(level);
-        self.workspace.host().notify(level, &self.workspace.with_name(self.conversation, message));
+        self.workspace.shared.notify(self.conversation, level, message);
     }
 
     fn advise(&self, level: Level, message: &str, advice: &str) {
-        if self.workspace.has_editor(self.conversation) {
+        if self.workspace.shared.has_editor(self.conversation) {
             self.notify(level, &format!("{message} {advice}"));
         } else {
             self.notify(level, message);
@@ -268,14 +245,14 @@ impl Shell for Effects<'_> {
 
     fn stopped(&self, stop: &Stop) {
         // The end of a drive says so.
-        if self.workspace.has_editor(self.conversation) {
+        if self.workspace.shared.has_editor(self.conversation) {
             self.notify(Level::Warn, &stop.to_string());
         }
     }
 
     fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.conversation.text_diagnostics();
-        let file = self.workspace.frontmatter(self.conversation);
+        let file = self.workspace.frontmatter.of(self.conversation);
         if let Some(fault) = &file.fault {
             found.insert(0, fault.diagnostic());
         }
@@ -284,15 +261,15 @@ impl Shell for Effects<'_> {
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.set_diagnosed(!diagnostics.is_empty());
-        self.workspace.host().perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
+        self.workspace.shared.host.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
         for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
             // The user is told about this line.
-            self.workspace.host().perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
+            self.workspace.shared.host.perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
         }
     }
 
     fn show(&self, activity: &Activity, is_other: bool) {
-        self.workspace.host().perform(HostEffect::Show {
+        self.workspace.shared.host.perform(HostEffect::Show {
             buffer: self.buffer(),
             is_busy: *activity != Activity::Idle,
             is_other,
@@ -300,12 +277,12 @@ impl Shell for Effects<'_> {
     }
 
     fn account(&self, usage: Usage, complete: bool) {
-        self.workspace.account(self.conversation, usage, complete);
+        self.workspace.usage.account(self.conversation, usage, complete);
     }
 
     fn announce(&self, moment: LifecycleEvent<'_>) {
-        let host = self.workspace.host();
-        let accounts = self.conversation.accounts();
+        let host = &self.workspace.shared.host;
+        let accounts = &self.conversation.accounts;
         match moment {
             LifecycleEvent::RequestSending => {
                 accounts.take_ended();
@@ -323,16 +300,16 @@ impl Shell for Effects<'_> {
                 host.perform(HostEffect::Announce { buffer: self.buffer(), what: announcement });
             }
             LifecycleEvent::ToolFinished(id) => {
-                self.conversation.tasks().remove_tool(id);
-                self.workspace.drop_suspended(self.conversation, id);
+                self.conversation.tasks.remove_tool(id);
+                self.workspace.execution.drop_suspended(self.conversation, id);
                 host.perform(HostEffect::Announce {
                     buffer: self.buffer(),
                     what: Announcement::ToolFinished { call: &id.0 },
                 });
-                self.workspace.files_were_written();
+                self.workspace.execution.files_were_written();
             }
             LifecycleEvent::ToolPending(id, kind) => {
-                self.workspace.note_asked(self.conversation, id, kind);
+                self.workspace.journaling.note_asked(self.conversation, id, kind);
                 host.perform(HostEffect::Announce {
                     buffer: self.buffer(),
                     what: Announcement::ToolPending { call: &id.0, kind },
@@ -342,87 +319,87 @@ impl Shell for Effects<'_> {
     }
 
     fn verdict(&self, call: &OpenCall) -> Verdict {
-        self.workspace.verdict(self.conversation, call)
+        self.workspace.approval.verdict(self.conversation, call)
     }
 
     fn recorded(&self, call: &OpenCall) -> Option<CallResult> {
-        match self.workspace.standing(self.conversation, call) {
+        match self.conversation.standing(call) {
             Standing::Ended(answer) => Some(answer),
             _ => None,
         }
     }
 
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
-        self.workspace.suspends_as(call)
+        self.workspace.calls.suspends_as(call)
     }
 
     fn is_offered(&self, call: &OpenCall) -> bool {
-        self.conversation.tasks().is_running(&call.id) && self.workspace.suspends_as(call).is_some()
+        self.conversation.tasks.is_running(&call.id) && self.workspace.calls.suspends_as(call).is_some()
     }
 
     fn reviews_later(&self) -> bool {
-        if self.workspace.leaving().get() == Leaving::HasStopped {
+        if self.workspace.shared.leaving.get() == Leaving::HasStopped {
             // There is no next turn. `wind_up` puts the conversation to rest.
             return true;
         }
-        let is_answering = self.workspace.is_answering();
+        let is_answering = self.workspace.shared.is_answering.get();
         if is_answering {
-            self.conversation.is_review_due().set(true);
-            self.workspace.post_for(self.conversation.id(), |workspace, conversation| {
-                conversation.is_review_due().set(false);
-                workspace.feed(conversation, [Input::Review]);
-                workspace.came_to_rest(conversation);
+            self.conversation.is_review_due.set(true);
+            self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+                conversation.is_review_due.set(false);
+                workspace.shared.feed(conversation, [Input::Review]);
+                workspace.deadlines.came_to_rest(conversation);
             });
         }
         is_answering
     }
 
     fn is_interrupted(&self, call: &OpenCall) -> bool {
-        self.workspace.is_interrupted(self.conversation, call) || self.workspace.is_repeated(self.conversation, call)
+        self.conversation.is_interrupted(call) || self.workspace.calls.is_repeated(self.conversation, call)
     }
 
     fn is_ending(&self) -> bool {
-        self.workspace.is_ending(self.conversation)
+        self.workspace.shared.is_ending(self.conversation)
     }
 
     fn stays_approved(&self, call: &OpenCall) -> bool {
-        self.workspace.stays_approved(self.conversation, call)
+        self.conversation.stays_approved(call)
     }
 
     fn has_proposed(&self, call: &OpenCall) -> bool {
-        self.workspace.has_proposed(self.conversation, call)
+        self.conversation.has_proposed(call)
     }
 
     fn has_begun(&self, call: &OpenCall) -> bool {
-        self.workspace.has_begun(self.conversation, call)
+        self.conversation.has_begun(call)
     }
 
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        self.workspace.rejection(self.conversation, call, reason)
+        self.workspace.answers.rejection(self.conversation, call, reason)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {
-        self.workspace.counts(self.conversation, call)
+        self.workspace.calls.counts(self.conversation, call)
     }
 
     /// Also whether its journal is read, and the conversation itself: what a request says of messages that were never sent is put together here,
     /// some of them at a time. The answer *no* comes with another [`Input::ToolsReady`] while there is more to read.
     fn tools_ready(&self) -> bool {
-        if !self.workspace.can_run_tools() || !self.conversation.records().is_read() {
+        if !self.workspace.shared.can_run_tools() || !self.conversation.records.is_read() {
             return false;
         }
-        let more = self.conversation.page().read_on();
+        let more = self.conversation.page.read_on();
         if more {
-            self.workspace.background().mailbox().input(self.conversation.id(), Input::ToolsReady);
+            self.workspace.background.mailbox().input(self.conversation.id(), Input::ToolsReady);
         }
         !more
     }
 
     fn settings(&self) -> Settings {
-        let file = self.workspace.frontmatter(self.conversation);
-        let (tools, drive) = (&file.config.tools, self.conversation.drive());
+        let file = self.workspace.frontmatter.of(self.conversation);
+        let (tools, drive) = (&file.config.tools, &self.conversation.drive);
         Settings {
-            autopilot: (tools.autopilot.enabled || drive.is_on()) && self.workspace.host().carries_on(),
+            autopilot: (tools.autopilot.enabled || drive.is_on()) && self.workspace.shared.host.carries_on(),
             max_turns: drive.max_turns().unwrap_or(tools.autopilot.max_turns),
             max_concurrent: tools.max_concurrent as usize,
             is_unattended: drive.is_on(),
@@ -430,6 +407,6 @@ impl Shell for Effects<'_> {
     }
 
     fn authorise(&self, call: &CallId) {
-        self.conversation.page().authorise(call);
+        self.conversation.page.authorise(call);
     }
 }

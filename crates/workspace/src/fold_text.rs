@@ -6,9 +6,10 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Conversation, Workspace,
+    Conversation,
     card_look::{CardView, fold_mark},
     look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
+    looks::Looks,
 };
 use flemma_chat::{Card, Document, Folded, Speaker, Text};
 use flemma_tools::preview;
@@ -16,12 +17,12 @@ use flemma_tools::preview;
 /// The fewest cells in which the first words of a message say more than its number of lines.
 const FEW_WORDS: usize = 24;
 
-impl Workspace {
+impl Looks {
     /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
     /// of ours.
     #[must_use]
     pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
-        let look = conversation.page().with_parsed(|document, text| {
+        let look = conversation.page.with_parsed(|document, text| {
             let look = self.fold_look(conversation, document, text, lines, style)?;
             Some(if style.signs == Signs::Ascii { look.into_ascii() } else { look })
         })?;

@@ -6,8 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::{Conversation, Workspace, effects::Effects};
-use flemma_agent::Shell;
+use super::{Conversation, capturing::References, writer::Writer};
 use flemma_chat as chat;
 use flemma_chat::{BlockKind, Document, LineRange, Position, Text, TextEdit, reference_to};
 use flemma_model::UserError;
@@ -48,7 +47,7 @@ pub enum Asked {
     Later(String),
 }
 
-impl Workspace {
+impl References {
     /// Puts what the user asks about, and their words, at the end of their message in the conversation of a buffer, in one step
     /// of undo. While the conversation is at work, nothing is changed.
     ///
@@ -56,11 +55,11 @@ impl Workspace {
     /// When the conversation is held elsewhere, or ends with something that is not closed.
     pub fn ask_about(&self, buffer: i32, about: &AskedAbout, words: &str) -> Result<Asked, UserError> {
         let conversation =
-            self.conversation(buffer).ok_or_else(|| UserError::new("the buffer is not a conversation"))?;
-        if let Some(other) = conversation.holding().other() {
-            return Err(UserError::new(other.message(&conversation.holding().name())));
+            self.shared.conversation(buffer).ok_or_else(|| UserError::new("the buffer is not a conversation"))?;
+        if let Some(other) = conversation.holding.other() {
+            return Err(UserError::new(other.message(&conversation.holding.name())));
         }
-        let folder = self.place(&conversation).folder();
+        let folder = self.shared.place(&conversation).folder();
         let home = std::env::home_dir();
         let (quote, own) = match about {
             AskedAbout::Lines { path, lines } => {
@@ -80,30 +79,30 @@ impl Workspace {
             return Ok(Asked::Later(added));
         }
         self.check_end(&conversation)?;
-        let effects = Effects::new(self, &conversation);
-        effects.undo_step();
-        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
-        effects.apply(&edits);
-        effects.apply(&[effects.with_document(|_, text| chat::append_words(text, &added))]);
+        let (writer, page) = (Writer::new(&self.shared, &conversation), &conversation.page);
+        page.undo_step();
+        let (edits, _) = page.with_document(|document, text| chat::open_prompt(document, text));
+        writer.apply(&edits);
+        writer.apply(&[page.with_document(|_, text| chat::append_words(text, &added))]);
         if own.is_empty() {
             // Below the fence.
             let end = |_: &mut Document, text: &dyn Text| {
                 let last = text.line_count().saturating_sub(1);
                 TextEdit::insert(Position { line: last, column: text.length(last) }, vec![String::new(); 3])
             };
-            effects.apply(&[effects.with_document(end)]);
+            writer.apply(&[page.with_document(end)]);
         }
-        let (line, column) = effects.with_document(|_, text| {
+        let (line, column) = page.with_document(|_, text| {
             let last = text.line_count().saturating_sub(1);
             (last, text.length(last))
         });
-        conversation.page().adopt((line + 1).saturating_sub(own.split('\n').count())..line + 1);
+        conversation.page.adopt((line + 1).saturating_sub(own.split('\n').count())..line + 1);
         Ok(Asked::Added { line, column })
     }
 
     /// Whether words can be added at the end of a conversation: they would belong to what is not closed there.
     fn check_end(&self, conversation: &Conversation) -> Result<(), UserError> {
-        let open = conversation.page().with_document(|document, _| {
+        let open = conversation.page.with_document(|document, _| {
             let message = document.messages().last()?;
             let block = message.blocks.last().filter(|block| !block.closed)?;
             let is_open = !matches!(block.kind, BlockKind::ToolUse(_) | BlockKind::ToolResult(_)) || block.lines > 1;

@@ -11,15 +11,19 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace, approval_chain,
+    Conversation, approval_chain,
     effective::{Basis, Effective, Fault, Source},
     ports::FrontmatterRun,
+    shared::Shared,
+    trust::{FrontmatterTrust, GateFacts},
+    trust_store::TrustStore,
 };
 use flemma_config::{
     FileOptions,
     buffer::{AUTO_APPROVE, BufferOptions, Defaults, NameCheck, TOOLS},
 };
 use flemma_model::UserError;
+use flemma_provider::ProviderName;
 use flemma_text::suggest::nearest;
 use flemma_tools::{
     Policy,
@@ -28,25 +32,31 @@ use flemma_tools::{
     rules::Rule,
 };
 
-impl Workspace {
+/// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
+pub struct Frontmatter {
+    pub(super) shared: Rc<Shared>,
+    pub(super) trust: Rc<TrustStore>,
+}
+
+impl Frontmatter {
     /// What is in effect for a conversation now.
-    pub(super) fn frontmatter(&self, conversation: &Conversation) -> Rc<Effective> {
-        let source = conversation.page().frontmatter();
-        let is_trusted = source.as_ref().is_none_or(|source| self.trusts(conversation, source));
-        let basis = Basis { source, is_trusted, generation: self.toolbox().generation() };
-        if let Some(known) = conversation.evaluated().get(&basis) {
+    pub(super) fn of(&self, conversation: &Conversation) -> Rc<Effective> {
+        let source = conversation.page.frontmatter();
+        let is_trusted = source.as_ref().is_none_or(|source| self.trust.trusts(conversation, source));
+        let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation() };
+        if let Some(known) = conversation.evaluated.get(&basis) {
             return known;
         }
         let mut effective = self.evaluate(conversation, basis.source.as_ref(), is_trusted);
         self.steer(conversation, &mut effective);
         let effective = Rc::new(effective);
-        conversation.evaluated().keep(basis, &effective);
+        conversation.evaluated.keep(basis, &effective);
         effective
     }
 
     fn evaluate(&self, conversation: &Conversation, source: Option<&Source>, is_trusted: bool) -> Effective {
         let without = |fault: Option<Fault>| Effective {
-            config: self.config(),
+            config: self.shared.config(),
             tools: None,
             // A policy that cannot be read may have been a strict one.
             policy: fault.as_ref().map(|_| BufferPolicy::Function(Rc::new(|_| Ok(Some(Decision::RequireApproval))))),
@@ -55,12 +65,12 @@ impl Workspace {
             fault,
         };
         // The options say how the conversation goes on.
-        let Some(source) = source.filter(|_| self.host().carries_on()) else { return without(None) };
+        let Some(source) = source.filter(|_| self.shared.host.carries_on()) else { return without(None) };
         let FrontmatterRun { file, policy } = match self.read_frontmatter(conversation, source, is_trusted) {
             Ok(run) => run,
             Err(fault) => return without(Some(fault)),
         };
-        let config = match self.options().with(&[&file.layer]) {
+        let config = match self.shared.options.with(&[&file.layer]) {
             Ok(config) => config,
             Err(problem) => return without(Some(Fault::new(0, format!("the frontmatter: {problem}")))),
         };
@@ -71,7 +81,7 @@ impl Workspace {
         let policy = match (policy, &file.auto_approve) {
             (Some(function), _) => {
                 let label = "the function flemma.opt.tools.auto_approve".to_owned();
-                Some(BufferPolicy::Function(approval_chain::policy_function(self.host_handle(), label, function)))
+                Some(BufferPolicy::Function(approval_chain::policy_function(&self.shared.host, label, function)))
             }
             (None, Some(list)) => {
                 let presets = approval_chain::presets(&config);
@@ -85,10 +95,9 @@ impl Workspace {
 
     /// Whom a driven conversation talks to beats what its file says.
     fn steer(&self, conversation: &Conversation, effective: &mut Effective) {
-        let steered = conversation
-            .drive()
-            .layer(&effective.config)
-            .and_then(|layer| layer.map(|layer| self.options().with(&[&effective.file.layer, &layer])).transpose());
+        let steered = conversation.drive.layer(&effective.config).and_then(|layer| {
+            layer.map(|layer| self.shared.options.with(&[&effective.file.layer, &layer])).transpose()
+        });
         match steered {
             Ok(None) => {}
             Ok(Some(config)) => effective.config = Rc::new(config),
@@ -104,7 +113,7 @@ impl Workspace {
         is_trusted: bool,
     ) -> Result<FrontmatterRun, Fault> {
         let Source { language, code } = source;
-        let mut known = match self.scripts().parse(conversation.buffer(), language, code) {
+        let mut known = match self.shared.scripts.parse(conversation.buffer(), language, code) {
             Ok(parsed) => {
                 let value =
                     parsed.map_err(|problem| Fault::new(0, format!("the {language} frontmatter: {problem}")))?;
@@ -116,7 +125,7 @@ impl Workspace {
             "lua" if !is_trusted => Err(Fault::untrusted("Lua")),
             "lua" => {
                 let options = BufferOptions::new(self.defaults(), "flemma.opt.", self.name_check());
-                let run = self.scripts().run_frontmatter(code, options);
+                let run = self.shared.scripts.run_frontmatter(code, options);
                 run.map_err(|error| Fault::new(error.line, error.message))
             }
             "json" => {
@@ -152,19 +161,19 @@ impl Workspace {
     }
 
     fn defaults(&self) -> Defaults {
-        let config = self.config();
-        let is_list = !self.options().is_policy_function();
+        let config = self.shared.config();
+        let is_list = !self.shared.options.is_policy_function();
         Defaults {
             config: serde_json::to_value(&*config).unwrap_or_default(),
-            tools: self.toolbox().default_tools(),
+            tools: self.shared.toolbox.default_tools(),
             auto_approve: is_list.then(|| config.tools.auto_approve.clone()),
         }
     }
 
     /// Whether the names in lists mean something. While tools are loading, any name may.
     fn name_check(&self) -> NameCheck {
-        let presets = approval_chain::presets(&self.config());
-        let tools = self.toolbox().is_ready().then(|| self.toolbox().snapshot());
+        let presets = approval_chain::presets(&self.shared.config());
+        let tools = self.shared.toolbox.is_ready().then(|| self.shared.toolbox.snapshot());
         Rc::new(move |path, name| {
             if path == AUTO_APPROVE && presets::is_module(name) {
                 return Err(UserError::new(format!("`{name}`: a module belongs in the configuration, not in a file")));
@@ -186,4 +195,50 @@ impl Workspace {
 
 fn about_approval(name: &str) -> UserError {
     UserError::new(format!("`{name}` is about approval; `tools` lists the names of tools, and of groups with a `$`"))
+}
+
+impl Frontmatter {
+    /// What the gate needs to know before the user's wish may reach the session.
+    pub(super) fn facts(&self, conversation: &Conversation) -> GateFacts {
+        let is_busy = conversation.session.is_busy();
+        let folder = self.shared.place(conversation).folder();
+        let is_store_read = self.trust.is_read();
+        let frontmatter = match conversation.page.frontmatter() {
+            Some(source) if !self.trust.trusts(conversation, &source) => {
+                if !is_store_read {
+                    FrontmatterTrust::Unread
+                } else if self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
+                    FrontmatterTrust::Missing(source.into())
+                } else {
+                    FrontmatterTrust::Settled
+                }
+            }
+            _ => FrontmatterTrust::Settled,
+        };
+        let unvetted = if is_busy { Vec::new() } else { conversation.page.unvetted(&folder) };
+        let references = if is_busy { Vec::new() } else { conversation.unvetted_references() };
+        let references = references.into_iter().map(|(_, reference)| reference).collect();
+        GateFacts { is_busy, is_store_read, frontmatter, unvetted, references, folder }
+    }
+
+    /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
+    pub(super) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
+        let drive = &conversation.drive;
+        // Where the options name none, it is the script.
+        let is_script = file.config.provider == ProviderName::default();
+        if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
+            return None;
+        }
+        let words = "no provider is set. A script would answer instead of a model. Call `setup` with a `provider` in the \
+                     configuration of Neovim, before or at VimEnter, or use --provider";
+        Some(words.to_owned())
+    }
+
+    /// Whether the user has chosen the provider that is in effect for a file.
+    pub(super) fn is_provider_chosen(&self, file: &Effective) -> bool {
+        let layers = self.shared.options.layers();
+        let own =
+            [&file.file.layer].into_iter().chain(layers.iter().rev()).find_map(|layer| layer.pointer("/provider"));
+        own.is_some_and(|provider| !provider.is_null())
+    }
 }

@@ -7,14 +7,18 @@ use std::{
     io,
     ops::ControlFlow,
     path::Path,
+    rc::Rc,
     sync::{Arc, PoisonError, mpsc},
     thread,
     time::Duration,
 };
 
 use super::{
-    Conversation, HostEffect, Workspace,
-    holder::{Holder, OtherHolder},
+    Conversation, HostEffect,
+    background::Background,
+    event::LoopEvent,
+    holder::{Holder, Locks, OtherHolder},
+    shared::Shared,
     wish::Wish,
 };
 use flemma_agent::{Input, Level};
@@ -40,10 +44,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What a user is told whose changes are not in the file, which another process has changed.
 const KEPT: &str = "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
 
-impl Workspace {
+/// Which process each conversation belongs to.
+pub struct Ownership {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) locks: Locks,
+}
+
+impl Ownership {
     /// Tries to hold the conversation, whose file is `path` from now on.
     pub(super) fn hold(&self, conversation: &Conversation, path: &str) {
-        let holding = conversation.holding();
+        let holding = &conversation.holding;
         if let Some(attempt) = holding.held_as(path) {
             return self.renew(conversation, attempt);
         }
@@ -52,42 +63,42 @@ impl Workspace {
             return;
         }
         let (attempt, held) = holding.begin(path);
-        self.locks().keep(held);
+        self.locks.keep(held);
         self.let_go_later();
-        if self.locks().was_told(conversation.buffer(), Path::new(path)) {
+        if self.locks.was_told(conversation.buffer(), Path::new(path)) {
             holding.set_told(true);
         }
         if !Path::new(path).is_absolute() {
             // No name, or one that another plugin gives a meaning to.
             return self.is_held_now(conversation, None);
         }
-        let locks = self.locks().of(conversation.buffer(), self.host());
-        let (folder, file, id) = (self.locks().folder.clone(), holding.path(), conversation.id());
-        let then = move |workspace: &Self, hold| workspace.hold_was_tried(id, attempt, hold);
-        if let Err(error) = self.background().run(move || locks.hold(&folder, &file), then) {
-            self.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
+        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
+        let (folder, file, id) = (self.locks.folder.clone(), holding.path(), conversation.id());
+        let then = move |this: &Self, hold| this.hold_was_tried(id, attempt, hold);
+        if let Err(error) = self.background.run(move || locks.hold(&folder, &file), then) {
+            self.shared.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
             self.is_held_now(conversation, None);
         }
     }
 
     /// The file was written: the lock beside it may have been deleted, or there may be a folder for it only now.
     fn renew(&self, conversation: &Conversation, attempt: u64) {
-        let locks = self.locks().of(conversation.buffer(), self.host());
-        let (folder, file, id) = (self.locks().folder.clone(), conversation.holding().path(), conversation.id());
-        let then = move |workspace: &Self, renewed| {
-            let conversation = workspace.conversations().by_id(id);
-            let conversation = conversation.filter(|conversation| conversation.holding().is_latest(attempt));
+        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
+        let (folder, file, id) = (self.locks.folder.clone(), conversation.holding.path(), conversation.id());
+        let then = move |this: &Self, renewed| {
+            let conversation = this.shared.conversations.by_id(id);
+            let conversation = conversation.filter(|conversation| conversation.holding.is_latest(attempt));
             let Some(renewed) = renewed else { return };
             match (conversation, renewed) {
                 (Some(conversation), Hold::Ours(Ours { held, .. })) => {
-                    let before = conversation.holding().set(Holder::This(held));
-                    workspace.release(before);
+                    let before = conversation.holding.set(Holder::This(held));
+                    this.release(before);
                 }
-                (Some(conversation), Hold::Theirs(_)) => workspace.was_taken(&conversation),
-                (None, renewed) => workspace.forget(renewed),
+                (Some(conversation), Hold::Theirs(_)) => this.was_taken(&conversation),
+                (None, renewed) => this.forget(renewed),
             }
         };
-        let is_closing = self.locks().is_closing();
+        let is_closing = self.locks.is_closing();
         let guard = self.guard(conversation);
         let is_held = move || guard.as_ref().is_none_or(|guard| guard.check().is_ok());
         let renew = move || {
@@ -96,18 +107,18 @@ impl Workspace {
             let renewed = (!*is_closing && is_held()).then(|| locks.hold(&folder, &file));
             renewed.filter(|_| is_held())
         };
-        if let Err(error) = self.background().run(renew, then) {
-            self.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
+        if let Err(error) = self.background.run(renew, then) {
+            self.shared.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
         }
     }
 
     /// It was found out who holds a conversation.
     fn hold_was_tried(&self, id: ConversationId, attempt: u64, hold: Hold) {
-        let conversation = self.conversations().by_id(id);
-        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
+        let conversation = self.shared.conversations.by_id(id);
+        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), hold) {
             (Some(conversation), Hold::Ours(ours)) => {
                 self.take_over(&conversation, attempt, ours);
-                if conversation.holding().is_latest(attempt) && conversation.holding().set_written(false) {
+                if conversation.holding.is_latest(attempt) && conversation.holding.set_written(false) {
                     self.renew(&conversation, attempt);
                 }
             }
@@ -118,11 +129,12 @@ impl Workspace {
 
     /// This process holds the conversation, or without locks need not.
     fn is_held_now(&self, conversation: &Conversation, ours: Option<Ours>) {
-        let holding = conversation.holding();
+        let holding = &conversation.holding;
         let is_new = ours.as_ref().is_some_and(|ours| ours.is_new);
         let holder = ours.map_or(Holder::Free, |Ours { held, problems, .. }| {
             for problem in problems {
-                self.log(Level::Info, &format!("{} is held without one of its locks: {problem}", holding.name()));
+                self.shared
+                    .log(Level::Info, &format!("{} is held without one of its locks: {problem}", holding.name()));
             }
             Holder::This(held)
         });
@@ -134,25 +146,26 @@ impl Workspace {
         let mut has_changes = false;
         let was_observed = holding.set_observed(false);
         if was_observed {
-            self.host().perform(HostEffect::Observe { buffer, is_observed: false });
-            has_changes = self.host().has_changes(buffer);
-            self.host().perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
+            self.shared.host.perform(HostEffect::Observe { buffer, is_observed: false });
+            has_changes = self.shared.host.has_changes(buffer);
+            self.shared.host.perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
         }
         if holding.set_told(false) {
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
-            self.host().notify(Level::Info, &if has_changes { format!("{news} {KEPT}") } else { news });
+            self.shared.host.notify(Level::Info, &if has_changes { format!("{news} {KEPT}") } else { news });
         }
-        if was_observed || is_new && conversation.records().problem().is_none() {
+        if was_observed || is_new && conversation.records.problem().is_none() {
             // Whoever held it before may have recorded more since the journal was read. One that could not be read is read
             // again with the next key.
-            conversation.records().forget();
-            self.read_journal(conversation, &holding.path().to_string_lossy());
+            conversation.records.forget();
+            let path = holding.path().to_string_lossy().into_owned();
+            self.shared.tell(LoopEvent::ReadJournal(conversation, path));
         }
-        self.recover(conversation);
+        self.shared.tell(LoopEvent::Recover(conversation));
     }
 
     fn is_held_elsewhere(&self, conversation: &Conversation, attempt: u64, owner: Option<Owner>) {
-        let (holding, buffer) = (conversation.holding(), conversation.buffer());
+        let (holding, buffer) = (&conversation.holding, conversation.buffer());
         let other = OtherHolder(owner.clone());
         let before = holding.set(Holder::Other(other.clone()));
         self.release(before);
@@ -162,42 +175,42 @@ impl Workspace {
             let advice = " Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
             let message =
                 if was_lost { other.message_of_loss(&holding.name()) } else { other.message(&holding.name()) };
-            let is_in_project = self.project_of(Path::new(&holding.path())).is_some();
+            let is_in_project = self.shared.project_of(Path::new(&holding.path())).is_some();
             let other_one = if is_in_project { " `:Flemma new` begins another one." } else { "" };
             let message = message + if has_changes { advice } else { other_one };
-            self.host().notify(Level::Warn, &message);
+            self.shared.host.notify(Level::Warn, &message);
         }
-        let locks = self.locks().of(buffer, self.host());
-        let mut watch = Watch::new(locks, self.locks().folder.clone(), holding.path(), owner);
+        let locks = self.locks.of(buffer, &*self.shared.host);
+        let mut watch = Watch::new(locks, self.locks.folder.clone(), holding.path(), owner);
         let id = conversation.id();
-        let then = move |workspace: &Self, sighting| workspace.sighted(id, attempt, sighting);
-        match self.background().watch(LOOK, move || watch.look(), then) {
+        let then = move |this: &Self, sighting| this.sighted(id, attempt, sighting);
+        match self.background.watch(LOOK, move || watch.look(), then) {
             Ok(watch) => holding.set_watch(watch),
-            Err(error) => self.log(Level::Warn, &format!("{} is not followed: {error}", holding.name())),
+            Err(error) => self.shared.log(Level::Warn, &format!("{} is not followed: {error}", holding.name())),
         }
     }
 
     /// What is under way in a conversation ends, and its buffer is read-only. Says whether it has changes that its file
     /// lacks.
     fn give_way(&self, conversation: &Conversation) -> bool {
-        conversation.holding().take_wish();
+        conversation.holding.take_wish();
         conversation.gate().cancel();
         self.lock_while_wanted(conversation);
         if conversation.is_busy() {
-            self.feed(conversation, [Input::Cancel]);
+            self.shared.feed(conversation, [Input::Cancel]);
         }
-        conversation.holding().set_observed(true);
+        conversation.holding.set_observed(true);
         let buffer = conversation.buffer();
-        self.host().perform(HostEffect::Observe { buffer, is_observed: true });
-        let has_changes = self.host().has_changes(buffer);
-        self.host().perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
+        self.shared.host.perform(HostEffect::Observe { buffer, is_observed: true });
+        let has_changes = self.shared.host.has_changes(buffer);
+        self.shared.host.perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
         has_changes
     }
 
     /// What records and writes of a conversation have to pass; `None` where it needs no lock.
     pub(super) fn fence(&self, conversation: &Conversation) -> Option<Fence> {
-        if conversation.holding().is_barred() {
-            let owner = conversation.holding().other().and_then(|other| other.0);
+        if conversation.holding.is_barred() {
+            let owner = conversation.holding.other().and_then(|other| other.0);
             return Some(Arc::new(move || Err(Taken(owner.clone()))));
         }
         let guard = self.guard(conversation)?;
@@ -205,13 +218,13 @@ impl Workspace {
     }
 
     fn guard(&self, conversation: &Conversation) -> Option<Guard> {
-        let held = conversation.holding().held()?;
-        let locks = self.locks().of(conversation.buffer(), self.host());
-        let (file, mailbox, id) = (conversation.file().clone(), self.background().mailbox().clone(), conversation.id());
+        let held = conversation.holding.held()?;
+        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
+        let (file, mailbox, id) = (conversation.file.clone(), self.background.mailbox().clone(), conversation.id());
         let lost = move || {
-            mailbox.job_for(id, |workspace: &Self, conversation| workspace.was_taken(conversation));
+            mailbox.job_for(id, |this: &Self, conversation| this.was_taken(conversation));
         };
-        let path = conversation.holding().path();
+        let path = conversation.holding.path();
         // Who takes a conversation over does not delete it.
         let is_current = move || file.is_current() || matches!(Stamp::of(&path), Ok(None));
         Some(Guard::new(held, locks, is_current, lost))
@@ -226,46 +239,46 @@ impl Workspace {
             Some(Err(_)) | None => ControlFlow::Break(()),
         };
         // The guard itself tells it.
-        if let Ok(watch) = self.background().watch(OWN_LOOK, look, |_: &Self, _| {}) {
-            conversation.holding().set_watch(watch);
+        if let Ok(watch) = self.background.watch(OWN_LOOK, look, |_: &Self, _| {}) {
+            conversation.holding.set_watch(watch);
         }
     }
 
     /// Another process has taken the conversation over. Nothing of it is recorded, written or run here any more, unless that
     /// process is gone: then it is read again, as it stands.
     fn was_taken(&self, conversation: &Conversation) {
-        let holding = conversation.holding();
+        let holding = &conversation.holding;
         if holding.is_barred() || holding.held().is_none() {
             return;
         }
-        self.drive_was_taken(conversation);
+        self.shared.tell(LoopEvent::Taken(conversation));
         let path = holding.path();
         let (attempt, held) = holding.begin(&path.to_string_lossy());
         holding.set_lost(true);
         let has_changes = self.give_way(conversation);
-        let locks = self.locks().of(conversation.buffer(), self.host());
-        let (folder, id) = (self.locks().folder.clone(), conversation.id());
+        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
+        let (folder, id) = (self.locks.folder.clone(), conversation.id());
         let hold = move || {
             // Those that are left are in the way.
             held.iter().for_each(Held::lose);
             locks.hold(&folder, &path)
         };
-        let then = move |workspace: &Self, hold| workspace.was_tried_again(id, attempt, hold, has_changes);
-        if let Err(error) = self.background().run(hold, then) {
-            self.log(Level::Warn, &format!("{} cannot be locked: {error}", holding.name()));
+        let then = move |this: &Self, hold| this.was_tried_again(id, attempt, hold, has_changes);
+        if let Err(error) = self.background.run(hold, then) {
+            self.shared.log(Level::Warn, &format!("{} cannot be locked: {error}", holding.name()));
         }
     }
 
     /// It was found out who holds a conversation that was taken over.
     fn was_tried_again(&self, id: ConversationId, attempt: u64, hold: Hold, has_changes: bool) {
-        let conversation = self.conversations().by_id(id);
-        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), hold) {
+        let conversation = self.shared.conversations.by_id(id);
+        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), hold) {
             (Some(conversation), Hold::Ours(ours)) => {
-                let name = conversation.holding().name();
+                let name = conversation.holding.name();
                 let end = if has_changes { KEPT } else { "It is read again." };
                 let news =
                     format!("the lock of {name} was gone, so another process may have changed it meanwhile. {end}");
-                self.host().notify(Level::Warn, &news);
+                self.shared.host.notify(Level::Warn, &news);
                 self.take_over(&conversation, attempt, ours);
             }
             (_, hold) => self.hold_was_tried(id, attempt, hold),
@@ -275,36 +288,36 @@ impl Workspace {
     /// Takes the conversation of a buffer over from the process that holds it, which does not answer or is gone. The outcome
     /// is what [`Workspace::holder`] says then.
     pub fn steal(&self, buffer: i32) {
-        let Some(conversation) = self.conversation(buffer) else { return };
-        let holding = conversation.holding();
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        let holding = &conversation.holding;
         let (path, owner) = (holding.path(), holding.other().and_then(|other| other.0));
         let (attempt, held) = holding.begin(&path.to_string_lossy());
-        self.locks().keep(held);
-        let locks = self.locks().of(buffer, self.host());
-        let (folder, id) = (self.locks().folder.clone(), conversation.id());
-        let then = move |workspace: &Self, stolen: io::Result<Hold>| {
+        self.locks.keep(held);
+        let locks = self.locks.of(buffer, &*self.shared.host);
+        let (folder, id) = (self.locks.folder.clone(), conversation.id());
+        let then = move |this: &Self, stolen: io::Result<Hold>| {
             let hold = stolen.unwrap_or_else(|error| {
                 let name = path.display();
-                workspace.host().notify(Level::Error, &format!("{name} cannot be taken over: {error}"));
+                this.shared.host.notify(Level::Error, &format!("{name} cannot be taken over: {error}"));
                 Hold::Theirs(owner)
             });
-            workspace.hold_was_tried(id, attempt, hold);
+            this.hold_was_tried(id, attempt, hold);
         };
         let (folder, file) = (folder, holding.path());
-        if let Err(error) = self.background().run(move || locks.steal(&folder, &file), then) {
-            self.host().notify(Level::Error, &format!("{} cannot be taken over: {error}", holding.name()));
+        if let Err(error) = self.background.run(move || locks.steal(&folder, &file), then) {
+            self.shared.host.notify(Level::Error, &format!("{} cannot be taken over: {error}", holding.name()));
         }
     }
 
     /// Something has happened to a conversation that was held elsewhere.
     fn sighted(&self, id: ConversationId, attempt: u64, sighting: Sighting) {
-        let conversation = self.conversations().by_id(id);
-        match (conversation.filter(|conversation| conversation.holding().is_latest(attempt)), sighting) {
+        let conversation = self.shared.conversations.by_id(id);
+        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), sighting) {
             (Some(conversation), Sighting::Changed) => {
-                self.host().read_again(conversation.buffer());
+                self.shared.host.read_again(conversation.buffer());
             }
             (Some(conversation), Sighting::Owner(owner)) => {
-                conversation.holding().set(Holder::Other(OtherHolder(owner)));
+                conversation.holding.set(Holder::Other(OtherHolder(owner)));
             }
             (Some(conversation), Sighting::Ours(ours)) => self.take_over(&conversation, attempt, ours),
             (None, Sighting::Ours(ours)) => self.release([ours.held]),
@@ -315,11 +328,11 @@ impl Workspace {
     /// The conversation is held here now. Somebody else may have held and written it between reading the file and locking it, so the
     /// two are compared before anything of the conversation can be changed, sent or run.
     fn take_over(&self, conversation: &Conversation, attempt: u64, ours: Ours) {
-        let holding = conversation.holding();
+        let holding = &conversation.holding;
         let is_observed = holding.is_observed();
-        if self.host().read_again(conversation.buffer()) && !is_observed {
+        if self.shared.host.read_again(conversation.buffer()) && !is_observed {
             let name = holding.name();
-            self.host().notify(Level::Warn, &format!("{name} was changed while it was being opened here. {KEPT}"));
+            self.shared.host.notify(Level::Warn, &format!("{name} was changed while it was being opened here. {KEPT}"));
         }
         if holding.is_latest(attempt) {
             self.is_held_now(conversation, Some(ours));
@@ -334,7 +347,7 @@ impl Workspace {
         let locks: Vec<Held> = locks.into_iter().collect();
         if !locks.is_empty() {
             // Where there is no thread, they are given back here.
-            let _ = self.background().worker().spawn_blocking(move || drop(locks));
+            let _ = self.background.worker().spawn_blocking(move || drop(locks));
         }
     }
 
@@ -347,28 +360,28 @@ impl Workspace {
 
     /// A conversation is closed. Its locks are given back when what happens now is over: it may be opened anew.
     pub(super) fn leave(&self, conversation: &Conversation) {
-        self.locks().leave(conversation.buffer(), conversation.holding());
+        self.locks.leave(conversation.buffer(), &conversation.holding);
         self.let_go_later();
     }
 
     /// Gives back what is kept, when what happens now is over.
     fn let_go_later(&self) {
-        self.post(Box::new(|workspace: &Self| {
-            let left = workspace.locks().left();
-            workspace.release(left);
-        }));
+        self.background.mailbox().job(|this: &Self| {
+            let left = this.locks.left();
+            this.release(left);
+        });
     }
 
     /// The editor is about to exit: gives back the locks that are left, and waits for that, but not for ever.
     pub(super) fn leave_all(&self) {
         // Also those that are being taken, or given back.
-        let buffers = self.locks().all();
-        let locks = self.locks().left();
+        let buffers = self.locks.all();
+        let locks = self.locks.left();
         if buffers.is_empty() && locks.is_empty() {
             return;
         }
         let (tell, told) = mpsc::channel();
-        let is_closing = self.locks().is_closing();
+        let is_closing = self.locks.is_closing();
         let release = move || {
             *is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
             // Background work that is not heard of any more may have copies.
@@ -381,20 +394,10 @@ impl Workspace {
         }
     }
 
-    /// A buffer has another name.
-    pub fn renamed(&self, buffer: i32) {
-        if let Some(conversation) = self.conversation(buffer) {
-            let file = self.place(&conversation).file;
-            self.carry_changes_over(&conversation, &file);
-            self.read_journal(&conversation, &file);
-            self.hold(&conversation, &file);
-        }
-    }
-
     /// Whether the conversation is held elsewhere; then the user is told.
     pub(super) fn is_refused(&self, conversation: &Conversation) -> bool {
-        let Some(other) = conversation.holding().other() else { return false };
-        self.host().notify(Level::Warn, &other.message(&conversation.holding().name()));
+        let Some(other) = conversation.holding.other() else { return false };
+        self.shared.host.notify(Level::Warn, &other.message(&conversation.holding.name()));
         true
     }
 
@@ -402,8 +405,8 @@ impl Workspace {
     /// while it is being found out, or without a conversation.
     #[must_use]
     pub fn holder(&self, buffer: i32) -> Option<Result<(), Option<Owner>>> {
-        let conversation = self.conversation(buffer)?;
-        match conversation.holding().other() {
+        let conversation = self.shared.conversation(buffer)?;
+        match conversation.holding.other() {
             Some(other) => Some(Err(other.0)),
             None => conversation.is_held_here().then_some(Ok(())),
         }
@@ -414,7 +417,7 @@ impl Workspace {
     /// # Errors
     /// Who holds it.
     pub(super) fn check_held(&self, conversation: &Conversation) -> Result<(), UserError> {
-        let holding = conversation.holding();
+        let holding = &conversation.holding;
         match holding.other() {
             Some(other) => Err(UserError::new(other.message(&holding.name()))),
             None if conversation.is_held_here() => Ok(()),
@@ -429,10 +432,10 @@ impl Workspace {
             return;
         }
         if conversation.is_held_here() && conversation.is_known() {
-            self.want(conversation, wish);
+            self.shared.tell(LoopEvent::Want(conversation, wish));
         } else {
-            conversation.holding().wait(wish);
-            self.need_journal(conversation);
+            conversation.holding.wait(wish);
+            self.shared.tell(LoopEvent::NeedJournal(conversation));
             self.explain_waiting(conversation);
         }
         self.lock_while_wanted(conversation);
@@ -440,47 +443,48 @@ impl Workspace {
 
     /// Keeps the user from changing the text from the key on, while what they want waits for the disk.
     pub(super) fn lock_while_wanted(&self, conversation: &Conversation) {
-        if !conversation.session().is_busy() {
-            self.host()
+        if !conversation.session.is_busy() {
+            self.shared
+                .host
                 .perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: conversation.is_wanted() });
         }
     }
 
     /// Tells the user what their wish waits for, if it still does in a moment.
     fn explain_waiting(&self, conversation: &Conversation) {
-        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         let explain = move || {
-            mailbox.job_for(id, |workspace, conversation| {
-                if conversation.holding().has_wish() && !conversation.records().is_read() {
+            mailbox.job_for(id, |this, conversation| {
+                if conversation.holding.has_wish() && !conversation.records.is_read() {
                     let message = "the journal of this conversation is still being read; what you want is done then. \
                                    Ctrl-C takes it back";
-                    workspace.host().notify(Level::Info, message);
+                    this.shared.host.notify(Level::Info, message);
                 }
             });
         };
-        let _ = self.background().worker().later(SOON, explain);
+        let _ = self.background.worker().later(SOON, explain);
     }
 }
 
 impl Conversation {
     /// Whether nobody else can hold the conversation, so that its calls may be resolved and run here.
     pub(super) fn is_held_here(&self) -> bool {
-        self.holding().is_here()
+        self.holding.is_here()
     }
 
     /// Whether what the user wants of it waits for the disk.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        self.holding().has_wish() || self.gate().is_reading()
+        self.holding.has_wish() || self.gate().is_reading()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.
     pub(super) fn is_known(&self) -> bool {
-        self.is_complete() && self.records().is_read()
+        self.is_complete() && self.records.is_read()
     }
 
     /// Where else the conversation is held; `None` if it is not.
     pub(super) fn held_elsewhere(&self) -> Option<String> {
-        self.holding().other().map(|other| other.place())
+        self.holding.other().map(|other| other.place())
     }
 }

@@ -5,12 +5,13 @@
 use std::path::Path;
 
 use super::{
-    Conversation, Workspace,
+    Conversation,
     call_key::Keyed as _,
     interrupted_calls::{Effects, Left, effects, left},
     standing::Standing,
     taking_back::name,
 };
+use crate::taking_back::Undo;
 use flemma_agent::UNKNOWN_EFFECT;
 use flemma_chat::OpenCall;
 use flemma_journal::CallKey;
@@ -20,33 +21,33 @@ use flemma_tools::{Executor, Runner};
 const FOR_USER: usize = 4;
 const FOR_MODEL: usize = 40;
 
-impl Workspace {
+impl Undo {
     /// Finds out what calls that were interrupted have done to files, and tells the user.
     pub(super) fn look_at_interrupted(&self, conversation: &Conversation, calls: &[OpenCall]) {
-        if !self.host().carries_on() {
+        if !self.shared.host.carries_on() {
             return;
         }
         let key = |call: &OpenCall| call.key();
         let is_new = |call: &&OpenCall| {
-            self.standing(conversation, call) == Standing::Interrupted
+            conversation.standing(call) == Standing::Interrupted
                 && self.is_recorded(call)
-                && !conversation.interrupted().contains(&key(call))
+                && !conversation.interrupted.contains(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
-        conversation.interrupted().put_all(found.iter().map(|key| (key.clone(), None)).collect());
+        conversation.interrupted.put_all(found.iter().map(|key| (key.clone(), None)).collect());
         if !found.is_empty() {
             self.tell_effects(conversation, found);
         }
     }
 
     fn tell_effects(&self, conversation: &Conversation, calls: Vec<CallKey>) {
-        let (backups, log) = (self.backups().clone(), self.log_key(conversation));
+        let (backups, log) = (self.backups.clone(), self.log_key(conversation));
         let work = move || effects(&backups, &log, calls);
-        let then = move |workspace: &Self, conversation: &Conversation, found: Effects| {
-            let folder = workspace.place(conversation).folder();
+        let then = move |this: &Self, conversation: &Conversation, found: Effects| {
+            let folder = this.shared.place(conversation).folder();
             for (key, left) in &found {
                 if let Some(left) = left.as_ref().filter(|left| !left.is_empty()) {
-                    workspace.warn(&format!(
+                    this.shared.warn(&format!(
                         "{} ({}) had changed {} when it was interrupted. Its block shows what running it again would do, \
                          and `:Flemma undo {}` takes back what was done",
                         key.tool,
@@ -56,34 +57,37 @@ impl Workspace {
                     ));
                 }
             }
-            conversation.interrupted().put_all(found);
+            conversation.interrupted.put_all(found);
         };
         // Without this, nothing is said of files.
-        let _ = self.run_for(conversation.id(), work, then);
+        let _ = self.background.run_for(conversation.id(), work, then);
     }
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
     pub(super) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
         let key = call.key();
-        match conversation.interrupted().left(&key) {
+        match conversation.interrupted.left(&key) {
             None => UNKNOWN_EFFECT.to_owned(),
             Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
             Some(left) => {
-                format!("by then it had changed {}", listed(&left, &self.place(conversation).folder(), FOR_MODEL))
+                format!(
+                    "by then it had changed {}",
+                    listed(&left, &self.shared.place(conversation).folder(), FOR_MODEL)
+                )
             }
         }
     }
 
     /// What a call has written whose latest change is not written, for the model: a sentence. `None` if that is nothing.
     pub(super) fn written_before(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
-        if !self.config().tools.backups.enabled {
+        if !self.shared.config().tools.backups.enabled {
             return Some("What this call has written before that is not recorded.".to_owned());
         }
-        let (backups, log) = (self.backups().clone(), self.log_key(conversation));
+        let (backups, log) = (self.backups.clone(), self.log_key(conversation));
         let key = call.key();
-        let folder = self.place(conversation).folder();
+        let folder = self.shared.place(conversation).folder();
         let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
-        match self.promptly(&folder, look).ok().flatten() {
+        match self.shared.promptly(&folder, look).ok().flatten() {
             None => Some("It is not known whether this call has written something before that.".to_owned()),
             Some(left) if left.is_empty() => None,
             Some(left) => {
@@ -95,7 +99,7 @@ impl Workspace {
 
     /// Whether everything that a call does to files is recorded.
     fn is_recorded(&self, call: &OpenCall) -> bool {
-        let definition = self.toolbox().get(&call.name);
+        let definition = self.shared.toolbox.get(&call.name);
         let executor = definition.as_deref().map(|definition| &definition.executor);
         matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
     }

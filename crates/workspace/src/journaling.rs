@@ -3,18 +3,21 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    rc::Rc,
     time::Duration,
 };
 
 use jiff::Timestamp;
 
-use super::{Conversation, HostEffect, Workspace, call_key::Keyed as _, records::needs_opening};
+use super::{
+    Conversation, HostEffect, background::Background, call_key::Keyed as _, commits::Commits, event::LoopEvent,
+    holding::Ownership, records::needs_opening, shared::Shared,
+};
 use flemma_agent::{CallResult, Input, Level, Placement};
 use flemma_chat::{AwaitKind, Language, OpenCall, Status};
 use flemma_journal::{Actor, Asked, CallKey, Event, Life, Record, RecordedResult, Role};
 use flemma_model::{CallId, UserError};
 use flemma_runtime::{COMPACT_ABOVE, Journal};
-use flemma_tools::Registry;
 use flemma_tools::forget_well_known;
 
 /// How long reading waits until what was recorded before is on the disk.
@@ -42,7 +45,16 @@ fn words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-impl Workspace {
+/// The records of calls: in memory, in the journal, and in which order they take effect.
+pub struct Journaling {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) ownership: Rc<Ownership>,
+    pub(super) journal: Journal,
+    pub(super) commits: Commits,
+}
+
+impl Journaling {
     /// This process in a role.
     pub(super) fn actor(&self, role: Role) -> Actor {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -51,9 +63,9 @@ impl Workspace {
 
     /// A record of something that happens to a call now.
     pub(super) fn record(&self, conversation: &Conversation, key: CallKey, event: Event, role: Role) -> Record {
-        let path = conversation.records().path().unwrap_or_default();
+        let path = conversation.records.path().unwrap_or_default();
         let conversation = path.to_string_lossy().into_owned();
-        Record { at: self.host().now(), conversation, key, event, by: self.actor(role) }
+        Record { at: self.shared.host.now(), conversation, key, event, by: self.actor(role) }
     }
 
     /// Records events of one call, in their order. A new life begins with them unless one is open.
@@ -65,45 +77,37 @@ impl Workspace {
         events: impl IntoIterator<Item = Event>,
     ) -> Vec<Record> {
         let key = call.key();
-        let opening = needs_opening(&conversation.records().life(&key));
+        let opening = needs_opening(&conversation.records.life(&key));
         let events = opening.into_iter().chain(events);
         events.map(|event| self.record(conversation, key.clone(), event, role)).collect()
     }
 
     /// Flushes records to the disk, and goes on then, with the problem if it failed. A conversation without a file has no
     /// journal: what happens to its calls is lost with it anyway.
-    pub(super) fn commit(
+    pub(super) fn commit<C>(
         &self,
+        (component, background): (&C, &Background<C>),
         conversation: &Conversation,
         records: Vec<Record>,
-        then: impl FnOnce(&Self, &Conversation, Result<(), UserError>) + Send + 'static,
+        then: impl FnOnce(&C, &Conversation, Result<(), UserError>) + Send + 'static,
     ) {
         let id = conversation.id();
-        let Some(path) = conversation.records().path() else {
-            conversation.records().apply(&records);
-            return then(self, conversation, Ok(()));
+        let Some(path) = conversation.records.path() else {
+            conversation.records.apply(&records);
+            return then(component, conversation, Ok(()));
         };
-        let (commits, mailbox) = (self.commits().clone(), self.background().mailbox().clone());
-        self.journal().fenced(self.fence(conversation)).append(&path, records.clone(), move |written| {
-            commits.push(move |workspace: &Self| {
-                workspace.with_conversation(id, |workspace, conversation| {
-                    let written = written.map_err(|error| not_recorded(&error));
-                    if written.is_ok() {
-                        conversation.records().apply(&records);
-                    }
-                    then(workspace, conversation, written);
-                });
-            });
-            mailbox.job(|workspace: &Self| {
-                workspace.go_on_after_commit();
-            });
+        let (commits, own, mailbox) =
+            (self.commits.clone(), self.background.mailbox().clone(), background.mailbox().clone());
+        self.journal.fenced(self.ownership.fence(conversation)).append(&path, records.clone(), move |written| {
+            commits.push(mailbox.addressed_for(id, move |component, conversation| {
+                let written = written.map_err(|error| not_recorded(&error));
+                if written.is_ok() {
+                    conversation.records.apply(&records);
+                }
+                then(component, conversation, written);
+            }));
+            own.job(|this: &Self| this.shared.tell(LoopEvent::Recorded));
         });
-    }
-
-    /// Does what waits longest for records that are on the disk now. Says whether there was anything.
-    pub(super) fn go_on_after_commit(&self) -> bool {
-        let next = self.commits().pop();
-        next.map(|next| next(self)).is_some()
     }
 
     /// Records something that nobody waits for.
@@ -111,14 +115,14 @@ impl Workspace {
         if records.is_empty() {
             return;
         }
-        conversation.records().apply(&records);
-        let Some(path) = conversation.records().path() else { return };
-        let fence = self.fence(conversation);
-        let mailbox = self.background().mailbox().clone();
+        conversation.records.apply(&records);
+        let Some(path) = conversation.records.path() else { return };
+        let fence = self.ownership.fence(conversation);
+        let mailbox = self.background.mailbox().clone();
         let name = path.display().to_string();
-        self.journal().fenced(fence).append_soon(&path, records, move |error| {
-            mailbox.job(move |workspace: &Self| {
-                workspace.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
+        self.journal.fenced(fence).append_soon(&path, records, move |error| {
+            mailbox.job(move |this: &Self| {
+                this.shared.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
             });
         });
     }
@@ -127,21 +131,17 @@ impl Workspace {
     pub(super) fn note_placed(&self, conversation: &Conversation, calls: &[(CallId, Placement)]) {
         let mut records = Vec::new();
         for (id, placement) in calls {
-            let Some(call) = conversation.page().open_call(id) else { continue };
+            let Some(call) = conversation.page.open_call(id) else { continue };
             let key = call.key();
             // Its block was undone, or the file is older. It still may only do what was approved.
-            let is_approved = conversation.records().with_ledger(|ledger| ledger.approval(&key).is_some());
+            let is_approved = conversation.records.with_ledger(|ledger| ledger.approval(&key).is_some());
             if *placement == Placement::Approved && is_approved {
                 continue;
             }
-            let event = if conversation.records().take_start(&key) { Event::Withdrawn } else { Event::Opened };
+            let event = if conversation.records.take_start(&key) { Event::Withdrawn } else { Event::Opened };
             records.push(self.record(conversation, key, event, Role::Policy));
         }
         self.note(conversation, records);
-        let waits = |(id, placement): &(CallId, Placement)| {
-            (*placement == Placement::Awaits(AwaitKind::Approval)).then(|| id.clone())
-        };
-        self.note_arrived(conversation, &calls.iter().filter_map(waits).collect::<Vec<_>>());
     }
 
     /// A call waits for an answer, or for the user interface.
@@ -149,50 +149,25 @@ impl Workspace {
         if kind == AwaitKind::Approval {
             return;
         }
-        let Some(call) = &conversation.page().open_call(id) else { return };
-        let schema = self.toolbox().get(&call.name).and_then(|definition| definition.result_schema.as_deref().cloned());
+        let Some(call) = &conversation.page.open_call(id) else { return };
+        let schema =
+            self.shared.toolbox.get(&call.name).and_then(|definition| definition.result_schema.as_deref().cloned());
         let asked = Asked { kind: kind.to_string(), schema };
         let key = call.key();
         self.note(conversation, vec![self.record(conversation, key, Event::Asked(asked), Role::Policy)]);
     }
 
-    /// What the calls of a file wait for that was just opened, as far as that is not recorded: the command line does not know
-    /// the tools of the user, and takes no decision about an input that was put in place of the one that was asked about. It
-    /// begins no life, since nobody has looked at the calls here.
-    pub(super) fn note_found(&self, conversation: &Conversation, calls: &[OpenCall]) {
-        let is_unrecorded = |call: &&OpenCall| {
-            let key = call.key();
-            let is_open = matches!(conversation.records().life(&key), Life::Open { .. });
-            let is_asked = conversation.records().with_ledger(|ledger| ledger.asked(&key).is_some());
-            call.awaiting().is_some() && !is_open && !is_asked
-        };
-        let found: Vec<&OpenCall> = calls.iter().filter(is_unrecorded).collect();
-        if found.is_empty() || !self.host().carries_on() {
-            return;
-        }
-        let built_in = Registry::with_builtins();
-        let records = found.into_iter().filter_map(|call| {
-            let key = call.key();
-            let is_changed = conversation.records().with_ledger(|ledger| ledger.is_changed(&key));
-            let tool = self.toolbox().get(&call.name).filter(|_| is_changed || built_in.get(&call.name).is_none())?;
-            let kind = self.effective_kind(conversation, call).to_string();
-            let asked = Asked { kind, schema: tool.result_schema.as_deref().cloned() };
-            Some(self.record(conversation, key, Event::Asked(asked), Role::Policy))
-        });
-        self.note(conversation, records.collect());
-    }
-
     /// A call has its result. It is recorded unless that was done before.
     pub(super) fn note_settled(&self, conversation: &Conversation, id: &CallId, answer: &CallResult) {
-        let Some(call) = &conversation.page().open_call(id) else { return };
+        let Some(call) = &conversation.page.open_call(id) else { return };
         let key = call.key();
-        conversation.tasks().forget_judged(&key);
+        conversation.tasks.forget_judged(&key);
         // It may have made links.
         forget_well_known();
         // Vendors reuse ids: the next call with this key needs a record of its own.
-        conversation.records().take_start(&key);
-        if matches!(conversation.records().life(&key), Life::Open { .. }) {
-            let role = if conversation.tasks().is_running(id) { Role::Tool } else { settler(call) };
+        conversation.records.take_start(&key);
+        if matches!(conversation.records.life(&key), Life::Open { .. }) {
+            let role = if conversation.tasks.is_running(id) { Role::Tool } else { settler(call) };
             let event = Event::Resolved(recorded(answer));
             self.note(conversation, vec![self.record(conversation, key, event, role)]);
         }
@@ -201,36 +176,38 @@ impl Workspace {
     /// The conversation has this file from now on: its journal is read, away from the main thread.
     pub(super) fn read_journal(&self, conversation: &Conversation, path: &str) {
         let path = PathBuf::from(path);
-        let Some((attempt, origins)) = conversation.records().begin_reading(&path) else { return };
-        let (journal, id) = (self.journal().clone(), conversation.id());
-        let then = move |workspace: &Self, conversation: &Conversation, read| {
-            workspace.journal_was_read(conversation, attempt, read);
+        let Some((attempt, origins)) = conversation.records.begin_reading(&path) else { return };
+        let (journal, id) = (self.journal.clone(), conversation.id());
+        let then = move |this: &Self, conversation: &Conversation, read| {
+            this.journal_was_read(conversation, attempt, read);
         };
-        let settles = conversation.records().take_forgotten() || !origins.is_empty();
-        if let Err(error) = self.run_for(id, move || FromDisk::read(&journal, &path, &origins, settles), then) {
+        let settles = conversation.records.take_forgotten() || !origins.is_empty();
+        if let Err(error) =
+            self.background.run_for(id, move || FromDisk::read(&journal, &path, &origins, settles), then)
+        {
             self.journal_was_read(conversation, attempt, Err(error));
         }
     }
 
     /// Somebody needs the journal: if it could not be read, it is tried again.
     pub(super) fn need_journal(&self, conversation: &Conversation) {
-        let records = conversation.records();
+        let records = &conversation.records;
         if let (Some(_), Some(path)) = (records.problem(), records.path()) {
             self.read_journal(conversation, &path.to_string_lossy());
         }
     }
 
     fn journal_was_read(&self, conversation: &Conversation, attempt: u64, read: io::Result<FromDisk>) {
-        let records = conversation.records();
+        let records = &conversation.records;
         if !records.is_latest(attempt) {
             return;
         }
-        if conversation.page().parse_on() {
+        if conversation.page.parse_on() {
             // The calls of a long file are not known yet. It is parsed in slices, so that the user can type in between.
-            let again = move |workspace: &Self, conversation: &Conversation| {
-                workspace.journal_was_read(conversation, attempt, read);
+            let again = move |this: &Self, conversation: &Conversation| {
+                this.journal_was_read(conversation, attempt, read);
             };
-            return self.post_for(conversation.id(), again);
+            return self.background.post_for(conversation.id(), again);
         }
         let read = match read {
             Ok(read) => read,
@@ -240,13 +217,13 @@ impl Workspace {
         records.set_written(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
-            self.journal().fenced(self.fence(conversation)).append_soon(&path, missing, |_| {});
+            self.journal.fenced(self.ownership.fence(conversation)).append_soon(&path, missing, |_| {});
         }
         // The lines of calls say how long they took.
-        self.host().perform(HostEffect::Redraw { buffer: conversation.buffer() });
-        self.start_waiting(conversation);
-        self.feed(conversation, [Input::ToolsReady]);
-        self.recover(conversation);
+        self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+        self.shared.tell(LoopEvent::JournalRead(conversation));
+        self.shared.feed(conversation, [Input::ToolsReady]);
+        self.shared.tell(LoopEvent::Recover(conversation));
     }
 
     /// The journal could not be read. What needs it is told why, and waits for another attempt.
@@ -254,33 +231,33 @@ impl Workspace {
         let again = " It is read again with your next key (:help flemma-journal-unread)";
         let problem = UserError::new(format!(
             "nothing can be sent, run or decided in {}, because its journal cannot be read: {}.{}",
-            conversation.holding().name(),
+            conversation.holding.name(),
             words(error),
-            if self.host().has_ui() { again } else { "" }
+            if self.shared.host.has_ui() { again } else { "" }
         ));
-        let is_news = conversation.records().fail(problem.clone());
+        let is_news = conversation.records.fail(problem.clone());
         // A wish that waited for longer would come as a surprise.
-        let was_wanted = conversation.holding().take_wish().is_some();
+        let was_wanted = conversation.holding.take_wish().is_some();
         if is_news || was_wanted {
-            self.warn(&problem.to_string());
+            self.shared.warn(&problem.to_string());
         }
-        self.refuse_waiting(conversation, &problem);
-        self.lock_while_wanted(conversation);
+        self.shared.tell(LoopEvent::JournalUnreadable(conversation, problem));
+        self.ownership.lock_while_wanted(conversation);
     }
 }
 
-impl Workspace {
+impl Journaling {
     /// Shortens a long journal, away from the main thread: calls that the conversation no longer has are left out.
     pub(super) fn shorten_journal(&self, conversation: &Conversation) {
-        let Some(path) = conversation.records().path().filter(|_| conversation.records().take_long()) else { return };
-        let (journal, ids) = (self.journal().clone(), conversation.page().call_ids());
+        let Some(path) = conversation.records.path().filter(|_| conversation.records.take_long()) else { return };
+        let (journal, ids) = (self.journal.clone(), conversation.page.call_ids());
         let name = path.display().to_string();
-        let then = move |workspace: &Self, shortened: io::Result<bool>| {
+        let then = move |this: &Self, shortened: io::Result<bool>| {
             if let Err(error) = shortened {
-                workspace.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
+                this.shared.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
             }
         };
-        let _ = self.background().run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
+        let _ = self.background.run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
     }
 }
 
@@ -337,5 +314,31 @@ fn settler(call: &OpenCall) -> Role {
         }
         // It could not be started, such as a call of an unknown tool.
         _ => Role::Tool,
+    }
+}
+
+impl Journaling {
+    /// Whether it is known what the calls of a conversation are.
+    ///
+    /// # Errors
+    /// What is not read, and why not. If it is the journal, it is tried again.
+    pub(super) fn check_known(&self, conversation: &Conversation) -> Result<(), UserError> {
+        if conversation.is_known() {
+            return Ok(());
+        }
+        let problem = conversation.records.problem();
+        self.need_journal(conversation);
+        let unread = || UserError::new("the conversation and its journal are not read yet; try again in a moment");
+        Err(problem.unwrap_or_else(unread))
+    }
+
+    /// Lets the host write the file when what happens now is over: calls that start together make one write.
+    pub(super) fn write_soon(&self, conversation: &Conversation) {
+        if !conversation.set_write_due(true) {
+            self.background.post_for(conversation.id(), |this, conversation| {
+                conversation.set_write_due(false);
+                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
+            });
+        }
     }
 }

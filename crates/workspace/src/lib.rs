@@ -78,6 +78,7 @@ mod asking;
 mod attached_files;
 mod background;
 mod bare_names;
+mod before_sending;
 mod buffer_view;
 mod call_key;
 mod calls_on_disk;
@@ -86,22 +87,23 @@ mod captured_text;
 mod captures;
 mod capturing;
 mod card_look;
-mod changes;
 mod chat_files;
 mod commands;
 mod commits;
 mod completion;
 mod conversation;
 mod conversation_list;
+mod deadlines;
 mod decisions;
 mod dispatch;
-mod drain;
 mod drive;
 mod driving;
 mod editor_view;
 mod effective;
 mod effects;
 mod ending;
+mod event;
+mod event_loop;
 mod file_hints;
 mod file_layout;
 mod file_on_disk;
@@ -164,10 +166,11 @@ mod reviewing;
 mod revival;
 mod running;
 mod saving;
-mod settling;
+mod shared;
 mod stale;
 mod stale_folds;
 mod standing;
+mod starts;
 mod status_line;
 mod status_view;
 mod survey;
@@ -188,11 +191,12 @@ mod waiting_list;
 mod waiting_writes;
 mod wish;
 mod workspace;
+mod writer;
 mod written;
 
+pub use background::Job;
 pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
 pub use calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
-pub use changes::Redraw;
 pub use chat_files::{chat_files, project_chat_files};
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
@@ -205,6 +209,7 @@ pub use forms::AskedForm;
 pub use from_code::{Asked, AskedAbout};
 pub use host_effect::HostEffect;
 pub use latest_output::LatestOutput;
+pub use lifecycle::Redraw;
 pub use look::{Chunk, Look, LookStyle, Signs};
 pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
 pub use made::{Draft, MadeFile};
@@ -225,4 +230,17 @@ pub use tool_answer::ToolAnswer;
 pub use waiting_list::{WaitingCall, WaitingList, WaitingPlace};
 pub use waiting_writes::WantedWrite;
 pub use wish::Wish;
-pub use workspace::{Job, Workspace};
+pub use workspace::Workspace;
+
+/// The components of a [`Workspace`].
+pub mod components {
+    pub use super::{
+        accounting::Accounting, admission::Gatekeeper, answers::Answers, buffer_view::Previews, capturing::References,
+        commands::Commands, completion::Completions, deadlines::Deadlines, driving::Drives, forms::Forms,
+        frontmatter::Frontmatter, holding::Ownership, journaling::Journaling, looks::Looks, permissions::Permissions,
+        project_conversations::ProjectConversations, proposing::Reviews, queueing::Queue, recovery::Recovery,
+        resolution::Resolutions, running::Execution, saving::Saving, shared::Shared, standing::Calls, starts::Starts,
+        status_view::StatusReports, switch::Switches, taking_back::Undo, tool_context::ToolContexts, tools::Tools,
+        trust_store::TrustStore, verdict::Approval, waiting_list::Lists, written::WrittenBlocks,
+    };
+}

@@ -1,14 +1,17 @@
-//! Conversations that come and go.
+//! Conversations that come, change and go.
 
 use std::{
+    ops::Range,
     rc::Rc,
     time::{Duration, Instant, SystemTime},
 };
 
 use serde_json::Value;
 
-use super::{Conversation, Workspace, effects::Effects, workspace::Leaving};
+use super::{Conversation, HostEffect, Workspace, effects::Effects, page::Changed, shared::Leaving, writer::Writer};
 use flemma_agent::{Input, Level};
+use flemma_chat as chat;
+use flemma_chat::{Author, Change};
 use flemma_tools::{Disk, overflow, rules::SHELL_TOOL};
 
 /// How long the editor waits for the disk when it exits.
@@ -20,64 +23,65 @@ impl Workspace {
     /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Workspace::parse_on`].
     pub fn attach(&self, buffer: i32) -> Rc<Conversation> {
         self.detach(buffer);
-        let (id, is_first) = self.conversations().next_id();
+        let (id, is_first) = self.shared.conversations.next_id();
         if is_first {
             self.clean_outputs();
-            self.clean_backups();
+            self.undo.clean_backups();
             self.ask_shell();
         }
-        let file = self.flights().of(buffer).unwrap_or_default();
-        let conversation = Rc::new(Conversation::new(id, buffer, self.host_handle(), file));
-        self.conversations().insert(Rc::clone(&conversation));
-        let file = self.place(&conversation).file;
-        self.read_journal(&conversation, &file);
-        self.hold(&conversation, &file);
-        self.check_names(false);
-        self.read_known_messages();
+        let file = self.saving.flights.of(buffer).unwrap_or_default();
+        let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
+        self.shared.conversations.insert(Rc::clone(&conversation));
+        let file = self.shared.place(&conversation).file;
+        self.journaling.read_journal(&conversation, &file);
+        self.ownership.hold(&conversation, &file);
+        self.shared.check_names(false);
+        self.usage.read_known_messages();
         conversation
     }
 
     /// Deletes old outputs, away from the main thread. What cannot be deleted today is deleted another day.
     fn clean_outputs(&self) {
-        let outputs = self.outputs().folder().to_owned();
+        let outputs = self.shared.outputs.folder().to_owned();
         let clean = move || drop(overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
-        let _ = self.background().worker().spawn_blocking(clean);
+        let _ = self.background.worker().spawn_blocking(clean);
     }
 
     /// Asks the shell what it is, away from the main thread, so that it is known before the first command is judged.
     fn ask_shell(&self) {
-        let shell = self.config().tools.options_of(SHELL_TOOL).get("shell").and_then(Value::as_str).map(str::to_owned);
-        let _ = self.background().worker().spawn_blocking(move || {
+        let shell =
+            self.shared.config().tools.options_of(SHELL_TOOL).get("shell").and_then(Value::as_str).map(str::to_owned);
+        let _ = self.background.worker().spawn_blocking(move || {
             Disk::default().grammar(shell.as_deref());
         });
     }
 
     /// A buffer is gone: what ran for it is stopped, and nothing more is written.
     pub fn detach(&self, buffer: i32) {
-        let conversation = self.conversations().remove(buffer);
+        let conversation = self.shared.conversations.remove(buffer);
         if let Some(conversation) = conversation {
             let effects = Effects::new(self, &conversation);
-            conversation.session().account(&effects, false);
-            conversation.tasks().stop_all();
-            self.leave(&conversation);
-            self.lose_drive(&conversation);
+            conversation.session.account(&effects, false);
+            conversation.tasks.stop_all();
+            self.ownership.leave(&conversation);
+            self.drives.lose_drive(&conversation);
         }
     }
 
     /// The editor is about to exit. What runs is stopped unless it is changing files, no call starts any more, and no request is
     /// sent. What the user has decided still counts: a call that is approved from now on stays approved.
     pub fn begin_to_leave(&self) {
-        if !self.is_leaving() {
-            self.leaving().set(Leaving::Stops);
+        if !self.shared.is_leaving() {
+            self.shared.leaving.set(Leaving::Stops);
         }
-        for conversation in self.conversations().all() {
+        for conversation in self.shared.conversations.all() {
             if conversation.is_busy() {
                 // Who exits takes no decision back.
                 self.stop(&conversation, false);
             }
-            conversation.tasks().wind_down();
+            conversation.tasks.wind_down();
         }
-        self.leaving().set(Leaving::HasStopped);
+        self.shared.leaving.set(Leaving::HasStopped);
     }
 
     /// The files are written after this, and then the editor exits. Calls that are changing files, and decisions, answers and
@@ -94,30 +98,30 @@ impl Workspace {
                 break;
             }
         }
-        for conversation in self.conversations().all().into_iter().filter(|conversation| conversation.is_busy()) {
+        for conversation in self.shared.conversations.all().into_iter().filter(|conversation| conversation.is_busy()) {
             // It would go on with the next turn.
-            self.feed(&conversation, [Input::Cancel]);
+            self.shared.feed(&conversation, [Input::Cancel]);
         }
     }
 
     /// Stops everything: the editor is about to exit. Waits for the records that are on their way to the disk, but not for
     /// ever.
     pub fn shut_down(&self) {
-        for conversation in self.conversations().take_all() {
-            conversation.tasks().stop_all();
-            self.leave(&conversation);
+        for conversation in self.shared.conversations.take_all() {
+            conversation.tasks.stop_all();
+            self.ownership.leave(&conversation);
         }
         self.settle_journal();
-        self.settle_outboxes();
-        self.outputs().settle(PATIENCE);
-        self.leave_all();
+        self.queue.settle_outboxes();
+        self.shared.outputs.settle(PATIENCE);
+        self.ownership.leave_all();
     }
 
     /// Waits for the results of calls that are changing files.
     fn settle_changes(&self) {
         let end = Instant::now() + PATIENCE;
         let is_changing =
-            || self.conversations().all().iter().any(|conversation| conversation.tasks().is_changing_files());
+            || self.shared.conversations.all().iter().any(|conversation| conversation.tasks.is_changing_files());
         while is_changing() && Instant::now() < end {
             std::thread::sleep(LOOK);
             self.drain();
@@ -126,27 +130,207 @@ impl Workspace {
 
     /// Waits for the records that are on their way to the disk. Says whether they are there.
     fn settle_journal(&self) -> bool {
-        let is_settled = self.journal().settle(PATIENCE);
+        let is_settled = self.journaling.journal.settle(PATIENCE);
         if !is_settled {
-            self.log(Level::Warn, "the journal could not be written before the editor exited");
+            self.shared.log(Level::Warn, "the journal could not be written before the editor exited");
         }
         is_settled
     }
+}
 
+impl Conversation {
+    /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let is_idle = !self.is_busy() && !self.is_review_due.get();
+        // What was wanted may have to wait for the disk first, and it may turn out that there is nothing to decide about.
+        let is_due = self.is_wanted() || self.proposals.is_looking();
+        is_idle && !is_due && !self.tasks.has_tools() && !self.records.is_under_way()
+    }
+}
+
+impl Workspace {
     /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.
     #[must_use]
     pub fn is_at_rest(&self, buffer: i32) -> bool {
-        self.conversation(buffer).is_none_or(|conversation| {
-            let is_idle = !conversation.is_busy() && !conversation.is_review_due().get();
-            // What was wanted may have to wait for the disk first.
-            let is_wanted = conversation.is_wanted();
-            // It may turn out that there is nothing to decide about.
-            let is_looking = conversation.proposals().is_looking();
-            is_idle
-                && !is_wanted
-                && !is_looking
-                && !conversation.tasks().has_tools()
-                && !conversation.records().is_under_way()
+        self.conversation(buffer).is_none_or(|conversation| conversation.is_at_rest())
+    }
+
+    /// A buffer has another name.
+    pub fn renamed(&self, buffer: i32) {
+        if let Some(conversation) = self.shared.conversation(buffer) {
+            let file = self.shared.place(&conversation).file;
+            self.undo.carry_changes_over(&conversation, &file);
+            self.journaling.read_journal(&conversation, &file);
+            self.ownership.hold(&conversation, &file);
+        }
+    }
+
+    /// Parses the next lines of a file that was just opened; says whether there are more. After the last of them the
+    /// conversation is brought together with its journal.
+    pub fn parse_on(&self, buffer: i32) -> bool {
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
+        let more = conversation.parse_on();
+        if !more {
+            self.recovery.recover(&conversation);
+            self.background.wake();
+        }
+        more
+    }
+
+    /// Whether everything is known of a buffer that its calls depend on: its text, its journal, who holds it.
+    #[must_use]
+    pub fn is_settled(&self, buffer: i32) -> bool {
+        self.shared.conversation(buffer).is_some_and(|conversation| {
+            let holding = &conversation.holding;
+            let is_held_known = conversation.is_held_here() || holding.other().is_some();
+            let is_read_or_not = conversation.records.problem().is_some() || conversation.is_known();
+            is_read_or_not && is_held_known && self.shared.toolbox.is_ready()
         })
+    }
+
+    /// The editor has a user interface now: it can run the calls that wait for one.
+    pub fn ui_attached(&self) {
+        for conversation in self.shared.conversations.all() {
+            self.execution.offer_again(&conversation);
+            if conversation.is_known() && conversation.is_held_here() {
+                self.queue.read_outbox(&conversation);
+            }
+        }
+    }
+}
+
+/// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
+const OWN_STEP: u64 = u64::MAX;
+
+/// What may look different after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redraw {
+    /// The lines that were changed or have another meaning now: a fence that was opened makes code of what stands below it.
+    pub lines: Range<usize>,
+    /// The first lines of the message and of the block above them or around them, where they may look different
+    /// now: that of a block says how long it is.
+    pub heads: Vec<usize>,
+}
+
+impl Workspace {
+    /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
+    /// unless Flemma did.
+    ///
+    /// Gives what may look different now. `None` without a conversation.
+    pub fn changed(&self, buffer: i32, change: Change, author: Author) -> Option<Redraw> {
+        let conversation = self.shared.conversation(buffer)?;
+        let author = self.author(&conversation, author);
+        conversation.replies.follow(change);
+        let changed = conversation.page.changed([change], author);
+        Some(self.after_change(&conversation, changed))
+    }
+
+    /// The user has changed each of the lines in these runs by itself: see [`flemma_chat::Provenance::follow_lines`].
+    /// Gives what [`Workspace::changed`] does.
+    pub fn changed_lines(&self, buffer: i32, runs: &[[usize; 2]], step: u64) -> Option<Redraw> {
+        let conversation = self.shared.conversation(buffer)?;
+        let author = self.author(&conversation, Author::Command { step });
+        let changed = conversation.page.changed_lines(runs, step, author);
+        Some(self.after_change(&conversation, changed))
+    }
+
+    /// Who has really changed the text.
+    fn author(&self, conversation: &Conversation, author: Author) -> Author {
+        match (conversation.page.is_writing(), conversation.session.is_replying()) {
+            (true, _) if conversation.page.is_writing_own() => Author::Command { step: OWN_STEP },
+            (true, true) => Author::Model,
+            (true, false) => Author::Flemma,
+            (false, _) => author,
+        }
+    }
+
+    fn after_change(&self, conversation: &Conversation, Changed { lines, heads, tools }: Changed) -> Redraw {
+        let (page, is_busy) = (&conversation.page, conversation.is_busy());
+        if tools {
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            page.touch(!page.is_writing() && page.is_complete() && !is_busy);
+        }
+        if page.is_unsettled() {
+            self.shared.host.perform(HostEffect::Unsettled { buffer: conversation.buffer() });
+        }
+        if is_busy && !page.is_writing() {
+            self.stop_for_foreign_change(conversation);
+        }
+        Redraw { lines, heads }
+    }
+
+    /// The user's edit of a buffer is complete.
+    pub fn noticed(&self, buffer: i32) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        conversation.page.settle();
+        let is_here = conversation.held_elsewhere().is_none();
+        if conversation.page.take_touched() && !conversation.is_busy() && is_here {
+            conversation.session.notice(&Effects::new(self, &conversation));
+            self.deadlines.watch_deadlines(&conversation, true);
+        }
+        self.reviews.look_for_proposals(&conversation);
+    }
+
+    /// A buffer was read anew from its file; says whether [`Workspace::parse_on`] has more to do.
+    pub fn reloaded(&self, buffer: i32) -> bool {
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
+        conversation.page.reload();
+        conversation.replies.forget();
+        conversation.turn_tools.take();
+        let more = self.parse_on(buffer);
+        if conversation.is_busy() {
+            self.stop_for_foreign_change(&conversation);
+        }
+        more
+    }
+
+    /// Something else changed a buffer that is locked: where the next text belongs is no longer certain, so nothing more
+    /// is written.
+    fn stop_for_foreign_change(&self, conversation: &Conversation) {
+        let session = &conversation.session;
+        if session.is_replying() {
+            // Not now: the text is just being changed.
+            self.background.post_for(conversation.id(), Self::mark_cut_off);
+        }
+        conversation.tasks.stop_all();
+        session.account(&Effects::new(self, conversation), false);
+        session.abandon();
+        self.shared.host.perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: false });
+        self.shared.host.perform(HostEffect::Show { buffer: conversation.buffer(), is_busy: false, is_other: false });
+        self.queue.put_outbox_down_later(conversation);
+        // The text may have come from the file, which knows nothing of the end of a tool.
+        self.background.post_for(conversation.id(), |this, conversation| this.recovery.recover(conversation));
+        self.shared.host.notify(
+            Level::Warn,
+            "the buffer was changed by something else while a reply or a tool was running; everything was stopped",
+        );
+    }
+
+    /// Marks the reply at the end of the document as cut off, and makes room to go on.
+    fn mark_cut_off(&self, conversation: &Conversation) {
+        let edits = conversation.page.cut_off();
+        if conversation.is_busy() || edits.is_empty() {
+            return;
+        }
+        let writer = Writer::new(&self.shared, conversation);
+        conversation.page.undo_step();
+        writer.apply(&edits);
+        let (edits, _) = conversation.page.with_document(|document, text| chat::open_prompt(document, text));
+        writer.apply(&edits);
+    }
+
+    /// Shows what is wrong with a conversation's text.
+    pub(super) fn diagnose(&self, conversation: &Conversation) {
+        let diagnostics = conversation.text_diagnostics();
+        conversation.set_diagnosed(!diagnostics.is_empty());
+        self.shared.host.perform(HostEffect::Diagnose { buffer: conversation.buffer(), diagnostics: &diagnostics });
+    }
+
+    /// Brings the diagnostics that are shown in a buffer up to date.
+    pub fn diagnose_again(&self, buffer: i32) {
+        if let Some(conversation) = self.shared.conversation(buffer).filter(|conversation| conversation.is_diagnosed())
+        {
+            self.diagnose(&conversation);
+        }
     }
 }

@@ -3,25 +3,33 @@
 //! Every line is laid out here, in cells, for a window of a certain width. The editor only puts it over the text. What is
 //! not known is left out.
 
-use std::ops::Range;
+use std::{ops::Range, rc::Rc};
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    Conversation, Workspace,
+    Conversation,
+    accounting::Accounting,
     card_look::CardView,
     look::{Look, LookStyle, Signs, chunk},
+    shared::Shared,
 };
 use flemma_chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
 
-impl Workspace {
+/// How messages, calls and folds are drawn.
+pub struct Looks {
+    pub(super) shared: Rc<Shared>,
+    pub(super) usage: Rc<Accounting>,
+}
+
+impl Looks {
     /// What is drawn over the lines in `range`, as far as they are parsed.
     #[must_use]
     pub fn looks(&self, conversation: &Conversation, range: Range<usize>, style: LookStyle) -> Vec<Look> {
-        conversation.page().with_parsed(|document, text| {
+        conversation.page.with_parsed(|document, text| {
             let range = range.start.min(document.line_count())..range.end.min(document.line_count());
             let mut looks = Vec::new();
             for decoration in document.decorations(range.clone()) {
@@ -69,7 +77,7 @@ impl Workspace {
     /// language it is.
     #[must_use]
     pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
-        conversation.page().with_parsed(|document, text| {
+        conversation.page.with_parsed(|document, text| {
             let end = document.line_count();
             let range = range.start.min(end)..range.end.min(end);
             let cards = document.cards(range.clone());
@@ -98,9 +106,9 @@ impl Workspace {
         let marker = message.role.to_string();
         let is_alone = line.trim_end().len() == marker.len();
         let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
-        let is_arriving = is_last && conversation.session().is_replying();
-        let recalled = || if is_arriving { None } else { self.known_messages().find(message, text) };
-        let note = conversation.replies().of(message.start).or_else(recalled);
+        let is_arriving = is_last && conversation.session.is_replying();
+        let recalled = || if is_arriving { None } else { self.usage.known_messages.find(message, text) };
+        let note = conversation.replies.of(message.start).or_else(recalled);
         let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
         if is_alone && message.has_only_results(text) {
             look.left.push(chunk(" results", "FlemmaMeta"));
@@ -127,7 +135,7 @@ impl Workspace {
         let reply = note.as_ref().and_then(|note| note.reply.as_ref());
         let model = match (message.role, reply) {
             (Speaker::Assistant, Some(reply)) => Some(reply.model.clone()),
-            (Speaker::Assistant, None) if is_arriving => conversation.accounts().recipient().map(|(_, model)| model),
+            (Speaker::Assistant, None) if is_arriving => conversation.accounts.recipient().map(|(_, model)| model),
             _ => None,
         };
         let model = model.map(|model| preview::clip(&model, style.width.saturating_sub(used + 2)));

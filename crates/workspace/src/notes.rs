@@ -5,14 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
-
-use super::{Conversation, Workspace, ports::Place};
+use super::{Conversation, frontmatter::Frontmatter, ports::Place};
 use flemma_config::{Config, FileOptions};
-use flemma_model::{CallId, ModelError, UserError};
+use flemma_model::ModelError;
 use flemma_tools::{
     FileTools,
-    builtin::{NOTES_TOOLS, PageRequest, answer_page_request, page_file},
+    builtin::{NOTES_TOOLS, page_file},
     paths,
 };
 
@@ -25,10 +23,10 @@ pub(super) fn root(config: &Config, place: &Place) -> PathBuf {
     }
 }
 
-impl Workspace {
+impl Frontmatter {
     /// The folder of notes of a conversation.
     pub(super) fn notes_root(&self, conversation: &Conversation) -> PathBuf {
-        root(&self.frontmatter(conversation).config, &self.place(conversation))
+        root(&self.of(conversation).config, &self.shared.place(conversation))
     }
 
     /// The file of a page that a model names.
@@ -39,42 +37,25 @@ impl Workspace {
         page_file(&self.notes_root(conversation), page)
     }
 
-    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
-    pub fn use_pages(
-        &self,
-        (buffer, call, run): (i32, &CallId, u64),
-        request: PageRequest,
-        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
-    ) {
-        let conversation = self.conversation(buffer);
-        let context = conversation.and_then(|conversation| self.context_of_run(&conversation, call, run));
-        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
-        let work = move || answer_page_request(&request, &context);
-        self.run_or_tell(work, move |workspace, answer| {
-            let answer = answer.and_then(|answer| answer.map_err(|problem| UserError::new(problem.to_string())));
-            then(workspace, answer);
-        });
-    }
-
     /// The folder of notes of the conversation in a buffer.
     #[must_use]
     pub fn notes_folder(&self, buffer: i32) -> Option<PathBuf> {
-        let conversation = self.conversation(buffer)?;
+        let conversation = self.shared.conversation(buffer)?;
         Some(self.notes_root(&conversation))
     }
 
     /// What a file's list of tools comes to, if it says anything about that. `config` are the options with those of the file.
     pub(super) fn chosen_tools(&self, file: &FileOptions, config: &Config) -> Option<FileTools> {
-        let listed = file.tools.as_ref().map(|list| self.toolbox().file_tools(list));
+        let listed = file.tools.as_ref().map(|list| self.shared.toolbox.file_tools(list));
         // What the file says of notes comes on top of its list.
         if file.layer.pointer("/tools/notes/enabled").is_none() {
             return listed;
         }
         let mut chosen = listed.unwrap_or_else(|| FileTools {
-            names: self.toolbox().default_tools().into_iter().collect(),
+            names: self.shared.toolbox.default_tools().into_iter().collect(),
             default_without: Some(BTreeSet::new()),
         });
-        let switches = self.config().tools.switches();
+        let switches = self.shared.config().tools.switches();
         for tool in NOTES_TOOLS {
             if !config.tools.notes.enabled {
                 chosen.names.remove(tool);

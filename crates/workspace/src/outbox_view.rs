@@ -1,6 +1,6 @@
 //! What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
 
-use super::{Conversation, Workspace, look::Chunk, outbox::QueuedMessage};
+use super::{Conversation, look::Chunk, outbox::QueuedMessage, queueing::Queue};
 use flemma_chat::{AwaitKind, OpenCall, Tail};
 
 /// How many lines of a message are shown.
@@ -11,7 +11,7 @@ const NOTE: &str = "FlemmaQueueNote";
 /// What it says.
 const TEXT: &str = "FlemmaQueued";
 
-impl Workspace {
+impl Queue {
     /// The lines below the text: what steers and what is queued, each below what it waits for.
     #[must_use]
     pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
@@ -38,17 +38,17 @@ impl Workspace {
             let end = if steers { "before the next request" } else { "when the turn ends" };
             return Some(format!("sent {end}"));
         }
-        let open = conversation.page().open_calls();
+        let open = conversation.page.open_calls();
         let waits = |call: &&OpenCall| call.awaiting().is_some();
         if let Some(call) = open.iter().find(waits).or_else(|| open.first()) {
             let tool = &call.name;
-            return Some(match self.effective_kind(conversation, call) {
+            return Some(match self.calls.effective_kind(conversation, call) {
                 AwaitKind::Approval => format!("it waits for your decision about `{tool}`"),
                 AwaitKind::Elicitation => format!("it waits for your answer to `{tool}`"),
                 AwaitKind::ClientExec => format!("it waits for the result of `{tool}`"),
             });
         }
-        Some(match conversation.page().with_document(|document, text| document.tail(text)) {
+        Some(match conversation.page.with_document(|document, text| document.tail(text)) {
             Tail::Results => "it waits until the results are sent".to_owned(),
             _ => "it waits until you send".to_owned(),
         })

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Conversation, Workspace};
+use super::{Conversation, standing::Calls};
 use flemma_chat::{AwaitKind, OpenCall};
 use flemma_model::{CallId, ToolInput};
 
@@ -32,11 +32,11 @@ pub struct PendingCall {
     pub line: usize,
 }
 
-impl Workspace {
+impl Calls {
     /// The calls that wait in a buffer, or in all of them, in their order.
     #[must_use]
     pub fn pending_calls(&self, buffer: Option<i32>) -> Vec<PendingCall> {
-        let all = self.conversations().all();
+        let all = self.shared.conversations.all();
         let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer() == buffer));
         wanted.flat_map(|conversation| self.pending_in(conversation)).collect()
     }
@@ -45,12 +45,12 @@ impl Workspace {
     /// text that was not submitted.
     #[must_use]
     pub fn overdue(&self, buffer: i32) -> Vec<(CallId, bool)> {
-        let Some(conversation) = self.conversation(buffer) else { return Vec::new() };
-        let now = self.host().now();
-        let calls = conversation.page().open_calls().into_iter().filter(|call| {
+        let Some(conversation) = self.shared.conversation(buffer) else { return Vec::new() };
+        let now = self.shared.host.now();
+        let calls = conversation.page.open_calls().into_iter().filter(|call| {
             let awaiting = self.waits(&conversation, call);
             let is_over = awaiting.is_some_and(|awaiting| awaiting.is_over(now));
-            is_over && !call.aborted && !conversation.records().is_claimed(&call.id)
+            is_over && !call.aborted && !conversation.records.is_claimed(&call.id)
         });
         let has_text = |call: &OpenCall| call.placeholder.as_ref().is_some_and(|found| !found.content.is_empty());
         calls.map(|call| (call.id.clone(), has_text(&call))).collect()
@@ -59,22 +59,22 @@ impl Workspace {
     /// Whether a call in a buffer is being resolved.
     #[must_use]
     pub fn is_resolving(&self, buffer: i32) -> bool {
-        self.conversation(buffer).is_some_and(|conversation| {
-            conversation.page().open_ids().iter().any(|id| conversation.records().is_claimed(id))
+        self.shared.conversation(buffer).is_some_and(|conversation| {
+            conversation.page.open_ids().iter().any(|id| conversation.records.is_claimed(id))
         })
     }
 
     fn pending_in(&self, conversation: &Conversation) -> Vec<PendingCall> {
-        let (buffer, file) = (conversation.buffer(), self.place(conversation).file);
-        let now = self.host().now();
-        let calls = conversation.page().open_calls().into_iter().filter(|call| !call.aborted);
+        let (buffer, file) = (conversation.buffer(), self.shared.place(conversation).file);
+        let now = self.shared.host.now();
+        let calls = conversation.page.open_calls().into_iter().filter(|call| !call.aborted);
         let waiting = calls.filter_map(|call| {
             let awaiting = self.waits(conversation, &call).filter(|awaiting| !awaiting.is_over(now))?;
-            if conversation.session().is_working_on(&call.id) || conversation.records().is_claimed(&call.id) {
+            if conversation.session.is_working_on(&call.id) || conversation.records.is_claimed(&call.id) {
                 return None;
             }
             let kind = self.effective_kind(conversation, &call);
-            let definition = self.toolbox().get(&call.name);
+            let definition = self.shared.toolbox.get(&call.name);
             let executor = definition.as_deref().map_or("server", |definition| definition.executor.as_str());
             Some(PendingCall {
                 buffer,

@@ -7,25 +7,35 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    rc::Rc,
+    sync::{Arc, mpsc},
 };
 
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace,
+    Conversation,
+    approval_facts::path_base,
+    background::Background,
     effective::Effective,
+    frontmatter::Frontmatter,
+    lookups::Lookups,
     notes,
     path_questions::PathQuestions,
     ports::{Place, folder_of},
+    shared::Shared,
+    trust_store::TrustStore,
 };
 use flemma_agent::Level;
 use flemma_config::{AgentOptions, Config};
 use flemma_model::{CallId, ModelError};
 use flemma_text::escape_controls;
 use flemma_tools::{
-    Access, AgentBase, Agents, Definition, Disk, FileClass, Judged, Linked, PathKind, Permitted, Silent, TurnTools,
+    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, PathKind, Permitted, Silent,
+    TurnTools,
+    builtin::{Readable, missing_file},
     paths,
-    rules::{Names, SHELL_TOOL},
+    rules::{DeniedPaths, Names, SHELL_TOOL},
 };
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
@@ -52,11 +62,21 @@ fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &
     chosen.into_iter().map(of).collect()
 }
 
-impl Workspace {
+/// What tools and references may read and write, and where they run.
+pub struct Permissions {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) trust: Rc<TrustStore>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+    /// What the disk is being asked.
+    pub(super) lookups: Lookups,
+}
+
+impl Permissions {
     /// What the agents of a conversation permit.
     pub(super) fn permitted(&self, conversation: &Conversation) -> Permitted {
-        let file = self.frontmatter(conversation);
-        self.permitted_by(&file, &self.place(conversation))
+        let file = self.frontmatter.of(conversation);
+        self.permitted_by(&file, &self.shared.place(conversation))
     }
 
     /// The same of a conversation at `place`, of which `file` is in effect.
@@ -66,11 +86,11 @@ impl Workspace {
 
     /// The agents of a conversation. This does not read the disk.
     pub(super) fn agents_of(&self, conversation: &Conversation) -> Agents {
-        self.agents_at(&self.frontmatter(conversation), &self.place(conversation))
+        self.agents_at(&self.frontmatter.of(conversation), &self.shared.place(conversation))
     }
 
     fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
-        let config = self.config();
+        let config = self.shared.config();
         // Not the file's own folder of notes: it would choose what the paths mean.
         let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
         match agents(&config, file) {
@@ -85,7 +105,7 @@ impl Workspace {
     /// The tools that agents refuse whatever a call names, because they do not declare which files they use: of the tools that are
     /// chosen (`None`: of those that are enabled), each with the agent. This does not read the disk.
     pub(super) fn refused_tools(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
-        let config = self.config();
+        let config = self.shared.config();
         let none = AgentOptions::default();
         let agents = match agents(&config, file) {
             Ok(agents) => agents.into_iter().filter(|(_, options)| options.is_restricting()).collect(),
@@ -94,9 +114,9 @@ impl Workspace {
         if agents.is_empty() {
             return Vec::new();
         }
-        let refused = self.toolbox().names(chosen).into_iter().filter_map(|name| {
+        let refused = self.shared.toolbox.names(chosen).into_iter().filter_map(|name| {
             let (agent, _) = agents.iter().find(|(_, options)| !options.unchecked_tools.contains(&name))?;
-            let is_checked = self.toolbox().get(&name).is_none_or(|tool| tool.declares_paths());
+            let is_checked = self.shared.toolbox.get(&name).is_none_or(|tool| tool.declares_paths());
             (!is_checked).then(|| (name, (*agent).to_owned()))
         });
         refused.collect()
@@ -105,12 +125,12 @@ impl Workspace {
     /// The tools that a request offers in this turn; `None` for the enabled ones. Those that an agent refuses whatever a call names
     /// are not among them: a model would only waste a call.
     pub(super) fn offered_tools(&self, file: &Effective, turn: &TurnTools) -> Option<BTreeSet<String>> {
-        let chosen = self.toolbox().chosen(file, turn);
+        let chosen = self.shared.toolbox.chosen(file, turn);
         let refused = self.refused_tools(file, chosen.as_ref());
         if refused.is_empty() {
             return chosen;
         }
-        let mut names: BTreeSet<String> = self.toolbox().names(chosen.as_ref()).into_iter().collect();
+        let mut names: BTreeSet<String> = self.shared.toolbox.names(chosen.as_ref()).into_iter().collect();
         for (name, _) in &refused {
             names.remove(name);
         }
@@ -135,7 +155,8 @@ impl Workspace {
     /// as far as that is known.
     pub(super) fn start_folder(&self, place: &Place, file: Option<&Effective>, definition: &Definition) -> PathBuf {
         if definition.path_kind != PathKind::File {
-            return file.map_or_else(|| notes::root(&self.config(), place), |file| notes::root(&file.config, place));
+            return file
+                .map_or_else(|| notes::root(&self.shared.config(), place), |file| notes::root(&file.config, place));
         }
         // A conversation without a file has no folder, so that the tool's own one counts.
         place.chat_dir().unwrap_or_else(|| self.working_directory(place, &definition.name))
@@ -144,7 +165,7 @@ impl Workspace {
     /// The folder in which a tool works and its commands run, and by which they are judged: its option `cwd`, or else the root of
     /// the project or the editor's working directory.
     pub(super) fn working_directory(&self, place: &Place, tool: &str) -> PathBuf {
-        let own = self.config().tools.options_of(tool);
+        let own = self.shared.config().tools.options_of(tool);
         let own = own.get("cwd").and_then(Value::as_str).unwrap_or_default();
         paths::resolve(&place.cwd, Path::new(own)).components().collect()
     }
@@ -152,7 +173,7 @@ impl Workspace {
     /// The same for the conversation in a buffer.
     #[must_use]
     pub fn working_directory_of(&self, buffer: i32, tool: &str) -> PathBuf {
-        self.working_directory(&self.place_of(buffer), tool)
+        self.working_directory(&self.shared.place_of(buffer), tool)
     }
 
     /// The folder in which the commands of a tool run, if that is not the folder of the conversation's file.
@@ -172,9 +193,9 @@ impl Workspace {
         access: Access,
         path: &Path,
     ) -> Option<ModelError> {
-        let folder = self.place(conversation).folder();
+        let folder = self.shared.place(conversation).folder();
         let (permitted, denied) = (self.permitted(conversation), self.denied(conversation));
-        let (owner, judged) = (self.owner(), conversation.tasks().judged(call));
+        let (owner, judged) = (self.owner(), conversation.tasks.judged(call));
         let path = path.to_owned();
         let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy().into_owned());
         let judge = move || {
@@ -206,13 +227,103 @@ impl Workspace {
             };
             Some(ModelError::new(format!("{} {problem}.", escape_controls(&name))))
         };
-        self.promptly(&resolved, judge).unwrap_or_else(|_| {
+        self.shared.promptly(&resolved, judge).unwrap_or_else(|_| {
             Some(ModelError::new(format!("The file system of {} does not answer.", escape_controls(&name))))
         })
     }
 
     /// Notes in the log that a call was not permitted.
     pub(super) fn log_not_permitted(&self, tool: &str, problem: &ModelError) {
-        self.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
+        self.shared.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
+    }
+}
+
+impl Permissions {
+    /// What the messages of a conversation may refer to.
+    pub(super) fn readable(&self, conversation: &Conversation) -> Readable {
+        let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
+        Readable::new(self.shared.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
+            .with_foreign(conversation.page.files().foreign())
+            .with_own(self.shared.outputs.folder())
+            .with_unsaved(self.shared.host.unsaved_files())
+    }
+
+    /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
+    /// are: a message is sent whole or not at all.
+    pub(super) fn judged_files(&self, conversation: &Conversation) -> Vec<PathBuf> {
+        let mut files = conversation.page.named_files();
+        files.retain(|file| file.columns.is_some() && !file.has_lines);
+        if !files.is_empty() {
+            let (page, folder) = (&conversation.page, self.shared.place(conversation).folder());
+            // These are left out of the request, and the rest is sent.
+            files.retain(|file| !page.files().is_withheld(&file.path, &folder));
+            let readable = self.readable(conversation);
+            files.retain(|file| readable.judges(&file.path));
+        }
+        files.into_iter().map(|file| file.path).collect()
+    }
+
+    /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](flemma_tools::rules::DeniedPaths::allows)): paths of files, or
+    /// names of buffers. Also whether nothing at all is denied, and everything is permitted.
+    #[must_use]
+    pub fn may_read(&self, conversation: &Conversation, names: &[PathBuf]) -> (Vec<bool>, bool) {
+        let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
+        let folder = self.shared.place(conversation).folder();
+        let is_all = denied.is_empty() && permitted.is_everything();
+        if is_all {
+            return (vec![true; names.len()], true);
+        }
+        let (asked, first) = (names.to_vec(), folder.clone());
+        let may_read = move || {
+            let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
+            asked.iter().map(may_read).collect::<Vec<_>>()
+        };
+        (self.shared.promptly(&first, may_read).unwrap_or_else(|_| vec![false; names.len()]), is_all)
+    }
+
+    /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
+    /// know of this path. This reads the folder.
+    #[must_use]
+    pub fn missing_file(&self, conversation: &Conversation, path: &Path, name: &str) -> Option<String> {
+        let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
+        let folder = self.shared.place(conversation).folder();
+        let (missing, name) = (path.to_owned(), name.to_owned());
+        let look = move || {
+            let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
+            is_shown(&missing).then(|| missing_file(&missing, &name, is_shown))
+        };
+        self.shared.promptly(path, look).ok().flatten()
+    }
+
+    /// What is known of the disk about a call: the answers to all these questions, as far as the disk gives them in time.
+    pub(super) fn known_disk(&self, questions: &PathQuestions) -> Disk {
+        let disk = Disk::known(Facts::new());
+        questions.ask(&disk);
+        if !disk.has_unasked() {
+            // It is not about paths.
+            return disk;
+        }
+        let mut facts = Facts::new();
+        self.shared.patience.wait(|patience| {
+            let recording = Disk::recording(self.lookups.ask(patience));
+            let (asked, questions) = (recording.clone(), questions.clone());
+            let (tell, told) = mpsc::channel();
+            let started = self.background.worker().spawn_blocking(move || {
+                questions.ask(&asked);
+                let _ = tell.send(());
+            });
+            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
+            facts = recording.facts();
+            is_done.then_some(())
+        });
+        Disk::known(facts)
+    }
+
+    /// The paths that the user denies reading, in the configuration and in the file.
+    pub(super) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
+        let file = self.frontmatter.of(conversation);
+        self.shared.toolbox.denied(file.list(), &path_base(&self.shared.place(conversation)))
     }
 }

@@ -1,8 +1,11 @@
 //! The conversations of a project: their folder, the one that was used last, and new ones.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
-use super::{Workspace, projects::plain_names};
+use super::{background::Background, projects::plain_names, shared::Shared};
 use flemma_agent::Level;
 use flemma_chat::file_name;
 use flemma_model::UserError;
@@ -15,21 +18,21 @@ const MODES: (u32, u32) = (0o700, 0o777);
 /// How many conversations of one name and date there may be.
 const MOST_NAMESAKES: usize = 1000;
 
-impl Workspace {
+/// The conversations of projects: where they are, and which was used last.
+pub struct ProjectConversations {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+}
+
+impl ProjectConversations {
     /// The folder that has the conversations of the project at `root`. It need not be there.
     #[must_use]
     pub fn conversation_folder(&self, root: &Path) -> PathBuf {
-        match &self.config().conversations.folder {
+        match &self.shared.config().conversations.folder {
             Some(below) => root.join(plain_names(below)),
-            None => self.projects().own_folder(root),
+            None => self.shared.projects.own_folder(root),
         }
-    }
-
-    /// The root of the project to which a conversation belongs, by its absolute path; `None` if it is not among those of a
-    /// project. A conversation in the state directory stays that of its project, also when the option names a folder now.
-    #[must_use]
-    pub fn project_of(&self, file: &Path) -> Option<PathBuf> {
-        self.projects().root_of(file, self.config().conversations.folder.as_deref())
     }
 
     /// The root of the project of a file, or of a folder: the nearest folder with one of the markers (`conversations.markers`), or
@@ -38,21 +41,13 @@ impl Workspace {
     /// # Errors
     /// When the disk does not answer in time.
     pub fn project_root(&self, start: &Path, cwd: &Path) -> Result<PathBuf, UserError> {
-        self.promptly(start, self.find_root(start, cwd))
-    }
-
-    /// The same for something that does not have to wait: `then` gets the root.
-    pub fn look_for_project_root(&self, start: &Path, cwd: &Path, then: impl FnOnce(&Self, PathBuf) + Send + 'static) {
-        let found = self.background().run(self.find_root(start, cwd), then);
-        if let Err(error) = found {
-            self.log(Level::Warn, &format!("the project of {} could not be found: {error}", start.display()));
-        }
+        self.shared.promptly(start, self.find_root(start, cwd))
     }
 
     /// Finds the root of a project.
-    fn find_root(&self, start: &Path, cwd: &Path) -> impl FnOnce() -> PathBuf + Send + 'static {
+    pub(super) fn find_root(&self, start: &Path, cwd: &Path) -> impl FnOnce() -> PathBuf + Send + 'static {
         let (start, cwd) = (start.to_owned(), cwd.to_owned());
-        let markers = self.config().conversations.markers.clone();
+        let markers = self.shared.config().conversations.markers.clone();
         move || conversation_folder::project_root(&start, &markers).unwrap_or_else(|| real(&cwd))
     }
 
@@ -61,12 +56,12 @@ impl Workspace {
     /// # Errors
     /// When the disk does not answer in time.
     pub fn last_used_conversation(&self, root: &Path) -> Result<Option<PathBuf>, UserError> {
-        let (here, note) = (self.projects().last_used(root), self.projects().note_of(root));
-        if let Some(here) = here.as_ref().filter(|here| self.host().open_conversations().contains(here)) {
+        let (here, note) = (self.shared.projects.last_used(root), self.shared.projects.note_of(root));
+        if let Some(here) = here.as_ref().filter(|here| self.shared.host.open_conversations().contains(here)) {
             return Ok(Some(here.clone()));
         }
-        let place = self.projects().own_folder(root);
-        self.promptly(&place, move || {
+        let place = self.shared.projects.own_folder(root);
+        self.shared.promptly(&place, move || {
             here.filter(|file| file.is_file()).or_else(|| conversation_folder::last_used(&note))
         })
     }
@@ -74,23 +69,24 @@ impl Workspace {
     /// The user looks at a conversation, or it was written: it is the one of its project that was used last. `is_entered` is
     /// false for a write, which may be that of a conversation out of sight.
     pub fn conversation_used(&self, file: &Path, is_entered: bool) {
-        let Some(root) = self.project_of(file) else { return };
+        let Some(root) = self.shared.project_of(file) else { return };
         let is_news = if is_entered {
-            self.projects().note(root.clone(), file)
+            self.shared.projects.note(root.clone(), file)
         } else {
-            self.projects().last_used(&root).as_deref() == Some(file)
+            self.shared.projects.last_used(&root).as_deref() == Some(file)
         };
         if !is_news {
             return;
         }
-        let (note, file) = (self.projects().note_of(&root), file.to_owned());
-        let then = |workspace: &Self, noted: std::io::Result<()>| {
+        let (note, file) = (self.shared.projects.note_of(&root), file.to_owned());
+        let then = |this: &Self, noted: std::io::Result<()>| {
             if let Err(error) = noted {
-                workspace.log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
+                this.shared
+                    .log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
             }
         };
-        if let Err(error) = self.background().run(move || conversation_folder::note_last_used(&note, &file), then) {
-            self.log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
+        if let Err(error) = self.background.run(move || conversation_folder::note_last_used(&note, &file), then) {
+            self.shared.log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
         }
     }
 
@@ -101,14 +97,14 @@ impl Workspace {
     /// When the folder cannot be made or not be written to, or the disk does not answer in time.
     pub fn new_conversation(&self, root: &Path, title: &str) -> Result<PathBuf, UserError> {
         let folder = self.conversation_folder(root);
-        let mode = if self.config().conversations.folder.is_some() { MODES.1 } else { MODES.0 };
-        let open = self.host().open_conversations();
-        let now = self.host().local_time(self.host().now()).replace(':', "");
+        let mode = if self.shared.config().conversations.folder.is_some() { MODES.1 } else { MODES.0 };
+        let open = self.shared.host.open_conversations();
+        let now = self.shared.host.local_time(self.shared.host.now()).replace(':', "");
         let mut words = now.split(' ').map(str::to_owned);
         let (date, time) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let title = title.to_owned();
         let place = folder.clone();
-        self.promptly(&place, move || {
+        self.shared.promptly(&place, move || {
             conversation_folder::prepare(&folder, mode).map_err(|error| {
                 let words = format!("the folder for conversations, {}, cannot be written: {error}.", folder.display());
                 UserError::new(words).with_advice("`conversations.folder` in `setup` chooses another one.")

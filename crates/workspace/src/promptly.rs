@@ -4,12 +4,9 @@
 //! look at the disk in the background, as everything does, and wait for it for a moment only. A file system that does not answer,
 //! such as a lost network share, is an error then, and holds nobody up.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::mpsc,
-};
+use std::path::{Path, PathBuf};
 
-use super::Workspace;
+use super::permissions::Permissions;
 use flemma_model::UserError;
 
 /// What there is at a path.
@@ -21,34 +18,14 @@ pub struct FoundFile {
     pub is_file: bool,
 }
 
-impl Workspace {
-    /// Does something that looks at the disk, and waits for it for a moment. `place` is what is named if that is too short.
-    ///
-    /// # Errors
-    /// When the disk takes longer. The work is then done all the same, and nobody hears of it.
-    pub(super) fn promptly<R: Send + 'static>(
-        &self,
-        place: &Path,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, UserError> {
-        let (tell, told) = mpsc::channel();
-        let started = self.background().worker().spawn_blocking(move || {
-            let _ = tell.send(work());
-        });
-        started.map_err(|_| UserError::new("the system gives no threads; try again later"))?;
-        self.patience().wait(|patience| told.recv_timeout(patience).ok()).ok_or_else(|| {
-            let words = format!("the file system of {} does not answer.", place.display());
-            UserError::new(words).with_advice("Try again when it does.")
-        })
-    }
-
+impl Permissions {
     /// What there is at an absolute path; `None` if there is nothing.
     ///
     /// # Errors
     /// When the disk does not answer in time.
     pub fn found_file(&self, path: &Path) -> Result<Option<FoundFile>, UserError> {
         let looked = path.to_owned();
-        self.promptly(path, move || {
+        self.shared.promptly(path, move || {
             let real = looked.canonicalize().ok()?;
             let is_file = real.is_file();
             Some(FoundFile { real, is_file })
@@ -61,6 +38,6 @@ impl Workspace {
     /// When the disk does not answer in time.
     pub fn real_paths(&self, paths: Vec<PathBuf>) -> Result<Vec<Option<PathBuf>>, UserError> {
         let place = paths.first().cloned().unwrap_or_default();
-        self.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
+        self.shared.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Workspace;
+use crate::permissions::Permissions;
 use flemma_tools::{Owner, Protected};
 
-impl Workspace {
+impl Permissions {
     /// Whose files are judged: the user's, with the conversations that are open now and what Neovim runs files from now.
     pub(super) fn owner(&self) -> Owner {
-        let state = Some(self.trust_store().path().parent().unwrap_or_else(|| self.trust_store().path()).to_owned());
-        let (open, runtime) = (self.host().open_conversations(), self.host().runtime_folders());
+        let state = Some(self.trust.path().parent().unwrap_or_else(|| self.trust.path()).to_owned());
+        let (open, runtime) = (self.shared.host.open_conversations(), self.shared.host.runtime_folders());
         Owner { home: std::env::home_dir(), state, open, runtime }
     }
 

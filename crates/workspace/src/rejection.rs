@@ -1,6 +1,7 @@
 //! What the model is told of a call that the user rejects: the tool may have words of its own for it.
 
-use super::{Conversation, Workspace, ports::CallContext};
+use super::{Conversation, ports::CallContext};
+use crate::answers::Answers;
 use flemma_agent as agent;
 use flemma_agent::CallResult;
 use flemma_chat::OpenCall;
@@ -22,14 +23,14 @@ pub(super) fn with_writes_before(said: String, before: Option<&str>) -> String {
     before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
 }
 
-impl Workspace {
+impl Answers {
     /// The result of a call that the user rejects, for this reason.
     pub(super) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        let is_interrupted = self.is_interrupted(conversation, call);
-        let effect = is_interrupted.then(|| self.effect_of_interrupted(conversation, call));
-        if self.has_proposed(conversation, call) {
+        let is_interrupted = conversation.is_interrupted(call);
+        let effect = is_interrupted.then(|| self.undo.effect_of_interrupted(conversation, call));
+        if conversation.has_proposed(call) {
             // It did run until then.
-            let before = self.written_before(conversation, call);
+            let before = self.undo.written_before(conversation, call);
             return agent::rejection(call, reason, None, |reason| Some(refused_write(reason, before.as_deref())));
         }
         agent::rejection(call, reason, effect.as_deref(), |reason| self.own_rejection(conversation, call, reason))
@@ -42,14 +43,15 @@ impl Workspace {
         call: &OpenCall,
         reason: Option<&str>,
     ) -> Option<String> {
-        let function = self.toolbox().get(&call.name)?.format_rejection?;
+        let function = self.shared.toolbox.get(&call.name)?.format_rejection?;
         let ToolInput::Json(input) = &*call.input else { return None };
         let context = CallContext { buffer: conversation.buffer(), call: &call.id };
-        match self.scripts().rejection(function, input, context, reason.map(str::trim_end)) {
+        match self.shared.scripts.rejection(function, input, context, reason.map(str::trim_end)) {
             Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),
             Err(problem) => {
                 let hint = "The model is told of the rejection in Flemma's own words";
-                self.warn_once(function, &format!("the tool `{}`: `format_rejection` {problem}. {hint}", call.name));
+                self.shared
+                    .warn_once(function, &format!("the tool `{}`: `format_rejection` {problem}. {hint}", call.name));
                 None
             }
         }

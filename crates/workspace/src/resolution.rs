@@ -5,6 +5,7 @@
 
 use std::{
     io,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,19 +19,29 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    Conversation, HostEffect, Workspace,
+    Conversation, HostEffect,
+    answers::Answers,
+    background::Background,
     call_key::Keyed as _,
-    journaling::{not_recorded, recorded},
+    event::{ByKey, LoopEvent, Reply},
+    frontmatter::Frontmatter,
+    holding::Ownership,
+    journaling::{Journaling, not_recorded, recorded},
     records::Claim,
     rejection::{refused_write, with_writes_before},
+    running::Execution,
+    shared::Shared,
     stale::Stale,
-    standing::{Standing, is_handed_on},
+    standing::{Calls, Standing, is_handed_on},
+    starts::Starts,
+    taking_back::Undo,
+    verdict::Approval,
 };
 use flemma_agent::{CallResult, Choice, Input, UndoStep, Verdict};
 use flemma_chat::{AwaitKind, OpenCall};
 use flemma_journal::{Binding, CallKey, Decision, Event, Record, Role};
-use flemma_model::{CallId, UserError};
-use flemma_tools::{Definition, Executor, LuaRef};
+use flemma_model::CallId;
+use flemma_tools::{Definition, Executor};
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -131,7 +142,22 @@ fn is_approval(input: &Input) -> bool {
     matches!(input, Input::Decide(_, Choice::Approve, _))
 }
 
-impl Workspace {
+/// Decisions and answers: checked, recorded, and then carried out.
+pub struct Resolutions {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+    pub(super) ownership: Rc<Ownership>,
+    pub(super) journaling: Rc<Journaling>,
+    pub(super) undo: Rc<Undo>,
+    pub(super) approval: Rc<Approval>,
+    pub(super) calls: Rc<Calls>,
+    pub(super) starts: Rc<Starts>,
+    pub(super) answers: Rc<Answers>,
+    pub(super) execution: Rc<Execution>,
+}
+
+impl Resolutions {
     /// Resolves a call. `reply` hears of the end once the resolution is on the disk and in the document.
     pub(super) fn resolve_call(
         &self,
@@ -139,40 +165,29 @@ impl Workspace {
         call: &CallId,
         resolution: Resolution,
         role: Role,
-        reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
+        reply: Reply,
     ) {
         if role == Role::User
             && let Resolution::Reject(words) = &resolution
-            && conversation.records().overrule(call, words.as_deref())
+            && conversation.records.overrule(call, words.as_deref())
         {
-            return reply(self, Ok(()));
+            return self.shared.tell(LoopEvent::Reply(reply, Ok(())));
         }
-        match self.prepare(conversation, call, resolution, role, self.free_slots(conversation)) {
+        match self.prepare(conversation, call, resolution, role, self.calls.free_slots(conversation)) {
             Ok(prepared) => {
                 let records = prepared.records.clone();
-                self.commit(conversation, records, move |workspace, conversation, written| {
-                    let resolved = workspace.apply(conversation, vec![prepared], None, written);
-                    reply(workspace, resolved);
-                });
+                self.journaling.commit(
+                    (self, &self.background),
+                    conversation,
+                    records,
+                    move |this, conversation, written| {
+                        let resolved = this.apply(conversation, vec![prepared], None, written);
+                        this.shared.tell(LoopEvent::Reply(reply, resolved));
+                    },
+                );
             }
-            Err(error) => reply(self, Err(error)),
+            Err(error) => self.shared.tell(LoopEvent::Reply(reply, Err(error))),
         }
-    }
-
-    /// Resolves a call of the conversation in a buffer, once that is read. `reply` is called with the outcome, when it is known.
-    pub fn resolve_later(
-        &self,
-        buffer: i32,
-        call: &CallId,
-        resolution: Resolution,
-        role: Role,
-        reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
-    ) {
-        let call = call.clone();
-        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
-            Some(conversation) => workspace.resolve_call(&conversation, &call, resolution, role, reply),
-            None => reply(workspace, Err(missing(&call))),
-        });
     }
 
     /// The same, for a caller that waits for the acknowledgement, and so for the disk.
@@ -186,28 +201,28 @@ impl Workspace {
         resolution: Resolution,
         role: Role,
     ) -> Result<(), ResolveError> {
-        let conversation = self.conversation(buffer).ok_or_else(|| missing(call))?;
-        let prepared = self.prepare(&conversation, call, resolution, role, self.free_slots(&conversation))?;
-        let written = match conversation.records().path() {
+        let conversation = self.shared.conversation(buffer).ok_or_else(|| missing(call))?;
+        let prepared = self.prepare(&conversation, call, resolution, role, self.calls.free_slots(&conversation))?;
+        let written = match conversation.records.path() {
             None => Ok(()),
             Some(path) => {
                 let (tell, told) = mpsc::channel();
                 // Whether somebody has the outcome: the caller here, or a job because the caller has given up.
                 let is_taken = Arc::new(AtomicBool::new(false));
                 let (taken, id, late) = (Arc::clone(&is_taken), conversation.id(), prepared.clone());
-                let mailbox = self.background().mailbox().clone();
-                let journal = self.journal().fenced(self.fence(&conversation));
+                let mailbox = self.background.mailbox().clone();
+                let journal = self.journaling.journal.fenced(self.ownership.fence(&conversation));
                 journal.append(&path, prepared.records.clone(), move |written| {
                     if !taken.swap(true, Ordering::SeqCst) {
                         let _ = tell.send(written);
                         return;
                     }
                     let written = written.map_err(|error| not_recorded(&error));
-                    mailbox.job_for(id, move |workspace, conversation| {
+                    mailbox.job_for(id, move |this, conversation| {
                         if written.is_ok() {
-                            conversation.records().apply(&late.records);
+                            conversation.records.apply(&late.records);
                         }
-                        let _ = workspace.apply(conversation, vec![late], None, written);
+                        let _ = this.apply(conversation, vec![late], None, written);
                     });
                 });
                 match told.recv_timeout(PATIENCE) {
@@ -226,14 +241,9 @@ impl Workspace {
             }
         };
         if written.is_ok() {
-            conversation.records().apply(&prepared.records);
+            conversation.records.apply(&prepared.records);
         }
         self.apply(&conversation, vec![prepared], None, written)
-    }
-
-    /// Tells a Lua function how a resolution ended.
-    pub fn call_back(&self, callback: LuaRef, outcome: Result<(), UserError>) {
-        self.scripts().resolved(callback, outcome);
     }
 
     /// Checks a resolution, and takes the right to resolve the call.
@@ -249,28 +259,28 @@ impl Workspace {
             Resolution::ApproveAgain => (Resolution::Approve, true),
             resolution => (resolution, false),
         };
-        self.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
-        self.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
+        self.ownership.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
+        self.journaling.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         if resolution == Resolution::Approve {
-            self.host().perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
         }
-        let open = conversation.page().open_call(id);
+        let open = conversation.page.open_call(id);
         let Some(call) = open.clone().filter(|call| !call.aborted) else {
             return Err(ResolveError::Stale(self.why_not_open(conversation, id, open.as_ref())));
         };
         let stale = |why: Stale| Err(ResolveError::Stale(why));
-        let session = conversation.session();
-        if conversation.records().is_claimed(id) || session.is_working_on(id) || session.has_request() {
+        let session = &conversation.session;
+        if conversation.records.is_claimed(id) || session.is_working_on(id) || session.has_request() {
             return stale(Stale::Busy);
         }
-        let awaiting = self.waits(conversation, &call);
+        let awaiting = self.calls.waits(conversation, &call);
         let key = call.key();
-        let standing = self.standing(conversation, &call);
+        let standing = conversation.standing(&call);
         // Until it starts, the last decision counts.
         let takes_back = matches!((&resolution, &standing), (Resolution::Reject(_), Standing::Approved(_)));
         match standing {
             Standing::Ended(_) => {
-                let ending = conversation.records().with_ledger(|ledger| ledger.ending(&key).cloned());
+                let ending = conversation.records.with_ledger(|ledger| ledger.ending(&key).cloned());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
             // Whoever decides from a list may not know of the run. A key is pressed where the block asks.
@@ -286,10 +296,10 @@ impl Workspace {
                     && !takes_back
                     && (awaiting.is_none()
                         || by.role == Role::CommandLine
-                            && !conversation.records().with_ledger(|ledger| is_handed_on(ledger, &key))) =>
+                            && !conversation.records.with_ledger(|ledger| is_handed_on(ledger, &key))) =>
             {
                 let approval =
-                    conversation.records().with_ledger(|ledger| ledger.approval(&key).map(|(by, at)| (by.clone(), at)));
+                    conversation.records.with_ledger(|ledger| ledger.approval(&key).map(|(by, at)| (by.clone(), at)));
                 return stale(Stale::Approved(approval));
             }
             _ => {}
@@ -300,25 +310,24 @@ impl Workspace {
         }
         let accepts = matches!(resolution, Resolution::Approve | Resolution::Answer(_));
         // They may have looked at what the file had before.
-        if accepts && role == Role::CommandLine && conversation.records().with_ledger(|ledger| ledger.is_changed(&key))
-        {
+        if accepts && role == Role::CommandLine && conversation.records.with_ledger(|ledger| ledger.is_changed(&key)) {
             return stale(Stale::Changed);
         }
-        let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.host().now() >= *expires);
+        let over = awaiting.and_then(|awaiting| awaiting.expires).filter(|expires| self.shared.host.now() >= *expires);
         match (&resolution, over) {
             (Resolution::Expire, None) => return stale(Stale::NotDue),
             (Resolution::Expire, Some(_)) | (_, None) => {}
             (_, Some(at)) if role == Role::User => {
-                self.expire_by_key(conversation, &call);
+                self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::Yes));
                 return Err(ResolveError::Late(at));
             }
             (_, Some(at)) => {
-                self.expire_call(conversation, &call);
+                self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::No));
                 return Err(ResolveError::Late(at));
             }
         }
-        let kind = self.effective_kind(conversation, &call);
-        let definition = self.toolbox().get(&call.name);
+        let kind = self.calls.effective_kind(conversation, &call);
+        let definition = self.shared.toolbox.get(&call.name);
         let is_end = matches!(resolution, Resolution::Reject(_) | Resolution::Impossible(_) | Resolution::Expire);
         let mut refusal = None;
         let (events, input, starts) = match (resolution, kind) {
@@ -329,14 +338,14 @@ impl Workspace {
             }
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
                 // A policy may deny it.
-                if self.host().carries_on()
-                    && let Verdict::Unclear(why) = self.verdict(conversation, &call)
+                if self.shared.host.carries_on()
+                    && let Verdict::Unclear(why) = self.approval.verdict(conversation, &call)
                 {
                     return Err(ResolveError::Invalid(format!("{}: {why}. Try again when it does", call.label())));
                 }
-                let made = self.made_of(conversation, &key);
+                let made = conversation.made_of(&key);
                 if resolution == Resolution::Approve
-                    && let Some(problem) = self.made_of_another(conversation, &call, &key)
+                    && let Some(problem) = conversation.made_of_another(&call, &key)
                 {
                     return Err(ResolveError::Invalid(problem));
                 }
@@ -347,29 +356,32 @@ impl Workspace {
                     // Whoever else approves has seen nothing. What the user has left out stays out.
                     _ => made,
                 };
-                let events =
-                    self.bound(conversation, &call, bound).into_iter().chain([Event::Decided(Decision::Approved)]);
+                let events = self
+                    .approval
+                    .bound(conversation, &call, bound)
+                    .into_iter()
+                    .chain([Event::Decided(Decision::Approved)]);
                 let events = events.chain(starts.then_some(Event::Started));
                 let input = Input::Decide(vec![id.clone()], Choice::Approve, UndoStep::Own);
                 (events.collect(), input, starts)
             }
-            (Resolution::Reject(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
+            (Resolution::Reject(words), AwaitKind::Approval) if conversation.tasks.is_suspended(&key) => {
                 // Its tool hears of it, and says what the result is.
-                let before = self.written_before(conversation, &call);
+                let before = self.undo.written_before(conversation, &call);
                 refusal = Some(refused_write(words.as_deref(), before.as_deref()));
                 (vec![Event::Decided(Decision::Rejected), Event::WentOn], Input::GoOn(id.clone()), false)
             }
-            (Resolution::Impossible(words), AwaitKind::Approval) if conversation.tasks().is_suspended(&key) => {
+            (Resolution::Impossible(words), AwaitKind::Approval) if conversation.tasks.is_suspended(&key) => {
                 refusal = Some(words);
                 (vec![Event::WentOn], Input::GoOn(id.clone()), false)
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
-                let answer = self.rejection(conversation, &call, words.as_deref());
+                let answer = self.answers.rejection(conversation, &call, words.as_deref());
                 let events = vec![Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 (events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own), false)
             }
             (Resolution::Reject(words), AwaitKind::Elicitation) if has_own_rejection(definition.as_deref()) => {
-                let answer = self.rejection(conversation, &call, words.as_deref());
+                let answer = self.answers.rejection(conversation, &call, words.as_deref());
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
             (Resolution::Impossible(words), AwaitKind::Approval) => {
@@ -383,27 +395,30 @@ impl Workspace {
                 return stale(Stale::WaitsFor(kind));
             }
             (Resolution::Expire, kind) => {
-                let has_proposed = kind == AwaitKind::Approval && self.has_proposed(conversation, &call);
+                let has_proposed = kind == AwaitKind::Approval && conversation.has_proposed(&call);
                 let answer = CallResult::error(if has_proposed {
-                    with_writes_before(EXPIRED_WRITE.to_owned(), self.written_before(conversation, &call).as_deref())
+                    with_writes_before(
+                        EXPIRED_WRITE.to_owned(),
+                        self.undo.written_before(conversation, &call).as_deref(),
+                    )
                 } else {
-                    self.expired(kind)
+                    self.answers.expired(kind)
                 });
                 (vec![Event::Expired(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
-                let asked = self.asked(conversation, &call);
-                let answer = self.answer_of(&call, definition.as_deref(), asked, resolution, kind)?;
+                let asked = conversation.asked(&call);
+                let answer = self.answers.answer_of(&call, definition.as_deref(), asked, resolution, kind)?;
                 (vec![Event::Resolved(recorded(&answer))], self.resolved(&call, answer, role), false)
             }
         };
         let input = if is_end { self.ending_input(conversation, id, &events, input) } else { input };
         self.check_fault(conversation, &input)?;
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
-        conversation.records().claim(id, claim);
-        let records = self.records_of(conversation, &call, role, events);
-        let cancellations = conversation.records().cancellations();
+        conversation.records.claim(id, claim);
+        let records = self.journaling.records_of(conversation, &call, role, events);
+        let cancellations = conversation.records.cancellations();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
         Ok(Prepared { call, records, input, starts, refusal, cancellations, is_awaited })
     }
@@ -411,14 +426,14 @@ impl Workspace {
     /// What an approval of the user is for: what they were shown. If a call was interrupted and there is nothing to be shown any more, it
     /// may have made the change that they approved before.
     fn bound_for_user(&self, conversation: &Conversation, call: &OpenCall, key: &CallKey) -> Option<Binding> {
-        let is_shown = matches!(conversation.proposals().found(key), Some(Ok(_)));
-        if !is_shown && self.is_interrupted(conversation, call) {
-            let before = conversation.records().with_ledger(|ledger| ledger.last_binding(key).cloned());
+        let is_shown = matches!(conversation.proposals.found(key), Some(Ok(_)));
+        if !is_shown && conversation.is_interrupted(call) {
+            let before = conversation.records.with_ledger(|ledger| ledger.last_binding(key).cloned());
             if before.is_some() {
                 return before;
             }
         }
-        conversation.proposals().shown(key)
+        conversation.proposals.shown(key)
     }
 
     /// Why there is no open call of this name.
@@ -426,26 +441,26 @@ impl Workspace {
         if open.is_some() {
             return Stale::CutOff;
         }
-        if conversation.page().call_ids().contains(id) {
-            let ending = conversation.records().with_ledger(|ledger| ledger.last_ending(id).cloned());
+        if conversation.page.call_ids().contains(id) {
+            let ending = conversation.records.with_ledger(|ledger| ledger.last_ending(id).cloned());
             return Stale::Resolved(ending.map(|ending| (ending.by, ending.at)));
         }
-        let calls = conversation.page().open_calls().into_iter();
-        let waiting = calls.filter(|call| self.waits(conversation, call).is_some());
+        let calls = conversation.page.open_calls().into_iter();
+        let waiting = calls.filter(|call| self.calls.waits(conversation, call).is_some());
         Stale::Missing(id.clone(), waiting.map(|call| call.id).collect())
     }
 
     /// Whether only the block of a call says what it waits for. Where conversations do not go on, the tools of the user are
     /// not known.
     fn is_unknown(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        !self.host().carries_on() && self.recorded_kind(conversation, call).is_none()
+        !self.shared.host.carries_on() && self.calls.recorded_kind(conversation, call).is_none()
     }
 
     /// Whether a call that is approved now starts in the same step. In a driven conversation the file is written first.
     pub(super) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
         let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        let goes_on = !self.is_leaving() && !conversation.drive().is_on();
-        is_server && goes_on && self.can_run_tools() && conversation.records().is_read()
+        let goes_on = !self.shared.is_leaving() && !conversation.drive.is_on();
+        is_server && goes_on && self.shared.can_run_tools() && conversation.records.is_read()
     }
 }
 
@@ -464,6 +479,6 @@ fn way_to_run_again(role: Role) -> Option<&'static str> {
 }
 
 /// There is no conversation, and so no call.
-fn missing(call: &CallId) -> ResolveError {
+pub(super) fn missing(call: &CallId) -> ResolveError {
     ResolveError::Stale(Stale::Missing(call.clone(), Vec::new()))
 }

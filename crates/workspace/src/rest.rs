@@ -3,9 +3,7 @@
 //! While a conversation is out of sight, its messages begin with its name ([`Workspace::with_name`]). A stop that no message has
 //! explained gets one of its own.
 
-use std::path::Path;
-
-use super::{Conversation, PendingCall, Workspace, ending::Known};
+use super::{Conversation, PendingCall, ending::Known, standing::Calls};
 use flemma_agent::Level;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_text::one_line;
@@ -54,14 +52,14 @@ impl Rest {
     }
 }
 
-impl Workspace {
+impl Calls {
     /// Why a conversation rests; `None` while it is at work, or waits for the editor alone.
     #[must_use]
     pub fn rest(&self, conversation: &Conversation) -> Option<Rest> {
         if conversation.is_busy() {
             return None;
         }
-        let known = conversation.ending().known();
+        let known = conversation.ending.known();
         if known == Some(Known::Cancelled) {
             return Some(Rest::Cancelled);
         }
@@ -72,23 +70,23 @@ impl Workspace {
         } else if !waiting.is_empty() {
             return None;
         }
-        if known == Some(Known::Told) || conversation.session().stop().is_some() {
+        if known == Some(Known::Told) || conversation.session.stop().is_some() {
             return Some(Rest::Failed);
         }
-        let has_open_calls = !conversation.page().open_ids().is_empty();
-        let tail = conversation.page().with_document(|document, text| document.tail(text));
+        let has_open_calls = !conversation.page.open_ids().is_empty();
+        let tail = conversation.page.with_document(|document, text| document.tail(text));
         Some(if has_open_calls || tail != Tail::Reply { Rest::Paused } else { Rest::Done })
     }
 
     /// A turn is over. Unless the next one begins at once, the user is told, if they do not look at the conversation.
     pub(super) fn tell_rest_later(&self, conversation: &Conversation) {
-        if self.config().notify.stops && self.has_editor(conversation) && !self.is_leaving() {
-            self.post_for(conversation.id(), Self::tell_rest);
+        if self.shared.config().notify.stops && self.shared.has_editor(conversation) && !self.shared.is_leaving() {
+            self.background.post_for(conversation.id(), Self::tell_rest);
         }
     }
 
     fn tell_rest(&self, conversation: &Conversation) {
-        if self.host().is_in_sight(conversation.buffer()) {
+        if self.shared.host.is_in_sight(conversation.buffer()) {
             return;
         }
         let Some(rest) = self.rest(conversation) else { return };
@@ -97,21 +95,7 @@ impl Workspace {
             Rest::Waits(_) | Rest::Paused => Level::Warn,
             Rest::Failed | Rest::Cancelled => return,
         };
-        self.host().notify(level, &format!("{} {}", self.name(conversation), rest.words()));
-    }
-
-    /// A message about a conversation, which names it where the user does not see it.
-    pub(super) fn with_name(&self, conversation: &Conversation, message: &str) -> String {
-        if !self.has_editor(conversation) || self.host().is_in_sight(conversation.buffer()) {
-            return message.to_owned();
-        }
-        format!("{}: {message}", self.name(conversation))
-    }
-
-    /// The name of a conversation, for messages.
-    fn name(&self, conversation: &Conversation) -> String {
-        let file = self.place(conversation).file;
-        Path::new(&file).file_name().map_or_else(|| "[No Name]".to_owned(), |name| name.to_string_lossy().into_owned())
+        self.shared.host.notify(level, &format!("{} {}", self.shared.name(conversation), rest.words()));
     }
 }
 

@@ -3,9 +3,11 @@
 use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
-    Conversation, Resolution, ResolveError, Workspace,
+    Conversation, Resolution, ResolveError,
     call_key::Keyed as _,
+    event::LoopEvent,
     made::MadeFile,
+    proposing::Reviews,
     ready::Ready,
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
@@ -28,7 +30,7 @@ const CHANGED: &str = "the file has changed since you were shown this change; lo
 /// The revision of what the user has made of a change while it would undo what another program has written. No change has it.
 const CONFLICT: &str = "in conflict";
 
-impl Workspace {
+impl Reviews {
     /// Finds out what a call that waits would write, and gives the whole of it to `then`.
     pub fn review(
         &self,
@@ -36,16 +38,16 @@ impl Workspace {
         call: &CallId,
         then: impl FnOnce(&Self, Result<Reviewed, UserError>) + Send + 'static,
     ) {
-        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
-        if let Err(unread) = self.check_known(&conversation) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return then(self, Err(closed())) };
+        if let Err(unread) = self.journaling.check_known(&conversation) {
             // What the user has made of the change is in the journal.
             return then(self, Err(unread));
         }
         let calls = self.calls_to_survey(&conversation);
-        let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session().is_working_on(call));
+        let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
-            let open = conversation.page().with_document(|document, text| document.open_call(call, text));
-            let waiting = open.filter(|_| !conversation.session().is_working_on(call));
+            let open = conversation.page.with_document(|document, text| document.open_call(call, text));
+            let waiting = open.filter(|_| !conversation.session.is_working_on(call));
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
                 |open| format!("`{}` changes no file", open.name),
@@ -53,24 +55,22 @@ impl Workspace {
             return then(self, Err(UserError::new(problem)));
         };
         let of = (Rc::downgrade(&conversation), key.clone());
-        self.reviewers().wait(
+        self.reviewers.wait(
             conversation.id(),
             key.clone(),
-            Box::new(move |workspace, ready| {
+            Box::new(move |this, ready| {
                 let (conversation, key) = of;
                 let mut change = 0;
                 if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
-                    conversation.proposals().show(&key, workspace.made_of(&conversation, &key).as_ref());
-                    change = conversation.proposals().change(&key);
+                    conversation.proposals.show(&key, conversation.made_of(&key).as_ref());
+                    change = conversation.proposals.change(&key);
                 }
                 let compared = match ready {
-                    Err(problem) => return then(workspace, Err(problem)),
+                    Err(problem) => return then(this, Err(problem)),
                     Ok(ready) => move || reviewed(&key, &ready, change).compared(),
                 };
                 // There are threads: one of them has found out the proposal.
-                let _ = workspace
-                    .background()
-                    .run(compared, move |workspace: &Self, reviewed| then(workspace, Ok(reviewed)));
+                let _ = this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
             }),
         );
         if is_possible {
@@ -78,7 +78,7 @@ impl Workspace {
         } else {
             let problem = "it cannot be found out yet what this call would write: the conversation is not trusted, or a policy \
                            denies the call";
-            for waiter in self.reviewers().take(conversation.id(), &key) {
+            for waiter in self.reviewers.take(conversation.id(), &key) {
                 waiter(self, Err(UserError::new(problem)));
             }
         }
@@ -94,7 +94,7 @@ impl Workspace {
         taken: Vec<Taken>,
         then: impl FnOnce(&Self, Result<(), UserError>) + Send + 'static,
     ) {
-        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
+        let Some(conversation) = self.shared.conversation(buffer) else { return then(self, Err(closed())) };
         let key = self.proposing_key(&conversation, call);
         let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
         else {
@@ -106,27 +106,28 @@ impl Workspace {
             return then(self, Err(UserError::new(problem)));
         };
         let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
-        let approve = move |workspace: &Self, conversation: &Conversation, kept: io::Result<()>| {
+        let approve = move |this: &Self, conversation: &Conversation, kept: io::Result<()>| {
             if let Err(error) = kept {
                 let problem = format!("nothing was approved, because what you have edited could not be kept: {error}");
-                return then(workspace, Err(UserError::new(problem)));
+                return then(this, Err(UserError::new(problem)));
             }
-            let Some(ready) = workspace.current(conversation, &key, &revision) else {
-                return then(workspace, Err(UserError::new(CHANGED)));
+            let Some(ready) = this.current(conversation, &key, &revision) else {
+                return then(this, Err(UserError::new(CHANGED)));
             };
-            conversation.proposals().keep_first(&key, &ready);
+            conversation.proposals.keep_first(&key, &ready);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
-            workspace.resolve_call(conversation, &call, resolution, Role::User, move |workspace, resolved| {
-                then(workspace, resolved.map_err(|error: ResolveError| UserError::new(error.explained())));
+            let reply = this.background.mailbox().addressed_with(|this, resolved: Result<(), ResolveError>| {
+                then(this, resolved.map_err(|error| UserError::new(error.explained())));
             });
+            this.shared.tell(LoopEvent::Resolve(conversation, &call, resolution, Role::User, reply));
         };
         if edited.is_empty() {
             return approve(self, &conversation, Ok(()));
         }
         // The approval names them, so they are on the disk before it.
-        let backups = self.backups().clone();
+        let backups = self.undo.backups.clone();
         let work = move || edited.iter().try_for_each(|bytes| backups.keep_edited(bytes));
-        let _ = self.run_for(id, work, approve);
+        let _ = self.background.run_for(id, work, approve);
     }
 
     /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
@@ -141,7 +142,7 @@ impl Workspace {
         taken: Vec<Taken>,
         is_in_conflict: bool,
     ) -> bool {
-        let Some(conversation) = self.conversation(buffer) else { return false };
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
         if conversation.held_elsewhere().is_some() {
             return false;
         }
@@ -155,63 +156,62 @@ impl Workspace {
         if is_in_conflict && made.is_changed() {
             made.revision = CONFLICT.to_owned();
         }
-        let before = self.made_of(&conversation, &key);
+        let before = conversation.made_of(&key);
         if before.as_ref() == Some(&made) || before.is_none() && !made.is_changed() {
             return true;
         }
         let contents: HashMap<Digest, Arc<Vec<u8>>> =
             edited.into_iter().map(|bytes| (Digest::of(&bytes), Arc::new(bytes))).collect();
-        self.unsaved_edits().borrow_mut().extend(contents.clone());
-        conversation.proposals().keep_made(&key, made.clone());
+        self.contexts.unsaved_edits.borrow_mut().extend(contents.clone());
+        conversation.proposals.keep_made(&key, made.clone());
         let label = format!("{} ({call})", key.tool);
-        let record = self.record(&conversation, key, Event::Made(made), Role::User);
+        let record = self.journaling.record(&conversation, key, Event::Made(made), Role::User);
         // It goes with the session, as the buffer of the review does, so the journal does not get it.
-        conversation.records().apply(&[record]);
-        let backups = self.backups().clone();
+        conversation.records.apply(&[record]);
+        let backups = self.undo.backups.clone();
         let work = move || {
             let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
             (contents, kept)
         };
         let id = conversation.id();
-        let then = move |workspace: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
+        let then = move |this: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
             match kept {
-                Ok(()) => workspace.unsaved_edits().borrow_mut().retain(|digest, _| !contents.contains_key(digest)),
+                Ok(()) => this.contexts.unsaved_edits.borrow_mut().retain(|digest, _| !contents.contains_key(digest)),
                 Err(error) => {
                     let problem = format!(
                         "{label}: what you have made of this change is lost when you leave Neovim, because it could not be \
                          kept: {error}"
                     );
-                    workspace.host().notify(Level::Error, &problem);
+                    this.shared.host.notify(Level::Error, &problem);
                 }
             }
-            workspace.with_conversation(id, |workspace, conversation| workspace.survey_again(conversation));
+            this.shared.with_conversation(id, |conversation| this.survey_again(conversation));
         };
-        let _ = self.background().run(work, then);
+        let _ = self.background.run(work, then);
         true
     }
+}
 
+impl Conversation {
     /// What the user has made of a call's change in a review in which they have decided nothing.
-    pub(super) fn made_of(&self, conversation: &Conversation, key: &CallKey) -> Option<Binding> {
-        conversation.records().with_ledger(|ledger| ledger.made(key).cloned())
+    pub(super) fn made_of(&self, key: &CallKey) -> Option<Binding> {
+        self.records.with_ledger(|ledger| ledger.made(key).cloned())
     }
 
     /// Why what the user has made of a call's change cannot be approved without a look at it; `None` if it can.
-    pub(super) fn made_of_another(
-        &self,
-        conversation: &Conversation,
-        call: &OpenCall,
-        key: &CallKey,
-    ) -> Option<String> {
-        let made = self.made_of(conversation, key)?;
-        let why = conversation.proposals().why_not_made(key, &made)?;
+    pub(super) fn made_of_another(&self, call: &OpenCall, key: &CallKey) -> Option<String> {
+        let made = self.made_of(key)?;
+        let why = self.proposals.why_not_made(key, &made)?;
         Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
     }
 
     /// Whether the user has made something of a call's change and has not decided about it.
-    pub(super) fn has_made(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        self.made_of(conversation, &call.key()).is_some()
+    pub(super) fn has_made(&self, call: &OpenCall) -> bool {
+        self.made_of(&call.key()).is_some()
     }
+}
 
+impl Reviews {
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the
     /// contents are compared.
     pub fn draw_hunks(
@@ -225,20 +225,20 @@ impl Workspace {
             let places = places.unwrap_or_else(|| HunkPlace::between(&old, &new, DRAWING));
             DrawnHunks { rows: HunkRows::of(&old, &new, &places, room), places }
         };
-        let then = move |workspace: &Self, drawn: DrawnHunks| workspace.scripts().drawn(callback, &drawn);
-        if self.background().run(work, then).is_err() {
-            self.scripts().forget(callback);
+        let then = move |this: &Self, drawn: DrawnHunks| this.shared.scripts.drawn(callback, &drawn);
+        if self.background.run(work, then).is_err() {
+            self.shared.scripts.forget(callback);
         }
     }
 
     /// Tells a Lua function what it has asked to review.
     pub fn give_review(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        self.scripts().reviewed(callback, reviewed);
+        self.shared.scripts.reviewed(callback, reviewed);
     }
 
     /// Tells a Lua function how something has ended.
     pub fn give_verdict(&self, callback: LuaRef, problem: Option<UserError>) {
-        self.scripts().ended(callback, problem);
+        self.shared.scripts.ended(callback, problem);
     }
 
     fn proposing_key(&self, conversation: &Conversation, call: &CallId) -> Option<CallKey> {
@@ -248,7 +248,7 @@ impl Workspace {
 
     /// What is known of a call, if it still is this revision.
     fn current(&self, conversation: &Conversation, key: &CallKey, revision: &str) -> Option<Arc<Ready>> {
-        let found = conversation.proposals().found(key)?.ok()?;
+        let found = conversation.proposals.found(key)?.ok()?;
         (found.revision().as_str() == revision).then_some(found)
     }
 }

@@ -1,9 +1,14 @@
 //! What the journal says of a call in the document.
 
-use super::{Conversation, Workspace, call_key::Keyed as _, journaling::restored};
+use std::rc::Rc;
+
+use super::{
+    Conversation, background::Background, call_key::Keyed as _, frontmatter::Frontmatter, journaling::restored,
+    proposing::native, shared::Shared, verdict::Approval,
+};
 use flemma_agent::{CallResult, Verdict};
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status};
-use flemma_journal::{Actor, CallKey, Ledger, Life};
+use flemma_journal::{Actor, Asked, CallKey, Ledger, Life};
 use flemma_tools::Executor;
 
 /// What is known of an open call from before.
@@ -74,47 +79,57 @@ pub(super) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<A
     }
 }
 
-impl Workspace {
+impl Conversation {
     /// What the journal says of an open call.
-    pub(super) fn standing(&self, conversation: &Conversation, call: &OpenCall) -> Standing {
+    pub(super) fn standing(&self, call: &OpenCall) -> Standing {
         let key = call.key();
-        let records = conversation.records();
-        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || conversation.page().answered(&key)));
+        let records = &self.records;
+        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || self.page.answered(&key)));
         match standing {
             Standing::Interrupted if records.may_start(&key) => {
                 records.approved_by(&key).map_or(Standing::Interrupted, Standing::Approved)
             }
-            Standing::Interrupted if conversation.is_at_work_on(&call.id) => Standing::New,
+            Standing::Interrupted if self.is_at_work_on(&call.id) => Standing::New,
             standing => standing,
         }
     }
 
     /// Whether a call was started and it is not known whether it has ended.
-    pub(super) fn is_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        self.standing(conversation, call) == Standing::Interrupted
+    pub(super) fn is_interrupted(&self, call: &OpenCall) -> bool {
+        self.standing(call) == Standing::Interrupted
     }
 
     /// Whether a call was started, and waits for a decision about what it wants to write, or is about to have that written.
-    pub(super) fn has_proposed(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+    pub(super) fn has_proposed(&self, call: &OpenCall) -> bool {
         let key = call.key();
-        conversation.records().with_ledger(|ledger| ledger.proposed(&key).is_some())
+        self.records.with_ledger(|ledger| ledger.proposed(&key).is_some())
     }
 
     /// Whether a call was started in its latest life, which may have ended.
-    pub(super) fn has_begun(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+    pub(super) fn has_begun(&self, call: &OpenCall) -> bool {
         let key = call.key();
-        conversation.records().with_ledger(|ledger| match ledger.life(&key) {
+        self.records.with_ledger(|ledger| match ledger.life(&key) {
             Life::Unknown => false,
             Life::Open { started, .. } => started.is_some(),
             Life::Ended => ledger.ending(&key).is_some_and(|ending| ending.started.is_some()),
         })
     }
+}
 
+/// The open calls: what each waits for, and what was decided.
+pub struct Calls {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+    pub(super) approval: Rc<Approval>,
+}
+
+impl Calls {
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
     /// the user's journal has the decision, or a run that went before had got so far.
     pub(super) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        conversation.page().is_authorised(call)
-            || matches!(self.standing(conversation, call), Standing::Approved(_))
+        conversation.page.is_authorised(call)
+            || matches!(conversation.standing(call), Standing::Approved(_))
             || self.is_repeated(conversation, call)
     }
 
@@ -123,16 +138,16 @@ impl Workspace {
     /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
     pub(super) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-        conversation.drive().is_on()
+        conversation.drive.is_on()
             && matches!(status, Some(Status::Approved | Status::Running))
             && self.is_repeatable(call)
             && !conversation.is_at_work_on(&call.id)
-            && self.verdict(conversation, call) == Verdict::Run
+            && self.approval.verdict(conversation, call) == Verdict::Run
     }
 
     /// Whether it does no harm when a call runs twice.
     pub(super) fn is_repeatable(&self, call: &OpenCall) -> bool {
-        let is_idempotent = self.toolbox().get(&call.name).is_some_and(|definition| definition.idempotent);
+        let is_idempotent = self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent);
         is_idempotent && self.suspends_as(call).is_none()
     }
 }
@@ -140,6 +155,34 @@ impl Workspace {
 impl Conversation {
     /// Whether a call runs here now, is about to, or is being run by the editor's user interface.
     pub(super) fn is_at_work_on(&self, call: &flemma_model::CallId) -> bool {
-        self.session().is_working_on(call) || self.tasks().is_running(call)
+        self.session.is_working_on(call) || self.tasks.is_running(call)
+    }
+}
+
+impl Conversation {
+    /// Whether a call that has not begun is approved, as the journal has it.
+    pub(super) fn stays_approved(&self, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&key).is_some());
+        is_approved && !self.tasks.has_begun(&call.id)
+    }
+
+    /// Whether a call with this key is open.
+    pub(super) fn is_open(&self, key: &CallKey) -> bool {
+        let open = self.page.open_call(&key.id);
+        open.is_some_and(|call| call.key() == *key)
+    }
+
+    /// What was recorded of the question of a call.
+    pub(super) fn asked(&self, call: &OpenCall) -> Option<Asked> {
+        let key = call.key();
+        self.records.with_ledger(|ledger| ledger.asked(&key).cloned())
+    }
+}
+
+impl Calls {
+    pub(super) fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        conversation.has_proposed(call)
+            || self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
     }
 }

@@ -1,18 +1,25 @@
 //! `:Flemma status`: what is in effect for a conversation, and who set it.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Conversation, Workspace, effective::Effective};
+use super::{
+    Conversation, accounting::Accounting, effective::Effective, frontmatter::Frontmatter, permissions::Permissions,
+    shared::Shared,
+};
 use flemma_agent::Activity;
 use flemma_config::{Config, ListOption};
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
 };
-use flemma_tools::{Permitted, PermittedView, rules::SHELL_TOOL};
+use flemma_tools::{Permitted, PermittedView, preview, rules::SHELL_TOOL};
 
 /// The tables of options that are about conversations; the others are about the editor.
+/// How wide a line of the list of tools is, in cells.
+const LIST_WIDTH: usize = 76;
 const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
 
 /// Who has set an option.
@@ -65,13 +72,21 @@ pub struct OptionRow {
     pub layer: OptionLayer,
 }
 
-impl Workspace {
+/// What `:Flemma status`, the list of tools and the status line say.
+pub struct StatusReports {
+    pub(super) shared: Rc<Shared>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+    pub(super) permissions: Rc<Permissions>,
+    pub(super) usage: Rc<Accounting>,
+}
+
+impl StatusReports {
     /// What is in effect for a conversation, and who set it.
     #[must_use]
     pub fn status(&self, conversation: &Conversation) -> StatusView {
-        let file = self.frontmatter(conversation);
+        let file = self.frontmatter.of(conversation);
         let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
-        let activity = match conversation.session().activity() {
+        let activity = match conversation.session.activity() {
             Activity::Idle => conversation
                 .held_elsewhere()
                 .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
@@ -87,18 +102,12 @@ impl Workspace {
         }
     }
 
-    /// Whether the user has chosen the provider that is in effect for a file.
-    pub(super) fn is_provider_chosen(&self, file: &Effective) -> bool {
-        let [setup, runtime] = self.options().layers();
-        who(&[setup, runtime, file.file.layer.clone()], "/provider") != OptionLayer::Default
-    }
-
     /// Whether a conversation goes on by itself, and who set that.
     #[must_use]
     pub fn autopilot(&self, conversation: &Conversation) -> String {
-        let file = self.frontmatter(conversation);
+        let file = self.frontmatter.of(conversation);
         let autopilot = file.config.tools.autopilot;
-        let [setup, runtime] = self.options().layers();
+        let [setup, runtime] = self.shared.options.layers();
         let layer = who(&[setup, runtime, file.file.layer.clone()], "/tools/autopilot/enabled").name();
         if autopilot.enabled {
             format!("autopilot is on here ({layer}): up to {} requests for each key press", autopilot.max_turns)
@@ -180,9 +189,9 @@ const GAP: usize = 2;
 /// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
 const VALUE: usize = 40;
 
-fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
+fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
-    let [setup, runtime] = workspace.options().layers();
+    let [setup, runtime] = this.shared.options.layers();
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
     let layer = |pointer: &str| who(&layers, pointer);
     let mut rows = Vec::new();
@@ -204,22 +213,22 @@ fn rows(workspace: &Workspace, conversation: &Conversation, file: &Effective) ->
             });
         }
     }
-    if let Some(folder) = workspace.runs_elsewhere(&workspace.place(conversation), SHELL_TOOL) {
+    if let Some(folder) = this.permissions.runs_elsewhere(&this.shared.place(conversation), SHELL_TOOL) {
         let (name, layer) = ("tools.bash.cwd".to_owned(), layer("/tools/bash/cwd"));
         rows.retain(|row: &OptionRow| row.name != name);
         rows.push(OptionRow { name, value: format!("{}, not the file's folder", folder.display()), layer });
     }
-    rows.extend(agents(workspace, conversation, file, layer("/agent")));
-    rows.extend(lists(workspace, conversation, file, &layers[0]));
+    rows.extend(agents(this, conversation, file, layer("/agent")));
+    rows.extend(lists(this, conversation, file, &layers[0]));
     rows
 }
 
 /// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
-fn agents(workspace: &Workspace, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
-    let own = workspace.config().agent.clone();
-    let place = workspace.place(conversation);
-    let permitted = workspace.permitted_by(file, &place);
-    let permitted = workspace.promptly(&place.folder(), move || permitted.looked_up());
+fn agents(this: &StatusReports, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
+    let own = this.shared.config().agent.clone();
+    let place = this.shared.place(conversation);
+    let permitted = this.permissions.permitted_by(file, &place);
+    let permitted = this.shared.promptly(&place.folder(), move || permitted.looked_up());
     let views: Vec<_> = permitted.iter().flat_map(Permitted::describe).collect();
     let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
     names.extend(views.iter().map(|view| view.agent));
@@ -266,13 +275,13 @@ fn who(layers: &[Value], pointer: &str) -> OptionLayer {
 }
 
 /// What is on offer, and what runs without asking.
-fn lists(workspace: &Workspace, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
-    let toolbox = workspace.toolbox();
-    let turn = workspace.turn_tools(conversation, file);
+fn lists(this: &StatusReports, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
+    let toolbox = &this.shared.toolbox;
+    let turn = this.frontmatter.turn_tools(conversation, file);
     let chosen = toolbox.chosen(file, &turn);
     let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
     let left_out = toolbox.left_out(&file.config, chosen.as_ref());
-    let refused = workspace.refused_tools(file, chosen.as_ref());
+    let refused = this.permissions.refused_tools(file, chosen.as_ref());
     let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
         if let Some((_, reason)) = left_out.iter().find(|(tool, _)| tool.name() == name) {
             format!("{name} (not offered: {reason})")
@@ -283,7 +292,7 @@ fn lists(workspace: &Workspace, conversation: &Conversation, file: &Effective, s
         }
     });
     let offered: Vec<String> = offered.collect();
-    let is_function = workspace.options().is_policy_function();
+    let is_function = this.shared.options.is_policy_function();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
         _ if file.is_policy_function => ("a function".to_owned(), OptionLayer::File),
@@ -326,5 +335,33 @@ fn plain(value: &Value) -> String {
             |float| format!("{float:.0}"),
         ),
         other => other.to_string(),
+    }
+}
+
+impl StatusReports {
+    /// The lines of `:Flemma tool:list`.
+    #[must_use]
+    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
+        let mut lines = conversation.call_lines();
+        if lines.is_empty() {
+            lines.push("no call is running or pending here".into());
+        }
+        lines.push(String::new());
+        let file = self.frontmatter.of(conversation);
+        let turn = self.frontmatter.turn_tools(conversation, &file);
+        let chosen = self.shared.toolbox.chosen(&file, &turn);
+        let left_out = self.shared.toolbox.left_out(&file.config, chosen.as_ref());
+        let refused = self.permissions.refused_tools(&file, chosen.as_ref());
+        lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
+            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
+            let state = if is_on { "" } else { " (off)" };
+            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
+        }));
+        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
+        lines.extend(
+            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
+        );
+        lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
+        lines
     }
 }

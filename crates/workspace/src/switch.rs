@@ -4,11 +4,13 @@
 //! All of it is one layer of options over those of `setup`, for all conversations, until the editor exits or `setup` is
 //! called. A file's own frontmatter lies above it; where that makes a difference, the message says so.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, rc::Rc, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Workspace, effective::Effective, recipient};
+use super::{
+    Conversation, background::Background, effective::Effective, frontmatter::Frontmatter, recipient, shared::Shared,
+};
 use flemma_config::{
     Config,
     switch::{Switch, complete, describe, parameters_in},
@@ -58,14 +60,21 @@ impl Toggle {
     }
 }
 
-impl Workspace {
+/// The options that commands change while Neovim runs.
+pub struct Switches {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+}
+
+impl Switches {
     /// Does what the words of `:Flemma switch` say.
     ///
     /// # Errors
     /// What is wrong with them, for the user.
     pub fn switch(&self, words: &[String]) -> Result<Switched, UserError> {
-        let switch = Switch::parse(words, &self.config())?;
-        let [setup, runtime] = self.options().layers();
+        let switch = Switch::parse(words, &self.shared.config())?;
+        let [setup, runtime] = self.shared.options.layers();
         let (said, replaces) = (switch.layer.clone(), switch.replaces);
         let layer = switch.over(&runtime);
         let config = Config::from_layers(&[setup, layer.clone()])?;
@@ -100,11 +109,11 @@ impl Workspace {
 
     /// What the open conversations keep because their frontmatter says otherwise, by `what`: for the end of a message.
     fn keeping(&self, what: impl Fn(&Effective) -> Option<String>) -> Vec<String> {
-        let conversations = self.conversations().all();
+        let conversations = self.shared.conversations.all();
         // One that is still being read is told of when it is asked to do something.
         let read = conversations.iter().filter(|conversation| conversation.is_complete());
         let kept = read.filter_map(|conversation| {
-            let file = self.frontmatter(conversation);
+            let file = self.frontmatter.of(conversation);
             let own = file.file.layer.as_object().is_some_and(|layer| !layer.is_empty());
             let words = own.then(|| what(&file)).flatten()?;
             Some(format!("; {} keeps {words} because of its frontmatter", self.name_of(conversation)))
@@ -119,14 +128,14 @@ impl Workspace {
     }
 
     fn name_of(&self, conversation: &Conversation) -> String {
-        let path = self.place(conversation).file;
+        let path = self.shared.place(conversation).file;
         let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
         name.unwrap_or_else(|| "a conversation without a file".to_owned())
     }
 
     fn set_runtime(&self, layer: Value) -> Result<(), UserError> {
-        self.options().set_runtime(layer)?;
-        self.toolbox().touch();
+        self.shared.options.set_runtime(layer)?;
+        self.shared.toolbox.touch();
         Ok(())
     }
 
@@ -135,7 +144,7 @@ impl Workspace {
     /// # Errors
     /// When that does not go together with the other options; in words for the user.
     pub fn set(&self, toggle: Toggle, is_enabled: bool) -> Result<String, UserError> {
-        let [_, runtime] = self.options().layers();
+        let [_, runtime] = self.shared.options.layers();
         let mut layer = if runtime.is_object() { runtime } else { json!({}) };
         let mut at = &mut layer;
         for key in toggle.path() {
@@ -144,7 +153,7 @@ impl Workspace {
         *at = Value::Bool(is_enabled);
         self.set_runtime(layer)?;
         let mut message = match (toggle, is_enabled) {
-            (Toggle::Logging, true) => format!("logging to {}", self.log_path().display()),
+            (Toggle::Logging, true) => format!("logging to {}", self.shared.log_path().display()),
             (Toggle::Logging, false) => "logging is off".to_owned(),
             (Toggle::Autopilot, true) => "autopilot is on: conversations continue automatically".to_owned(),
             (Toggle::Autopilot, false) => "autopilot is off: conversations wait for you after each step".to_owned(),
@@ -160,35 +169,35 @@ impl Workspace {
     /// The words that may follow `words` in `:Flemma switch`, and begin with `lead`.
     #[must_use]
     pub fn switch_words(&self, words: &[String], lead: &str) -> Vec<String> {
-        complete(words, lead, &self.config())
+        complete(words, lead, &self.shared.config())
     }
 
     /// Finds the models of a provider: those that are known, or those that the server lists. `callback` gets them.
     pub fn models(&self, provider: &str, callback: LuaRef) {
         let Some(provider) = ProviderName::from_name(provider) else {
-            return self.scripts().models(callback, Ok(Vec::new()));
+            return self.shared.scripts.models(callback, Ok(Vec::new()));
         };
         if let Some(known) = provider.models() {
             let known = known.iter().map(|model| (*model).to_owned()).collect();
-            return self.scripts().models(callback, Ok(known));
+            return self.shared.scripts.models(callback, Ok(known));
         }
-        let config = self.config();
+        let config = self.shared.config();
         let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..recipient::timeouts(&config) };
         let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
-        let mailbox = self.background().mailbox().clone();
+        let mailbox = self.background.mailbox().clone();
         let then = move |models: Result<_, ProviderError>| {
             let models = models.map_err(|error| UserError::new(error.to_string()));
-            mailbox.job(move |workspace: &Self| workspace.scripts().models(callback, models));
+            mailbox.job(move |this: &Self| this.shared.scripts.models(callback, models));
         };
-        if let Err(error) = self.background().worker().models(recipient, timeouts, then) {
-            self.scripts().models(callback, Err(UserError::new(format!("no thread could be started: {error}"))));
+        if let Err(error) = self.background.worker().models(recipient, timeouts, then) {
+            self.shared.scripts.models(callback, Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }
 
     /// Whom one can switch to: the words for it, and how a picker shows them. The one that is in effect is marked.
     #[must_use]
     pub fn recipients(&self) -> Vec<(String, String)> {
-        recipients(&self.config())
+        recipients(&self.shared.config())
     }
 }
 

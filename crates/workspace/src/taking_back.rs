@@ -10,16 +10,18 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Conversation, Workspace, call_key::Keyed as _, interrupted_calls::effects};
+use super::{
+    Conversation, background::Background, call_key::Keyed as _, holding::Ownership, interrupted_calls::effects,
+    permissions::Permissions, shared::Shared,
+};
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
 use flemma_journal::changes::Wanted;
 use flemma_model::{CallId, UserError};
-use flemma_runtime::backups::{FileBefore, Limits, LogKey, Permit, Proposal, Restored};
-use flemma_tools::{LuaRef, Recorder};
+use flemma_runtime::backups::{Backups, FileBefore, Limits, LogKey, Permit, Proposal, Restored};
+use flemma_tools::Recorder;
 
 /// How many calls `:Flemma undo` offers, at most.
 const MAX_OFFERED: usize = 100;
@@ -49,13 +51,25 @@ pub struct Proposed {
     pub lines: Vec<String>,
 }
 
-impl Workspace {
+/// The changes of files that calls have made, and the way back.
+pub struct Undo {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) permissions: Rc<Permissions>,
+    pub(super) ownership: Rc<Ownership>,
+    pub(super) backups: Backups,
+    /// What distinguishes this process from all others, for conversations without a file.
+    pub(super) session: String,
+}
+
+impl Undo {
     /// Records what a run of a call changes; `None` where the options say that nothing is kept.
     pub(super) fn recorder(&self, conversation: &Conversation, call: &OpenCall) -> Option<Arc<dyn Recorder>> {
-        let options = self.config().tools.backups;
+        let options = self.shared.config().tools.backups;
         let key = call.key();
-        let (log, fence) = (self.log_key(conversation), self.fence(conversation));
-        options.enabled.then(|| self.backups().recorder_of_call(&log, &key, limits(options), fence))
+        let (log, fence) = (self.log_key(conversation), self.ownership.fence(conversation));
+        options.enabled.then(|| self.backups.recorder_of_call(&log, &key, limits(options), fence))
     }
 
     /// Finds out what taking changes back would do, and changes nothing. `unsaved` are the files with changes in the editor.
@@ -75,21 +89,21 @@ impl Workspace {
             Ok(wanted) => wanted,
             Err(problem) => return then(self, Err(problem)),
         };
-        let (backups, log) = (self.backups().clone(), self.log_key(&conversation));
-        let (id, folder) = (conversation.id(), self.place(&conversation).folder());
+        let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
+        let (id, folder) = (conversation.id(), self.shared.place(&conversation).folder());
         let work = move || backups.propose(&log, &wanted, &unsaved);
-        self.run_or_tell(work, move |workspace, proposed| {
-            let Some(conversation) = workspace.conversations().by_id(id) else {
-                return then(workspace, Err(closed()));
+        self.background.run_or_tell(self, work, move |this, proposed| {
+            let Some(conversation) = this.shared.conversations.by_id(id) else {
+                return then(this, Err(closed()));
             };
             let proposed = proposed.and_then(|proposed| proposed).map(|proposal| {
-                let mut kept = conversation.proposal().borrow_mut();
+                let mut kept = conversation.proposal.borrow_mut();
                 let number = kept.as_ref().map_or(1, |(last, _)| last + 1);
                 let (proposal, lines) = (Rc::new(proposal.clone()), proposal.lines(|path| name(path, &folder)));
                 *kept = Some((number, Rc::clone(&proposal)));
                 Proposed { number, proposal, lines }
             });
-            then(workspace, proposed);
+            then(this, proposed);
         });
     }
 
@@ -107,7 +121,7 @@ impl Workspace {
             Ok(conversation) => conversation,
             Err(problem) => return then(self, Err(problem)),
         };
-        let taken = conversation.proposal().borrow_mut().take_if(|(latest, _)| *latest == number);
+        let taken = conversation.proposal.borrow_mut().take_if(|(latest, _)| *latest == number);
         let Some((_, proposal)) = taken else {
             let problem = "this was done already, or another command came after it; give the command again";
             return then(self, Err(UserError::new(problem)));
@@ -117,23 +131,24 @@ impl Workspace {
         let permit = Permit {
             overwrite,
             unsaved,
-            protected: self.protected(),
-            limits: limits(self.config().tools.backups),
-            fence: self.fence(&conversation),
+            protected: self.permissions.protected(),
+            limits: limits(self.shared.config().tools.backups),
+            fence: self.ownership.fence(&conversation),
         };
-        let (backups, log, proposal) = (self.backups().clone(), self.log_key(&conversation), (*proposal).clone());
-        let (id, calls) = (conversation.id(), conversation.interrupted().doubt());
-        self.run_or_tell(
+        let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
+        let (id, calls) = (conversation.id(), conversation.interrupted.doubt());
+        self.background.run_or_tell(
+            self,
             move || {
                 let restored = backups.apply(&log, &proposal, &permit);
                 (restored, effects(&backups, &log, calls))
             },
-            move |workspace, done| {
+            move |this, done| {
                 let done = done.map(|(restored, effects)| {
-                    workspace.with_conversation(id, |_, conversation| conversation.interrupted().put_all(effects));
+                    this.shared.with_conversation(id, |conversation| conversation.interrupted.put_all(effects));
                     restored
                 });
-                then(workspace, done);
+                then(this, done);
             },
         );
     }
@@ -144,17 +159,18 @@ impl Workspace {
         buffer: i32,
         then: impl FnOnce(&Self, Result<Vec<FileBefore>, UserError>) + Send + 'static,
     ) {
-        let Some(conversation) = self.conversation(buffer) else { return then(self, Err(closed())) };
-        let (backups, log) = (self.backups().clone(), self.log_key(&conversation));
-        let wanted = conversation.page().with_document(|document, text| {
+        let Some(conversation) = self.shared.conversation(buffer) else { return then(self, Err(closed())) };
+        let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
+        let wanted = conversation.page.with_document(|document, text| {
             let calls = document.all_calls(text);
             let last = calls.last().map_or(0, |(of, _)| *of);
             let asks = |message: &ParsedMessage| message.role == Speaker::You && !message.has_only_results(text);
             split(calls, document.messages()[..last].iter().rposition(asks).unwrap_or(0))
         });
-        self.run_or_tell(
+        self.background.run_or_tell(
+            self,
             move || backups.before(&log, &wanted),
-            |workspace, files| then(workspace, files.and_then(|it| it)),
+            |this, files| then(this, files.and_then(|it| it)),
         );
     }
 
@@ -162,8 +178,8 @@ impl Workspace {
     #[must_use]
     pub fn writing_calls(&self, conversation: &Conversation) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        let writes = |tool: &str| self.toolbox().get(tool).is_some_and(|tool| tool.write_path_param.is_some());
-        conversation.page().with_document(|document, _| {
+        let writes = |tool: &str| self.shared.toolbox.get(tool).is_some_and(|tool| tool.write_path_param.is_some());
+        conversation.page.with_document(|document, _| {
             for (id, _) in document.calls_backwards().filter(|(_, tool)| writes(tool)) {
                 if !found.contains(&id.0) {
                     found.push(id.0.clone());
@@ -176,11 +192,6 @@ impl Workspace {
         found
     }
 
-    /// Tells a Lua function what it has asked for.
-    pub fn give_answer(&self, callback: LuaRef, answer: Result<Value, UserError>) {
-        self.scripts().answered(callback, answer);
-    }
-
     /// The conversation has another file from now on: its changes can still be taken back.
     pub(super) fn carry_changes_over(&self, conversation: &Conversation, path: &str) {
         let from = self.log_key(conversation);
@@ -188,30 +199,30 @@ impl Workspace {
         if from == to {
             return;
         }
-        let backups = self.backups().clone();
-        let then = |workspace: &Self, carried: std::io::Result<()>| {
+        let backups = self.backups.clone();
+        let then = |this: &Self, carried: std::io::Result<()>| {
             if let Err(error) = carried {
-                workspace.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
+                this.shared.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
             }
         };
-        let _ = self.background().run(move || backups.carry_over(&from, &to), then);
+        let _ = self.background.run(move || backups.carry_over(&from, &to), then);
     }
 
     /// Deletes old contents, away from the main thread.
     pub(super) fn clean_backups(&self) {
-        let (backups, limits) = (self.backups().clone(), limits(self.config().tools.backups));
-        let then = |workspace: &Self, cleaned: std::io::Result<()>| {
+        let (backups, limits) = (self.backups.clone(), limits(self.shared.config().tools.backups));
+        let then = |this: &Self, cleaned: std::io::Result<()>| {
             if let Err(error) = cleaned {
-                workspace.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
+                this.shared.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
             }
         };
-        let _ = self.background().run(move || backups.clean(limits), then);
+        let _ = self.background.run(move || backups.clean(limits), then);
     }
 
     /// The conversation of a buffer, if files may be changed for it now.
     fn may_take_back(&self, buffer: i32) -> Result<Rc<Conversation>, UserError> {
-        let conversation = self.conversation(buffer).ok_or_else(closed)?;
-        self.check_held(&conversation)?;
+        let conversation = self.shared.conversation(buffer).ok_or_else(closed)?;
+        self.ownership.check_held(&conversation)?;
         if conversation.is_busy() {
             let problem = "a reply or a tool is at work; wait for its end";
             return Err(UserError::new(problem).with_advice("Ctrl-C ends it."));
@@ -224,24 +235,8 @@ impl Workspace {
 
     /// The log of a conversation.
     pub(super) fn log_key(&self, conversation: &Conversation) -> LogKey {
-        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session_name(), conversation.buffer()));
-        conversation.records().path().map_or_else(unnamed, LogKey::File)
-    }
-
-    /// Does something that may wait for the disk, and brings its result back, or why it did not begin.
-    pub(super) fn run_or_tell<R: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> R + Send + 'static,
-        then: impl FnOnce(&Self, Result<R, UserError>) + Send + 'static,
-    ) {
-        let Ok(threads) = self.background().worker().handle() else {
-            return then(self, Err(UserError::new("the system gives no threads; try again later")));
-        };
-        let mailbox = self.background().mailbox().clone();
-        threads.spawn_blocking(move || {
-            let result = work();
-            mailbox.job(move |workspace: &Self| then(workspace, Ok(result)));
-        });
+        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session, conversation.buffer()));
+        conversation.records.path().map_or_else(unnamed, LogKey::File)
     }
 }
 
@@ -265,7 +260,7 @@ fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserErr
         TakeBack::Redo => return Ok(Wanted::Redo),
         TakeBack::After(line) => line,
     };
-    conversation.page().with_document(|document, text| {
+    conversation.page.with_document(|document, text| {
         let message = document.message_at(line).ok_or_else(|| {
             UserError::new("the cursor is not on a message; put it on the last message that is to stay")
         })?;

@@ -2,14 +2,19 @@
 
 use std::{
     cell::{Cell, RefCell},
+    io,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
-use flemma_runtime::trust::Trusted;
+use super::{Conversation, background::Background, effective::Source, event::LoopEvent, shared::Shared};
+use flemma_agent::Level;
+use flemma_runtime::trust::{self, Trusted};
 
 /// The trust store.
-#[derive(Debug)]
-pub(super) struct TrustStore {
+pub struct TrustStore {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
     path: PathBuf,
     /// `None` until it was read.
     trusted: RefCell<Option<Trusted>>,
@@ -20,8 +25,15 @@ pub(super) struct TrustStore {
 
 impl TrustStore {
     /// A store in the file `path`, which need not be there.
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, trusted: RefCell::default(), is_reading: Cell::new(false), is_told: Cell::new(false) }
+    pub(super) fn new(shared: Rc<Shared>, background: Background<Self>, path: PathBuf) -> Self {
+        Self {
+            shared,
+            background,
+            path,
+            trusted: RefCell::default(),
+            is_reading: Cell::new(false),
+            is_told: Cell::new(false),
+        }
     }
 
     /// Its file.
@@ -62,5 +74,96 @@ impl TrustStore {
     /// Trusts something. Says whether that is news for the file: while it has not been read, everything is.
     pub(super) fn insert(&self, insert: impl FnOnce(&mut Trusted) -> bool) -> bool {
         self.trusted.borrow_mut().as_mut().is_none_or(insert)
+    }
+
+    /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
+    pub(super) fn trusts(&self, conversation: &Conversation, source: &Source) -> bool {
+        if conversation.page.is_by_user(source.lines()) {
+            return true;
+        }
+        let is_trusted = self.contains(&self.shared.place(conversation).file, &source.code);
+        if is_trusted {
+            // From here on it is the user's to change.
+            conversation.page.adopt(source.lines());
+        }
+        is_trusted
+    }
+
+    /// The user takes the frontmatter as their own.
+    pub(super) fn adopt_frontmatter(&self, conversation: &Conversation) {
+        if let Some(source) = conversation.page.frontmatter() {
+            conversation.page.adopt(source.lines());
+        }
+    }
+
+    /// What is trusted here stays so, for the file of this name: it was saved there, or the user just said so.
+    pub(super) fn keep_frontmatter(&self, conversation: &Conversation, path: String) {
+        let Some(source) = conversation.page.frontmatter() else { return };
+        if !path.is_empty() && self.trusts(conversation, &source) {
+            self.keep_trusted(path, source.code);
+        }
+    }
+
+    /// Reads the store, away from the main thread, once. The wishes that wait for it go on then.
+    pub(super) fn read_trust_store(&self) {
+        let store = self;
+        if !store.begin_reading() {
+            return;
+        }
+        let path = store.path().to_owned();
+        // A store that cannot be read trusts nothing.
+        let read = move || Trusted::read(&path).unwrap_or_default();
+        if self.background.run(read, Self::trust_store_was_read).is_err() {
+            self.trust_store_was_read(Trusted::default());
+        }
+    }
+
+    fn trust_store_was_read(&self, trusted: Trusted) {
+        self.take(trusted);
+        for conversation in self.shared.conversations.all() {
+            let wanted = conversation.gate().store_was_read();
+            if let Some(wish) = wanted {
+                self.shared.tell(LoopEvent::WantAlone(&conversation, wish));
+            }
+        }
+    }
+
+    /// Trusts the frontmatter of the conversation at `path` from now on, in later sessions too.
+    pub(super) fn keep_trusted(&self, path: String, code: String) {
+        if self.insert(|trusted| trusted.insert(&path, &code)) {
+            self.write_trust_store(move |store| trust::append(store, &path, &code));
+        }
+    }
+
+    /// Lets the conversation at `path` show a file from now on, in later sessions too.
+    pub(super) fn keep_trusted_file(&self, path: &str, file: PathBuf) {
+        let is_news = self.insert(|trusted| trusted.insert_file(path, &file));
+        if is_news && !path.is_empty() {
+            let path = path.to_owned();
+            self.write_trust_store(move |store| trust::append_file(store, &path, &file));
+        }
+    }
+
+    fn write_trust_store(&self, write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static) {
+        let store = self.path().to_owned();
+        let write = move || write(&store);
+        let then = |this: &Self, written: io::Result<()>| {
+            if let Err(error) = written {
+                this.trust_was_not_kept(&error);
+            }
+        };
+        if let Err(error) = self.background.run(write, then) {
+            self.trust_was_not_kept(&error);
+        }
+    }
+
+    /// Tells the user that the trust store could not be written; the log has every case.
+    fn trust_was_not_kept(&self, error: &io::Error) {
+        let store = self.path().display();
+        let message = format!("what you trust could not be saved in {store} ({error}); the next session asks again");
+        self.shared.log(Level::Warn, &message);
+        if self.begin_telling() {
+            self.shared.host.notify(Level::Warn, &message);
+        }
     }
 }

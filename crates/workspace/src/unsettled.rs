@@ -23,10 +23,6 @@ impl<W> Unsettled<W> {
         self.0.borrow_mut().push(waiting);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
-    }
-
     /// Takes what waits no longer.
     pub(super) fn take(&self, is_settled: impl Fn(i32) -> bool) -> Vec<Waiting<W>> {
         let now = Instant::now();

@@ -1,34 +1,46 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
-use std::{path::PathBuf, sync::mpsc};
+use std::{path::PathBuf, rc::Rc};
 
 use serde_json::Value;
 
 use super::{
-    Conversation, Workspace,
-    approval_facts::{ApprovalFacts, path_base},
+    Conversation,
+    approval_facts::ApprovalFacts,
     call_key::Keyed as _,
     effective::Effective,
+    frontmatter::Frontmatter,
     lookups,
     path_questions::{DeclaredPaths, PathQuestions},
+    permissions::Permissions,
     ports::Place,
+    shared::Shared,
     standing::Standing,
+    tool_context::ToolContexts,
 };
 use flemma_agent::Verdict;
 use flemma_chat::OpenCall;
 use flemma_journal::{Binding, CallKey, Event};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_tools::{
-    Definition, Disk, Facts, FileClass, Judged, Linked, NamedBy, TurnTools,
+    Definition, FileClass, Judged, Linked, NamedBy, TurnTools,
     approval::{self, Decision},
     paths,
-    rules::{self, DeniedPaths, Target},
+    rules::{self, Target},
 };
 
-impl Workspace {
+/// What the user's policies say of a call.
+pub struct Approval {
+    pub(super) shared: Rc<Shared>,
+    pub(super) frontmatter: Rc<Frontmatter>,
+    pub(super) permissions: Rc<Permissions>,
+    pub(super) contexts: Rc<ToolContexts>,
+}
+
+impl Approval {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
     pub(super) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
-        self.verdict_as(conversation, call, self.standing(conversation, call))
+        self.verdict_as(conversation, call, conversation.standing(call))
     }
 
     /// The same for a call of which this is known from before.
@@ -45,7 +57,7 @@ impl Workspace {
         let mut judged = Judged::default();
         match self.judge(conversation, call, Standing::New, Some(&mut judged)) {
             Verdict::Run
-                if conversation.tasks().is_as_judged(&CallKey::of(&call.id, &call.name, &call.input), &judged) =>
+                if conversation.tasks.is_as_judged(&CallKey::of(&call.id, &call.name, &call.input), &judged) =>
             {
                 Ok(judged)
             }
@@ -62,10 +74,10 @@ impl Workspace {
         standing: Standing,
         starting: Option<&mut Judged>,
     ) -> Verdict {
-        let file = self.frontmatter(conversation);
-        let turn = self.turn_tools_of(conversation, &file, call);
-        let chosen = self.toolbox().chosen(&file, &turn);
-        let definition = match self.toolbox().offered(&call.name, chosen.as_ref()) {
+        let file = self.frontmatter.of(conversation);
+        let turn = self.frontmatter.turn_tools_of(conversation, &file, call);
+        let chosen = self.shared.toolbox.chosen(&file, &turn);
+        let definition = match self.shared.toolbox.offered(&call.name, chosen.as_ref()) {
             Ok(definition) => definition,
             Err(problem) => return Verdict::Invalid(problem),
         };
@@ -75,19 +87,19 @@ impl Workspace {
         };
         let input = &*input;
         let questions = self.questions_of(conversation, &definition, call, input);
-        let disk = self.known_disk(&questions);
+        let disk = self.permissions.known_disk(&questions);
         let judged = questions.judged(&disk);
         let permitted = questions.check_paths(&disk);
         if let Some(silent) = disk.lacks() {
             return Verdict::Unclear(lookups::unanswered(&silent));
         }
         if let Err(problem) = permitted {
-            self.log_not_permitted(&call.name, &problem);
+            self.permissions.log_not_permitted(&call.name, &problem);
             return Verdict::Invalid(problem);
         }
         let facts = questions.facts.clone().on(&disk);
         let buffer = i64::from(conversation.buffer());
-        let verdict = self.toolbox().chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
+        let verdict = self.shared.toolbox.chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
         self.log_failures(&verdict);
         let decision = match verdict.decision {
             // Only the user's own decision about this call counts.
@@ -96,7 +108,7 @@ impl Workspace {
                 Decision::RequireApproval
             }
             // A policy knows nothing of what the user has left out or edited.
-            Decision::Approve if self.has_made(conversation, call) => Decision::RequireApproval,
+            Decision::Approve if conversation.has_made(call) => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve
@@ -113,7 +125,7 @@ impl Workspace {
         match starting {
             Some(starting) => *starting = judged,
             None if decision == Decision::Approve && standing == Standing::New => {
-                conversation.tasks().note_judged(CallKey::of(&call.id, &call.name, &call.input), judged);
+                conversation.tasks.note_judged(CallKey::of(&call.id, &call.name, &call.input), judged);
             }
             None => {}
         }
@@ -136,30 +148,6 @@ impl Workspace {
         }
     }
 
-    /// What is known of the disk about a call: the answers to all these questions, as far as the disk gives them in time.
-    pub(super) fn known_disk(&self, questions: &PathQuestions) -> Disk {
-        let disk = Disk::known(Facts::new());
-        questions.ask(&disk);
-        if !disk.has_unasked() {
-            // It is not about paths.
-            return disk;
-        }
-        let mut facts = Facts::new();
-        self.patience().wait(|patience| {
-            let recording = Disk::recording(self.lookups().ask(patience));
-            let (asked, questions) = (recording.clone(), questions.clone());
-            let (tell, told) = mpsc::channel();
-            let started = self.background().worker().spawn_blocking(move || {
-                questions.ask(&asked);
-                let _ = tell.send(());
-            });
-            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
-            facts = recording.facts();
-            is_done.then_some(())
-        });
-        Disk::known(facts)
-    }
-
     /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool that is not
     /// known (`definition` is `None`) has none. `file` is what is in effect for the conversation, as far as that is known.
     pub(super) fn approval_facts(
@@ -170,10 +158,16 @@ impl Workspace {
         input: &Value,
     ) -> ApprovalFacts {
         let Some(definition) = definition else { return ApprovalFacts::unknown(place) };
-        let options = self.config().tools.options_of(&definition.name);
+        let options = self.shared.config().tools.options_of(&definition.name);
         let shell = options.get("shell").and_then(Value::as_str);
-        let folder = self.working_directory(place, &definition.name);
-        ApprovalFacts::new(place, definition, self.start_folder(place, file, definition), (folder, shell), input)
+        let folder = self.permissions.working_directory(place, &definition.name);
+        ApprovalFacts::new(
+            place,
+            definition,
+            self.permissions.start_folder(place, file, definition),
+            (folder, shell),
+            input,
+        )
     }
 
     /// What judging a call asks the disk.
@@ -183,16 +177,16 @@ impl Workspace {
         definition: &Definition,
         input: &Value,
     ) -> PathQuestions {
-        let (file, place) = (self.frontmatter(conversation), self.place(conversation));
+        let (file, place) = (self.frontmatter.of(conversation), self.shared.place(conversation));
         PathQuestions {
             tool: definition.name.clone(),
             input: input.clone(),
             facts: self.approval_facts(&place, Some(&*file), Some(definition), input),
-            agents: self.agents_of(conversation),
-            lists: [self.toolbox().policy()].into_iter().chain(file.list().cloned()).collect(),
-            paths: DeclaredPaths::new(definition, self.start_folder(&place, Some(&*file), definition)),
-            guards_unread: definition.write_path_param.is_some() && self.config().tools.require_approval,
-            owner: self.owner(),
+            agents: self.permissions.agents_of(conversation),
+            lists: [self.shared.toolbox.policy()].into_iter().chain(file.list().cloned()).collect(),
+            paths: DeclaredPaths::new(definition, self.permissions.start_folder(&place, Some(&*file), definition)),
+            guards_unread: definition.write_path_param.is_some() && self.shared.config().tools.require_approval,
+            owner: self.permissions.owner(),
             proposed: None,
         }
     }
@@ -205,18 +199,18 @@ impl Workspace {
         call: &OpenCall,
         input: &Value,
     ) -> PathQuestions {
-        let proposed = self.proposed_files(conversation, definition, &call.key());
+        let proposed = self.contexts.proposed_files(conversation, definition, &call.key());
         PathQuestions { proposed, ..self.path_questions(conversation, definition, input) }
     }
 
     /// What the approval of a call is for: what the user was shown, if anything was, and where the files are now that it names. `None`
     /// if that is nothing in particular.
     pub(super) fn bound(&self, conversation: &Conversation, call: &OpenCall, shown: Option<Binding>) -> Option<Event> {
-        let places = self.toolbox().get(&call.name).and_then(|definition| {
+        let places = self.shared.toolbox.get(&call.name).and_then(|definition| {
             let input = definition.check_input(&call.input).ok()?;
             let questions = self.questions_of(conversation, &definition, call, &input);
             // Where the disk does not answer, it is for the path as it is written.
-            Some(questions.judged(&self.known_disk(&questions)).places())
+            Some(questions.judged(&self.permissions.known_disk(&questions)).places())
         });
         let binding = Binding { places: places.unwrap_or_default(), ..shown.unwrap_or_default() };
         (binding != Binding::default()).then_some(Event::Bound(binding))
@@ -231,8 +225,9 @@ impl Workspace {
         call: &CallId,
         paths: Vec<PathBuf>,
     ) -> Option<Judged> {
-        let (denied, owner, before) = (self.denied(conversation), self.owner(), conversation.tasks().judged(call));
-        let guards_unread = self.config().tools.require_approval;
+        let (denied, owner, before) =
+            (self.permissions.denied(conversation), self.permissions.owner(), conversation.tasks.judged(call));
+        let guards_unread = self.shared.config().tools.require_approval;
         let must_ask = move |path: &PathBuf| {
             owner.class_of(path) == FileClass::StartUp || (guards_unread && denied.covers_existing(path))
         };
@@ -248,7 +243,7 @@ impl Workspace {
             (is_covered && !paths.iter().any(must_ask)).then_some(judged)
         };
         // Where the disk does not say, the user has to look at it.
-        self.promptly(&first, judge).ok().flatten()
+        self.shared.promptly(&first, judge).ok().flatten()
     }
 
     /// Whether a tool would be offered without the names in text that may be anybody's.
@@ -256,8 +251,8 @@ impl Workspace {
         if turn.named.get(tool) != Some(&NamedBy::File) {
             return true;
         }
-        let chosen = self.toolbox().chosen(file, &turn.by_user());
-        self.toolbox().offered(tool, chosen.as_ref()).is_ok()
+        let chosen = self.shared.toolbox.chosen(file, &turn.by_user());
+        self.shared.toolbox.offered(tool, chosen.as_ref()).is_ok()
     }
 
     /// Logs the resolvers that failed.
@@ -265,7 +260,7 @@ impl Workspace {
         for failure in &verdict.failures {
             let line =
                 format!("the approval resolver `{}` failed and was skipped: {}", failure.resolver, failure.error);
-            self.log(flemma_agent::Level::Warn, &line);
+            self.shared.log(flemma_agent::Level::Warn, &line);
         }
     }
 
@@ -274,7 +269,7 @@ impl Workspace {
     /// # Errors
     /// When no entry can, or its tool is not there; for the user.
     pub(super) fn entries_for(&self, conversation: &Conversation, call: &OpenCall) -> Result<Vec<String>, UserError> {
-        let Some(definition) = self.toolbox().get(&call.name) else {
+        let Some(definition) = self.shared.toolbox.get(&call.name) else {
             return Err(UserError::new(format!("there is no tool `{}`", call.name)));
         };
         if definition.always_asks {
@@ -289,25 +284,19 @@ impl Workspace {
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
-        let file = self.frontmatter(conversation);
+        let file = self.frontmatter.of(conversation);
         let questions = self.path_questions(conversation, &definition, input);
-        if questions.writes_start_up(&self.known_disk(&questions)) {
+        if questions.writes_start_up(&self.permissions.known_disk(&questions)) {
             return Err(UserError::new(
                 "the call writes a file that a program reads when it starts, which asks every time; approve it without `always`",
             ));
         }
-        let facts = self.approval_facts(&self.place(conversation), Some(&*file), Some(&definition), input);
+        let facts = self.approval_facts(&self.shared.place(conversation), Some(&*file), Some(&definition), input);
         let (tool, first) = (call.name.clone(), facts.path_base.folder.clone());
         let suggested =
-            self.promptly(&first, move || rules::suggest(&tool, &facts.target.subject(), &facts.path_base))?;
+            self.shared.promptly(&first, move || rules::suggest(&tool, &facts.target.subject(), &facts.path_base))?;
         suggested.ok_or_else(|| {
             UserError::new(format!("no rule can cover this call of `{}`; approve it without `always`", call.name))
         })
-    }
-
-    /// The paths that the user denies reading, in the configuration and in the file.
-    pub(super) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
-        let file = self.frontmatter(conversation);
-        self.toolbox().denied(file.list(), &path_base(&self.place(conversation)))
     }
 }

@@ -7,15 +7,21 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
     time::{Duration, Instant},
 };
 
 use super::{
-    Workspace,
+    background::Background,
     calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk},
     chat_files::chat_files,
     file_layout::FileLayout,
+    holding::Ownership,
+    journaling::Journaling,
     outlook::CallState,
+    project_conversations::ProjectConversations,
+    shared::Shared,
+    standing::Calls,
 };
 use flemma_chat::{AwaitKind, Awaiting, Document};
 use flemma_model::{CallId, ToolInput, UserError};
@@ -72,22 +78,35 @@ struct Found {
     is_cut_short: bool,
 }
 
-impl Workspace {
+/// The lists of conversations and of calls that wait.
+pub struct Lists {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) ownership: Rc<Ownership>,
+    pub(super) journaling: Rc<Journaling>,
+    pub(super) calls: Rc<Calls>,
+    pub(super) projects: Rc<ProjectConversations>,
+}
+
+impl Lists {
     /// Lists the calls that wait in the open conversations, in those below `folder`, and, if `is_all`, in those whose calls
     /// this user's journal knows. `then` is called with the list when the files are read.
     pub fn list_waiting(&self, folder: PathBuf, is_all: bool, then: impl FnOnce(&Self, WaitingList) + Send + 'static) {
-        let open: Vec<PathBuf> = self.conversations().all().iter().map(|it| self.place(it).file.into()).collect();
-        let (journal, locks, now) = (self.journal().clone(), self.locks().folder.clone(), self.host().now());
+        let open: Vec<PathBuf> =
+            self.shared.conversations.all().iter().map(|it| self.shared.place(it).file.into()).collect();
+        let (journal, locks, now) =
+            (self.journaling.journal.clone(), self.ownership.locks.folder.clone(), self.shared.host.now());
         let look = move || {
             let known = if is_all { journal.conversations() } else { Vec::new() };
             look(&folder, known, &open, &CallsOnDisk::new(journal, locks, now))
         };
-        let outcome = self.background().run(look, |workspace: &Self, found| {
-            let list = workspace.waiting_list(found);
-            then(workspace, list);
+        let outcome = self.background.run(look, |this: &Self, found| {
+            let list = this.waiting_list(found);
+            then(this, list);
         });
         if let Err(error) = outcome {
-            self.warn(&format!("the calls that wait cannot be listed: no thread could be started ({error})"));
+            self.shared.warn(&format!("the calls that wait cannot be listed: no thread could be started ({error})"));
         }
     }
 
@@ -106,9 +125,9 @@ impl Workspace {
     /// The calls that wait in the open conversations.
     fn waiting_here(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
-        for conversation in self.conversations().all() {
+        for conversation in self.shared.conversations.all() {
             let place = WaitingPlace::Buffer(conversation.buffer());
-            for call in self.pending_calls(Some(conversation.buffer())) {
+            for call in self.calls.pending_calls(Some(conversation.buffer())) {
                 let awaiting = Awaiting { kind: call.kind, expires: call.expires, ..Awaiting::default() };
                 let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
                 let text = self.words(&call.tool, &input, call.question, &awaiting);
@@ -118,7 +137,7 @@ impl Workspace {
                 continue;
             }
             // Without autopilot, the calls of a reply have no blocks until the user goes on.
-            let open = conversation.page().open_calls().into_iter();
+            let open = conversation.page.open_calls().into_iter();
             calls.extend(open.filter(|call| call.placeholder.is_none() && !call.aborted).map(|call| WaitingCall {
                 place: place.clone(),
                 line: call.line,
@@ -133,7 +152,7 @@ impl Workspace {
     fn sentence(&self, tool: &str, input: &ToolInput, state: &StateOnDisk) -> String {
         match state {
             StateOnDisk::Known(CallState::Interrupted { since, .. }) => {
-                let since = self.host().local_time(*since);
+                let since = self.shared.host.local_time(*since);
                 let call = self.subject(tool, input);
                 format!("{call}: it was started {since}, and may have had an effect. Run it again?")
             }
@@ -144,7 +163,7 @@ impl Workspace {
                 let mut awaiting = state.awaiting().cloned().unwrap_or_default();
                 awaiting.kind = state.kind().unwrap_or_default();
                 let asks = awaiting.kind == AwaitKind::Elicitation;
-                let question = asks.then(|| self.form_question(tool, input)).flatten();
+                let question = asks.then(|| self.calls.form_question(tool, input)).flatten();
                 self.words(tool, input, question, &awaiting)
             }
         }
@@ -152,7 +171,7 @@ impl Workspace {
 
     /// The tool, and what the call is about: as on its card.
     fn subject(&self, tool: &str, input: &ToolInput) -> String {
-        let definition = self.toolbox().get(tool);
+        let definition = self.shared.toolbox.get(tool);
         let summary = Summary::of(definition.as_deref(), tool, input);
         let label = if summary.label.is_empty() { String::new() } else { format!("  {}", summary.label) };
         format!("{}{}", summary.line(SUBJECT), preview::clip(&label, SUBJECT))
@@ -166,8 +185,8 @@ impl Workspace {
             AwaitKind::ClientExec => "waits for the editor",
         };
         let deadline = awaiting.expires.map(|at| {
-            let word = if awaiting.is_over(self.host().now()) { "expired" } else { "until" };
-            format!(", {word} {}", self.host().local_time(at))
+            let word = if awaiting.is_over(self.shared.host.now()) { "expired" } else { "until" };
+            format!(", {word} {}", self.shared.host.local_time(at))
         });
         let question = question.map(|question| format!(": {}", shown(&question)));
         // The question says what the call is about.

@@ -16,20 +16,18 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Conversation, HostEffect, Workspace, call_key::Keyed as _, rejection::with_writes_before, standing::Standing,
+    Conversation, HostEffect, call_key::Keyed as _, event::LoopEvent, rejection::with_writes_before,
+    running::Execution, standing::Standing,
 };
 use flemma_agent::{CallResult, Input, Level, Verdict};
 use flemma_chat::OpenCall;
 use flemma_journal::{Before, CallKey, Event, Proposed, ProposedContent, Role, Take};
 use flemma_model::{CallId, Digest, ModelError, UserError};
-use flemma_text::one_line;
 use flemma_tools::{
-    Commitment, Context, Definition, KeptContent, LuaRef, NativeTool, Outcome, Proposal, builtin::StoredWrite,
+    Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal,
+    builtin::{PageRequest, StoredWrite, answer_page_request},
     take_written,
 };
-
-/// The longest list of names in a question, in characters.
-const NAMES: usize = 120;
 
 /// What the model is told where the tool did not go on after its change was written.
 const NOT_RESUMED: &str = "The editor was restarted, or the conversation was closed, while the call waited for the user's decision \
@@ -64,7 +62,7 @@ impl Wanting {
     }
 }
 
-impl Workspace {
+impl Execution {
     /// A tool that runs wants to write files. It hears of the outcome by `callback`, once somebody has decided, or at once where
     /// nothing has to be decided. Says whether somebody may have to decide.
     pub fn propose_write(
@@ -75,24 +73,25 @@ impl Workspace {
         files: Vec<WantedWrite>,
         callback: LuaRef,
     ) -> bool {
-        let conversation = self.conversation(buffer);
-        let context = conversation.as_deref().and_then(|conversation| self.context_of_run(conversation, call, run));
-        let call = conversation.as_deref().and_then(|conversation| conversation.page().open_call(call));
+        let conversation = self.shared.conversation(buffer);
+        let context =
+            conversation.as_deref().and_then(|conversation| self.contexts.context_of_run(conversation, call, run));
+        let call = conversation.as_deref().and_then(|conversation| conversation.page.open_call(call));
         let (Some(conversation), Some(context), Some(call)) = (conversation, context, call) else {
             let problem = "the call is over, or waits for a decision already; nothing was written";
-            self.give_answer(callback, Err(UserError::new(problem)));
+            self.shared.give_answer(callback, Err(UserError::new(problem)));
             return false;
         };
         let path = |file: &WantedWrite| match file.is_page {
-            true => self.page_file(&conversation, &file.name).ok(),
+            true => self.frontmatter.page_file(&conversation, &file.name).ok(),
             false => Some(context.resolve(&file.name)),
         };
         let paths: Vec<PathBuf> = files.iter().filter_map(path).collect();
-        let is_approved = self.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
-        let judged = is_approved.then(|| self.judge_written(&conversation, &call.id, paths)).flatten();
+        let is_approved = self.approval.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
+        let judged = is_approved.then(|| self.approval.judge_written(&conversation, &call.id, paths)).flatten();
         let is_decided = judged.is_some();
         let context = Context { judged: judged.map(Arc::new).or(context.judged.clone()), ..context };
-        let backups = self.backups().clone();
+        let backups = self.undo.backups.clone();
         let found_out = context.clone();
         // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
         let is_asked = !is_decided || files.iter().any(|file| may_be_unsaved(&context, file));
@@ -103,20 +102,20 @@ impl Workspace {
             Ok(found)
         };
         let wanting = Wanting { call, run, callback };
-        let then = move |workspace: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {
-            Err(problem) => workspace.give_answer(callback, Err(UserError::new(problem.to_string()))),
+        let then = move |this: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {
+            Err(problem) => this.shared.give_answer(callback, Err(UserError::new(problem.to_string()))),
             Ok(Found { proposal, .. }) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
-                workspace.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
+                this.shared.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
             Ok(found) if is_decided && !has_concern(&found.proposal) => {
-                workspace.write_now(conversation, wanting, found, context)
+                this.write_now(conversation, wanting, found, context)
             }
-            Ok(found) => workspace.await_decision(conversation, wanting, found.proposed),
+            Ok(found) => this.await_decision(conversation, wanting, found.proposed),
         };
-        if self.run_for(conversation.id(), work, then).is_err() {
-            let problem = "the system gives no threads, so nothing was written";
-            self.give_answer(callback, Err(UserError::new(problem)));
+        if self.background.run_for(conversation.id(), work, then).is_err() {
+            let problem = "no thread could be started, so nothing was written";
+            self.shared.give_answer(callback, Err(UserError::new(problem)));
         }
         is_asked
     }
@@ -125,21 +124,23 @@ impl Workspace {
     fn await_decision(&self, conversation: &Conversation, wanting: Wanting, proposed: Proposed) {
         let (key, Wanting { call, run, callback }) = (wanting.key(), wanting);
         // What a policy has approved was the call itself.
-        conversation.tasks().forget_judged(&key);
-        if !conversation.tasks().suspend(key, run, callback) {
-            return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+        conversation.tasks.forget_judged(&key);
+        if !conversation.tasks.suspend(key, run, callback) {
+            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }
-        let records = self.records_of(conversation, &call, Role::Tool, [Event::Proposed(proposed)]);
-        self.commit(conversation, records, move |workspace, conversation, written| match written {
-            Err(problem) => workspace.go_on(conversation, &call, Err(problem)),
-            Ok(()) => {
-                let key = call.key();
-                conversation.proposals().begin_anew(&key);
-                // If it turns out to be impossible, nobody is asked.
-                conversation.proposals().arrive(key);
-                workspace.feed(conversation, [Input::Proposed(call.id)]);
-                workspace.came_to_rest(conversation);
-                workspace.look_for_proposals(conversation);
+        let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed(proposed)]);
+        self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
+            match written {
+                Err(problem) => this.go_on(conversation, &call, Err(problem)),
+                Ok(()) => {
+                    let key = call.key();
+                    conversation.proposals.begin_anew(&key);
+                    // If it turns out to be impossible, nobody is asked.
+                    conversation.proposals.arrive(key);
+                    this.shared.feed(conversation, [Input::Proposed(call.id)]);
+                    this.shared.tell(LoopEvent::Resolved(conversation));
+                    this.reviews.look_for_proposals(conversation);
+                }
             }
         });
     }
@@ -149,27 +150,28 @@ impl Workspace {
         let Wanting { call, run, callback } = wanting;
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
-        if !conversation.tasks().begin_write(&call.id, run, commitment.clone()) {
-            return self.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+        if !conversation.tasks.begin_write(&call.id, run, commitment.clone()) {
+            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
         let names = names(&found.proposed);
         let tool = Arc::new(StoredWrite::new(found.proposed, found.contents));
-        let (mailbox, id) = (self.background().mailbox().clone(), conversation.id());
-        let (before, done) = conversation.tasks().next_write();
-        let started = self.background().worker().spawn(async move {
+        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (before, done) = conversation.tasks.next_write();
+        let started = self.background.worker().spawn(async move {
             if let Some(before) = before {
                 let _ = before.await;
             }
             let outcome = tool.run(Value::Null, context).await;
             drop(done);
-            mailbox.job_for(id, move |workspace, conversation| {
-                workspace.wrote_now(conversation, (&call, run), &commitment, callback, (&outcome, &names));
+            mailbox.job_for(id, move |this, conversation| {
+                this.wrote_now(conversation, (&call, run), &commitment, callback, (&outcome, &names));
             });
         });
         if started.is_err() {
-            self.give_answer(callback, Err(UserError::new("the system gives no threads, so nothing was written")));
+            self.shared
+                .give_answer(callback, Err(UserError::new("no thread could be started, so nothing was written")));
         }
     }
 
@@ -183,119 +185,99 @@ impl Workspace {
         (outcome, names): (&Outcome, &[String]),
     ) {
         self.files_were_written();
-        if !conversation.tasks().is_run(&call.id, run) {
-            return self.scripts().forget(callback);
+        if !conversation.tasks.is_run(&call.id, run) {
+            return self.shared.scripts.forget(callback);
         }
-        match conversation.tasks().end_write(&call.id, commitment, CANCELLED) {
-            None => self.give_answer(callback, told(outcome, names, &[])),
+        match conversation.tasks.end_write(&call.id, commitment, CANCELLED) {
+            None => self.shared.give_answer(callback, told(outcome, names, &[])),
             Some(words) => {
-                self.scripts().forget(callback);
+                self.shared.scripts.forget(callback);
                 self.stop_tool(conversation, &call.id);
                 let answer = followed_by(outcome, &words);
-                self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
+                self.shared.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
             }
         }
     }
 
-    /// What writes that which a call has proposed while it ran; `None` if it waits for no decision about that.
-    pub(super) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
-        let proposed = conversation.records().with_ledger(|ledger| ledger.proposed(key).cloned())?;
-        Some(Arc::new(StoredWrite::new(proposed, self.edited_contents())))
-    }
-
-    /// The files that a call has proposed to write, absolute, and the folder of notes; `None` if it has proposed nothing.
-    pub(super) fn proposed_files(
-        &self,
-        conversation: &Conversation,
-        definition: &Definition,
-        key: &CallKey,
-    ) -> Option<(Vec<PathBuf>, PathBuf)> {
-        let tool = self.stored_write(conversation, key)?;
-        let context = self.tool_context(conversation, definition);
-        Some((tool.targets(&Value::Null, &context).unwrap_or_default(), context.notes_root))
-    }
-
     /// What a call has proposed while it ran was written, or could not be. Its tool goes on if it still waits.
     pub(super) fn write_ended(&self, conversation: &Conversation, call: &OpenCall, outcome: &Outcome) {
-        if !conversation.session().is_working_on(&call.id) {
+        if !conversation.session.is_working_on(&call.id) {
             // It was cancelled in the meantime, and has its result.
             return;
         }
         let key = call.key();
-        let (names, takes) = conversation.records().with_ledger(|ledger| {
+        let (names, takes) = conversation.records.with_ledger(|ledger| {
             let takes =
                 ledger.binding(&key).map(|binding| binding.files.iter().map(|file| file.take.clone()).collect());
             (ledger.proposed(&key).map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
         });
-        let was_cancelled = conversation.tasks().is_hurried(&call.id);
-        conversation.tasks().remove_tool(&call.id);
-        if conversation.tasks().is_suspended(&key) && !was_cancelled {
+        let was_cancelled = conversation.tasks.is_hurried(&call.id);
+        conversation.tasks.remove_tool(&call.id);
+        if conversation.tasks.is_suspended(&key) && !was_cancelled {
             self.files_were_written();
             let (call, told) = (call.clone(), told(outcome, &names, &takes));
             // A tool that goes on and is killed must not be taken for one that still waits.
-            let records = vec![self.record(conversation, key, Event::WentOn, Role::Tool)];
-            return self.commit(conversation, records, move |workspace, conversation, _| {
-                workspace.go_on(conversation, &call, told);
-            });
+            let records = vec![self.journaling.record(conversation, key, Event::WentOn, Role::Tool)];
+            return self.journaling.commit(
+                (self, &self.background),
+                conversation,
+                records,
+                move |this, conversation, _| {
+                    this.go_on(conversation, &call, told);
+                },
+            );
         }
         let words = if was_cancelled { CANCELLED } else { NOT_RESUMED };
         let is_written = matches!(outcome, Outcome::Success(_));
-        let before = if is_written { None } else { self.written_before(conversation, call) };
+        let before = if is_written { None } else { self.undo.written_before(conversation, call) };
         let answer = followed_by(outcome, &with_writes_before(words.to_owned(), before.as_deref()));
-        self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
+        self.shared.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
     }
 
     /// Calls may have written files: they are read again where they are open, and what other calls would write to them may be
     /// something else now.
     pub(super) fn files_were_written(&self) {
-        self.host().perform(HostEffect::CheckFiles { written: &take_written() });
-        self.check_proposals();
+        self.shared.host.perform(HostEffect::CheckFiles { written: &take_written() });
+        self.reviews.check_proposals();
     }
 
     /// A run that waited goes on, and hears what became of what it wanted to write.
     fn go_on(&self, conversation: &Conversation, call: &OpenCall, outcome: Result<Value, UserError>) {
-        let timeout = self.toolbox().get(&call.name).map(|definition| self.timeout(&definition));
-        let woken = conversation.tasks().wake(&call.id, |run| self.watch_time(conversation, &call.id, run, timeout?));
+        let timeout = self.shared.toolbox.get(&call.name).map(|definition| self.contexts.timeout(&definition));
+        let woken = conversation.tasks.wake(&call.id, |run| self.watch_time(conversation, &call.id, run, timeout?));
         match woken {
             None => {}
-            Some((callback, false)) => self.give_answer(callback, outcome),
+            Some((callback, false)) => self.shared.give_answer(callback, outcome),
             // It did not wait for what it hears now, and nothing else will end the call.
             Some((callback, true)) => {
-                self.scripts().forget(callback);
+                self.shared.scripts.forget(callback);
                 let words = "answered while its change waited for the user's decision, so its answer is lost";
                 let problem = outcome.err().map_or_else(String::new, |problem| format!(" {problem}"));
                 let answer = CallResult::error(format!("The tool `{}` {words}.{problem}", call.name));
-                self.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
+                self.shared.feed(conversation, [Input::ToolFinished { call: call.id.clone(), answer }]);
             }
         }
     }
 
     /// Tells a run that nothing is written of what it wanted to write, if that was decided. Says whether it was.
     pub(super) fn refuse_write(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        if self.has_proposed(conversation, call) {
+        if conversation.has_proposed(call) {
             return false;
         }
-        let Some(problem) = conversation.tasks().take_rejection(&call.id) else { return false };
+        let Some(problem) = conversation.tasks.take_rejection(&call.id) else { return false };
         self.go_on(conversation, call, Err(UserError::new(problem)));
         true
     }
 
     /// Nothing comes any more of a run that waits for a decision: its call has its result.
     pub(super) fn drop_suspended(&self, conversation: &Conversation, call: &CallId) {
-        let Some((callback, stopped)) = conversation.tasks().drop_suspended(call) else { return };
-        self.scripts().forget(callback);
+        let Some((callback, stopped)) = conversation.tasks.drop_suspended(call) else { return };
+        self.shared.scripts.forget(callback);
         if let Err(thrown) = stopped {
             let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
-            self.log(Level::Error, &message);
-            self.host().notify(Level::Warn, &message);
+            self.shared.log(Level::Error, &message);
+            self.shared.host.notify(Level::Warn, &message);
         }
-    }
-
-    /// What the block of a call asks that wants to write something.
-    pub(super) fn write_question(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
-        let key = call.key();
-        let names = conversation.records().with_ledger(|ledger| ledger.proposed(&key).map(names))?;
-        Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
     }
 }
 
@@ -377,7 +359,7 @@ fn changes_nothing(proposal: &Proposal) -> bool {
     })
 }
 
-fn names(proposed: &Proposed) -> Vec<String> {
+pub(super) fn names(proposed: &Proposed) -> Vec<String> {
     proposed.files.iter().map(|file| file.name.clone()).collect()
 }
 
@@ -396,4 +378,23 @@ fn told(outcome: &Outcome, names: &[String], takes: &[Take]) -> Result<Value, Us
         told["note"] = text.into();
     }
     Ok(told)
+}
+
+impl Execution {
+    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
+    pub fn use_pages(
+        &self,
+        (buffer, call, run): (i32, &CallId, u64),
+        request: PageRequest,
+        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
+    ) {
+        let conversation = self.shared.conversation(buffer);
+        let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
+        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
+        let work = move || answer_page_request(&request, &context);
+        self.background.run_or_tell(self, work, move |this, answer| {
+            let answer = answer.and_then(|answer| answer.map_err(|problem| UserError::new(problem.to_string())));
+            then(this, answer);
+        });
+    }
 }

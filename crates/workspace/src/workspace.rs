@@ -1,136 +1,148 @@
-//! Everything that lives as long as the editor does, and who owns it.
+//! The application: its components, and how they are put together.
+//!
+//! A component owns one kind of state. It may ask those that are built before it; what is to happen in others, it tells the loop
+//! ([`LoopEvent`](super::event::LoopEvent)).
 
 use std::{
-    cell::{Cell, RefCell},
-    collections::{BTreeMap, HashMap},
-    path::{Path, PathBuf},
+    cell::{Cell, OnceCell, RefCell},
+    path::Path,
     rc::Rc,
-    sync::Arc,
 };
 
 use serde_json::json;
 
 use super::{
     Conversation,
-    accounts::Accounting,
+    accounting::Accounting,
+    admission::Gatekeeper,
+    answers::Answers,
     approval_chain,
-    background::{self, Background},
+    background::Background,
+    buffer_view::Previews,
+    capturing::References,
+    commands::Commands,
     commits::Commits,
+    completion::Completions,
+    deadlines::Deadlines,
+    driving::Drives,
     file_on_disk::Flights,
+    forms::Forms,
+    frontmatter::Frontmatter,
     holder::Locks,
+    holding::Ownership,
+    journaling::Journaling,
     known_messages::KnownMessages,
+    looks::Looks,
     lookups::Lookups,
     option_layers::OptionLayers,
     patience::Patience,
-    ports::{Host, Place, Scripts},
-    projects::Projects,
+    permissions::Permissions,
+    ports::{Host, Scripts},
+    project_conversations::ProjectConversations,
+    projects::Projects as ProjectFolders,
+    proposing::Reviews,
+    queueing::Queue,
+    recovery::Recovery,
+    resolution::Resolutions,
     reviewers::Reviewers,
+    running::Execution,
+    saving::Saving,
+    shared::{Conversations, Shared},
+    standing::Calls,
+    starts::Starts,
+    status_view::StatusReports,
+    switch::Switches,
+    taking_back::Undo,
+    tool_context::ToolContexts,
     toolbox::Toolbox,
+    tools::Tools,
     trust_store::TrustStore,
     unsettled::Unsettled,
+    verdict::Approval,
+    waiting_list::Lists,
+    written::WrittenBlocks,
 };
-use flemma_agent::Level;
-use flemma_config::{Config, LevelFilter};
-use flemma_model::{Digest, UserError};
-use flemma_runtime::{ConversationId, Folders, Journal, MessageNotes, OutboxFiles, Outputs, backups::Backups};
+use flemma_config::Config;
+use flemma_model::UserError;
+use flemma_runtime::{Folders, Journal, MessageNotes, OutboxFiles, Outputs, backups::Backups};
 use flemma_tools::approval::Resolve;
 
 /// The agent that permits nothing, while the options that name another one cannot be read.
 const UNREAD_AGENT: &str = "(unknown: the options of `setup` have a mistake)";
 
-/// What the main thread does with the result of background work.
-pub type Job = background::Continuation<Workspace>;
-
-/// How far the exit of the editor is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Leaving {
-    /// It does not exit.
-    #[default]
-    No,
-    /// What runs is being stopped, and turns are ended in their documents.
-    Stops,
-    /// There is no next turn.
-    HasStopped,
-}
-
-/// The application. It lives on the main thread, behind cells that are borrowed for one statement at a time: Lua that it
-/// calls may call it back.
+/// The application. It lives on the main thread. State is behind cells that are borrowed for one statement at a time: Lua that
+/// is called may call back.
 pub struct Workspace {
-    host: Rc<dyn Host>,
-    scripts: Rc<dyn Scripts>,
-    background: Background<Self>,
-    options: OptionLayers,
-    toolbox: Toolbox,
-    trust_store: TrustStore,
-    conversations: Conversations,
-    accounting: Accounting,
-    flights: Flights,
-    locks: Locks,
-    journal: Journal,
-    outboxes: OutboxFiles,
-    backups: Backups,
-    /// What distinguishes this process from all others, for conversations without a file.
-    session: String,
-    commits: Commits<Workspace>,
-    /// The folders that completion lists.
-    folders: Folders,
-    lookups: Lookups,
-    patience: Patience,
-    /// What users have edited in reviews and is on its way to the disk.
-    unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>>,
-    reviewers: Reviewers<Workspace>,
-    projects: Projects,
-    known_messages: KnownMessages,
-    /// Whether the editor is about to exit, so that nothing new starts.
-    leaving: Cell<Leaving>,
-    /// Whether a caller that resolves a call is to be answered before anything else follows from it.
-    is_answering: Cell<bool>,
-    unsettled: Unsettled<Workspace>,
-    /// Where the whole of a truncated output is kept for a few days.
-    outputs: Outputs,
-}
-
-/// The conversations, by buffer.
-#[derive(Default)]
-pub(super) struct Conversations {
-    by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
-    last_id: Cell<u64>,
-}
-
-impl Conversations {
-    /// The conversation with this id.
-    pub(super) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().values().find(|conversation| conversation.id() == id).map(Rc::clone)
-    }
-
-    /// All conversations.
-    pub(super) fn all(&self) -> Vec<Rc<Conversation>> {
-        self.by_buffer.borrow().values().map(Rc::clone).collect()
-    }
-
-    /// The conversation of this buffer.
-    fn get(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().get(&buffer).map(Rc::clone)
-    }
-
-    pub(super) fn insert(&self, conversation: Rc<Conversation>) {
-        self.by_buffer.borrow_mut().insert(conversation.buffer(), conversation);
-    }
-
-    pub(super) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow_mut().remove(&buffer)
-    }
-
-    pub(super) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
-        self.by_buffer.take().into_values()
-    }
-
-    /// The id for the next conversation; says whether it is the first one.
-    pub(super) fn next_id(&self) -> (ConversationId, bool) {
-        let last = self.last_id.get();
-        self.last_id.set(last + 1);
-        (ConversationId(last + 1), last == 0)
-    }
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    /// The trust store.
+    pub trust: Rc<TrustStore>,
+    /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
+    pub frontmatter: Rc<Frontmatter>,
+    /// What tools and references may read and write, and where they run.
+    pub permissions: Rc<Permissions>,
+    /// Which process each conversation belongs to.
+    pub ownership: Rc<Ownership>,
+    /// The records of calls: in memory, in the journal, and in which order they take effect.
+    pub journaling: Rc<Journaling>,
+    /// The changes of files that calls have made, and the way back.
+    pub undo: Rc<Undo>,
+    /// What a tool is told about where it runs.
+    pub contexts: Rc<ToolContexts>,
+    /// What the user's policies say of a call.
+    pub approval: Rc<Approval>,
+    /// The open calls: what each waits for, and what was decided.
+    pub calls: Rc<Calls>,
+    /// Starts that are recorded and have not happened yet.
+    pub starts: Rc<Starts>,
+    /// What the model is told of a call that a person or the clock has ended.
+    pub answers: Rc<Answers>,
+    /// What calls would write, and what users make of it.
+    pub reviews: Rc<Reviews>,
+    /// The tools that run.
+    pub execution: Rc<Execution>,
+    /// The messages that wait for their turn.
+    pub queue: Rc<Queue>,
+    /// What the references in a message mean when it is sent.
+    pub references: Rc<References>,
+    /// Decisions and answers: checked, recorded, and then carried out.
+    pub resolutions: Rc<Resolutions>,
+    /// Decisions and answers that the user has typed into blocks.
+    pub written: Rc<WrittenBlocks>,
+    /// The deadlines of calls that wait.
+    pub deadlines: Rc<Deadlines>,
+    /// What requests have used, and the notes about messages.
+    pub usage: Rc<Accounting>,
+    /// Conversations that are carried on without a user.
+    pub drives: Rc<Drives>,
+    /// The way of a wish to the session: trust first.
+    pub admission: Rc<Gatekeeper>,
+    /// A file that was opened, brought together with its journal.
+    pub recovery: Rc<Recovery>,
+    /// The files of conversations, as they are written.
+    pub saving: Rc<Saving>,
+    /// The conversations of projects: where they are, and which was used last.
+    pub projects: Rc<ProjectConversations>,
+    /// Commands that tools in Lua run.
+    pub commands: Rc<Commands>,
+    /// What completion offers.
+    pub completions: Rc<Completions>,
+    /// The forms of questions.
+    pub forms: Rc<Forms>,
+    /// The tools that are registered.
+    pub tools: Rc<Tools>,
+    /// The options that commands change while Neovim runs.
+    pub switches: Rc<Switches>,
+    /// What `:Flemma status`, the list of tools and the status line say.
+    pub status: Rc<StatusReports>,
+    /// How messages, calls and folds are drawn.
+    pub looks: Rc<Looks>,
+    /// What is shown at calls that wait.
+    pub previews: Rc<Previews>,
+    /// The lists of conversations and of calls that wait.
+    pub lists: Rc<Lists>,
+    pub(super) background: Background<Self>,
+    pub(super) unsettled: Unsettled<Self>,
 }
 
 impl Workspace {
@@ -143,203 +155,279 @@ impl Workspace {
         scripts: Rc<dyn Scripts>,
         state_dir: &Path,
         wake: impl Fn() + Send + Sync + 'static,
-    ) -> Self {
-        let workspace = Self {
+    ) -> Rc<Self> {
+        let background = Background::new(wake);
+        let shared = Rc::new(Shared {
             host,
             scripts,
-            background: Background::new(wake),
+            worker: background.worker_handle(),
             options: OptionLayers::default(),
             toolbox: Toolbox::default(),
-            trust_store: TrustStore::new(state_dir.join("trust.jsonl")),
+            projects: ProjectFolders::new(state_dir.join("conversations")),
             conversations: Conversations::default(),
-            accounting: Accounting::default(),
-            flights: Flights::default(),
-            locks: Locks::new(state_dir.join("locks")),
-            journal: Journal::new(state_dir.join("journal")),
-            outboxes: OutboxFiles::new(state_dir.join("outbox")),
-            backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
-            session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
-            commits: Commits::default(),
-            folders: Folders::default(),
-            lookups: Lookups::default(),
+            outputs: Outputs::new(state_dir.join("outputs")),
             patience: Patience::default(),
-            unsaved_edits: RefCell::default(),
-            reviewers: Reviewers::default(),
-            projects: Projects::new(state_dir.join("conversations")),
-            known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
             leaving: Cell::default(),
             is_answering: Cell::new(false),
-            unsettled: Unsettled::default(),
-            outputs: Outputs::new(state_dir.join("outputs")),
-        };
-        let config = workspace.config();
-        let built = approval_chain::build(&config, None, &workspace.scripts, &workspace.host);
-        workspace.toolbox.configure(&config, built);
+            events: OnceCell::new(),
+        });
+        let trust =
+            Rc::new(TrustStore::new(Rc::clone(&shared), background.of(|it| &it.trust), state_dir.join("trust.jsonl")));
+        let frontmatter = Rc::new(Frontmatter { shared: Rc::clone(&shared), trust: Rc::clone(&trust) });
+        let permissions = Rc::new(Permissions {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.permissions),
+            trust: Rc::clone(&trust),
+            frontmatter: Rc::clone(&frontmatter),
+            lookups: Lookups::default(),
+        });
+        let ownership = Rc::new(Ownership {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.ownership),
+            locks: Locks::new(state_dir.join("locks")),
+        });
+        let journaling = Rc::new(Journaling {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.journaling),
+            ownership: Rc::clone(&ownership),
+            journal: Journal::new(state_dir.join("journal")),
+            commits: Commits::default(),
+        });
+        let undo = Rc::new(Undo {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.undo),
+            permissions: Rc::clone(&permissions),
+            ownership: Rc::clone(&ownership),
+            backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
+            session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
+        });
+        let contexts = Rc::new(ToolContexts {
+            shared: Rc::clone(&shared),
+            frontmatter: Rc::clone(&frontmatter),
+            permissions: Rc::clone(&permissions),
+            undo: Rc::clone(&undo),
+            unsaved_edits: RefCell::default(),
+        });
+        let approval = Rc::new(Approval {
+            shared: Rc::clone(&shared),
+            frontmatter: Rc::clone(&frontmatter),
+            permissions: Rc::clone(&permissions),
+            contexts: Rc::clone(&contexts),
+        });
+        let calls = Rc::new(Calls {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.calls),
+            frontmatter: Rc::clone(&frontmatter),
+            approval: Rc::clone(&approval),
+        });
+        let starts = Rc::new(Starts { shared: Rc::clone(&shared), journaling: Rc::clone(&journaling) });
+        let answers = Rc::new(Answers { shared: Rc::clone(&shared), undo: Rc::clone(&undo) });
+        let reviews = Rc::new(Reviews {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.reviews),
+            frontmatter: Rc::clone(&frontmatter),
+            journaling: Rc::clone(&journaling),
+            undo: Rc::clone(&undo),
+            contexts: Rc::clone(&contexts),
+            approval: Rc::clone(&approval),
+            calls: Rc::clone(&calls),
+            reviewers: Reviewers::default(),
+        });
+        let execution = Rc::new(Execution {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.execution),
+            frontmatter: Rc::clone(&frontmatter),
+            permissions: Rc::clone(&permissions),
+            journaling: Rc::clone(&journaling),
+            undo: Rc::clone(&undo),
+            contexts: Rc::clone(&contexts),
+            approval: Rc::clone(&approval),
+            calls: Rc::clone(&calls),
+            starts: Rc::clone(&starts),
+            reviews: Rc::clone(&reviews),
+        });
+        let queue = Rc::new(Queue {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.queue),
+            ownership: Rc::clone(&ownership),
+            journaling: Rc::clone(&journaling),
+            calls: Rc::clone(&calls),
+            outboxes: OutboxFiles::new(state_dir.join("outbox")),
+        });
+        let references = Rc::new(References {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.references),
+            permissions: Rc::clone(&permissions),
+        });
+        let resolutions = Rc::new(Resolutions {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.resolutions),
+            frontmatter: Rc::clone(&frontmatter),
+            ownership: Rc::clone(&ownership),
+            journaling: Rc::clone(&journaling),
+            undo: Rc::clone(&undo),
+            approval: Rc::clone(&approval),
+            calls: Rc::clone(&calls),
+            starts: Rc::clone(&starts),
+            answers: Rc::clone(&answers),
+            execution: Rc::clone(&execution),
+        });
+        let written = Rc::new(WrittenBlocks {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.written),
+            journaling: Rc::clone(&journaling),
+            approval: Rc::clone(&approval),
+            calls: Rc::clone(&calls),
+            starts: Rc::clone(&starts),
+            answers: Rc::clone(&answers),
+            execution: Rc::clone(&execution),
+            resolutions: Rc::clone(&resolutions),
+        });
+        let deadlines = Rc::new(Deadlines {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.deadlines),
+            resolutions: Rc::clone(&resolutions),
+        });
+        let usage = Rc::new(Accounting {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.usage),
+            frontmatter: Rc::clone(&frontmatter),
+            permissions: Rc::clone(&permissions),
+            ledger: RefCell::default(),
+            known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
+        });
+        let drives = Rc::new(Drives {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.drives),
+            ownership: Rc::clone(&ownership),
+            calls: Rc::clone(&calls),
+        });
+        let admission = Rc::new(Gatekeeper {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.admission),
+            trust: Rc::clone(&trust),
+            frontmatter: Rc::clone(&frontmatter),
+            ownership: Rc::clone(&ownership),
+            approval: Rc::clone(&approval),
+            calls: Rc::clone(&calls),
+            resolutions: Rc::clone(&resolutions),
+            written: Rc::clone(&written),
+            deadlines: Rc::clone(&deadlines),
+            drives: Rc::clone(&drives),
+        });
+        let recovery = Rc::new(Recovery {
+            shared: Rc::clone(&shared),
+            frontmatter: Rc::clone(&frontmatter),
+            ownership: Rc::clone(&ownership),
+            journaling: Rc::clone(&journaling),
+            undo: Rc::clone(&undo),
+            calls: Rc::clone(&calls),
+            reviews: Rc::clone(&reviews),
+            queue: Rc::clone(&queue),
+            deadlines: Rc::clone(&deadlines),
+            drives: Rc::clone(&drives),
+        });
+        let saving = Rc::new(Saving {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.saving),
+            trust: Rc::clone(&trust),
+            ownership: Rc::clone(&ownership),
+            journaling: Rc::clone(&journaling),
+            queue: Rc::clone(&queue),
+            flights: Flights::default(),
+        });
+        let projects =
+            Rc::new(ProjectConversations { shared: Rc::clone(&shared), background: background.of(|it| &it.projects) });
+        let commands = Rc::new(Commands { shared: Rc::clone(&shared), background: background.of(|it| &it.commands) });
+        let completions = Rc::new(Completions {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.completions),
+            permissions: Rc::clone(&permissions),
+            folders: Folders::default(),
+        });
+        let forms = Rc::new(Forms {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.forms),
+            journaling: Rc::clone(&journaling),
+            permissions: Rc::clone(&permissions),
+        });
+        let tools = Rc::new(Tools { shared: Rc::clone(&shared), background: background.of(|it| &it.tools) });
+        let switches = Rc::new(Switches {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.switches),
+            frontmatter: Rc::clone(&frontmatter),
+        });
+        let status = Rc::new(StatusReports {
+            shared: Rc::clone(&shared),
+            frontmatter: Rc::clone(&frontmatter),
+            permissions: Rc::clone(&permissions),
+            usage: Rc::clone(&usage),
+        });
+        let looks = Rc::new(Looks { shared: Rc::clone(&shared), usage: Rc::clone(&usage) });
+        let previews = Rc::new(Previews { shared: Rc::clone(&shared), permissions: Rc::clone(&permissions) });
+        let lists = Rc::new(Lists {
+            shared: Rc::clone(&shared),
+            background: background.of(|it| &it.lists),
+            ownership: Rc::clone(&ownership),
+            journaling: Rc::clone(&journaling),
+            calls: Rc::clone(&calls),
+            projects: Rc::clone(&projects),
+        });
+        let unsettled = Unsettled::default();
+        let workspace = Rc::new(Self {
+            shared,
+            trust,
+            frontmatter,
+            permissions,
+            ownership,
+            journaling,
+            undo,
+            contexts,
+            approval,
+            calls,
+            starts,
+            answers,
+            reviews,
+            execution,
+            queue,
+            references,
+            resolutions,
+            written,
+            deadlines,
+            usage,
+            drives,
+            admission,
+            recovery,
+            saving,
+            projects,
+            commands,
+            completions,
+            forms,
+            tools,
+            switches,
+            status,
+            looks,
+            previews,
+            lists,
+            background,
+            unsettled,
+        });
+        let acts = Rc::downgrade(&workspace);
+        let _ = workspace.shared.events.set(Box::new(move |event| {
+            if let Some(workspace) = acts.upgrade() {
+                workspace.act(event);
+            }
+        }));
+        let config = workspace.shared.config();
+        let built = approval_chain::build(&config, None, &workspace.shared.scripts, &workspace.shared.host);
+        workspace.shared.toolbox.configure(&config, built);
         workspace
     }
 
-    pub(super) fn host(&self) -> &dyn Host {
-        &*self.host
-    }
-
-    /// The host, for closures that outlive this call.
-    pub(super) fn host_handle(&self) -> &Rc<dyn Host> {
-        &self.host
-    }
-
-    pub(super) fn scripts(&self) -> &dyn Scripts {
-        &*self.scripts
-    }
-
-    pub(super) fn background(&self) -> &Background<Self> {
-        &self.background
-    }
-
-    pub(super) fn options(&self) -> &OptionLayers {
-        &self.options
-    }
-
-    pub(super) fn toolbox(&self) -> &Toolbox {
-        &self.toolbox
-    }
-
-    pub(super) fn trust_store(&self) -> &TrustStore {
-        &self.trust_store
-    }
-
-    pub(super) fn conversations(&self) -> &Conversations {
-        &self.conversations
-    }
-
-    pub(super) fn accounting(&self) -> &Accounting {
-        &self.accounting
-    }
-
-    pub(super) fn flights(&self) -> &Flights {
-        &self.flights
-    }
-
-    /// Does something whose consequences follow when the caller is answered.
-    pub(super) fn answering(&self, work: impl FnOnce()) {
-        let before = self.is_answering.replace(true);
-        work();
-        self.is_answering.set(before);
-    }
-
-    pub(super) fn unsettled(&self) -> &Unsettled<Self> {
-        &self.unsettled
-    }
-
-    pub(super) fn is_answering(&self) -> bool {
-        self.is_answering.get()
-    }
-
-    pub(super) fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    pub(super) fn outboxes(&self) -> &OutboxFiles {
-        &self.outboxes
-    }
-
-    pub(super) fn backups(&self) -> &Backups {
-        &self.backups
-    }
-
-    pub(super) fn session_name(&self) -> &str {
-        &self.session
-    }
-
-    pub(super) fn commits(&self) -> &Commits<Self> {
-        &self.commits
-    }
-
-    pub(super) fn folders(&self) -> &Folders {
-        &self.folders
-    }
-
-    pub(super) fn unsaved_edits(&self) -> &RefCell<HashMap<Digest, Arc<Vec<u8>>>> {
-        &self.unsaved_edits
-    }
-
-    pub(super) fn patience(&self) -> &Patience {
-        &self.patience
-    }
-
-    pub(super) fn lookups(&self) -> &Lookups {
-        &self.lookups
-    }
-
-    pub(super) fn projects(&self) -> &Projects {
-        &self.projects
-    }
-
-    pub(super) fn known_messages(&self) -> &KnownMessages {
-        &self.known_messages
-    }
-
-    pub(super) fn reviewers(&self) -> &Reviewers<Self> {
-        &self.reviewers
-    }
-
-    /// Whether the editor is about to exit.
-    pub(super) fn is_leaving(&self) -> bool {
-        self.leaving.get() != Leaving::No
-    }
-
-    /// How far the exit of the editor is.
-    pub(super) const fn leaving(&self) -> &Cell<Leaving> {
-        &self.leaving
-    }
-
-    pub(super) fn locks(&self) -> &Locks {
-        &self.locks
-    }
-
-    pub(super) fn outputs(&self) -> &Outputs {
-        &self.outputs
-    }
-
-    /// Where a conversation is.
-    pub(super) fn place(&self, conversation: &Conversation) -> Place {
-        self.place_of(conversation.buffer())
-    }
-
-    /// Where the conversation of a buffer is. The conversation of a project works on the project, wherever its file is.
-    pub(super) fn place_of(&self, buffer: i32) -> Place {
-        let place = self.host.place(buffer);
-        match self.project_of(Path::new(&place.file)) {
-            Some(project) => Place { cwd: project.clone(), project: Some(project), ..place },
-            None => place,
-        }
-    }
-
-    /// Writes to the log, where there is one.
-    pub fn log(&self, level: Level, line: &str) {
-        self.options.log(level, line);
-    }
-
-    /// Writes to the log what somebody else's code has to say.
-    pub fn log_line(&self, level: LevelFilter, line: &str) {
-        self.options.log_line(level, line);
-    }
-
-    /// Warns the user, and writes that to the log.
-    pub(super) fn warn(&self, message: &str) {
-        self.log(Level::Warn, message);
-        self.host.notify(Level::Warn, message);
-    }
-
-    /// The options that are in effect, without those of files.
+    /// The conversation of a buffer.
     #[must_use]
-    pub fn config(&self) -> Rc<Config> {
-        self.options.effective()
-    }
-
-    /// The log's file.
-    #[must_use]
-    pub fn log_path(&self) -> PathBuf {
-        self.options.log_path()
+    pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
+        self.shared.conversation(buffer)
     }
 
     /// Takes new options, and forgets what was set since the last ones. What runs goes on with the options that it began
@@ -355,7 +443,7 @@ impl Workspace {
         log_dir: &Path,
     ) -> Result<(), Vec<UserError>> {
         let taken = self.take_options(wanted, policy, log_dir);
-        if taken.is_err() && !self.options.is_set_up() {
+        if taken.is_err() && !self.shared.options.is_set_up() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
             let mut options = json!({ "tools": { "auto_approve": [] } });
             if wanted.get("agent").is_some_and(|agent| !agent.is_null()) {
@@ -383,20 +471,14 @@ impl Workspace {
             return Err(problems);
         }
         let is_policy_function = policy.is_some();
-        let built = approval_chain::build(&config, policy, &self.scripts, &self.host);
-        self.toolbox.configure(&config, built);
-        self.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
+        let built = approval_chain::build(&config, policy, &self.shared.scripts, &self.shared.host);
+        self.shared.toolbox.configure(&config, built);
+        self.shared.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
         Ok(())
     }
 
     /// Files' frontmatter may mean something else now.
     pub fn forget_frontmatter(&self) {
-        self.toolbox.touch();
-    }
-
-    /// The conversation of a buffer.
-    #[must_use]
-    pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.conversations.get(buffer)
+        self.shared.toolbox.touch();
     }
 }

@@ -1,11 +1,27 @@
 //! Decisions that the user has written into the document: a status that was changed by hand, or text in a block. A key that
 //! carries them out records them first.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::{
-    Conversation, HostEffect, Workspace, answers::answer_text, call_key::Keyed as _, decisions::BEING_RECORDED,
-    journaling::recorded, records::Claim, standing::Standing, suspension::EXPIRED_AT_ONCE, wish::Wish,
+    Conversation, HostEffect,
+    answers::{Answers, answer_text},
+    background::Background,
+    call_key::Keyed as _,
+    deadlines::EXPIRED_AT_ONCE,
+    decisions::BEING_RECORDED,
+    event::{ByKey, LoopEvent},
+    journaling::{Journaling, recorded},
+    records::Claim,
+    resolution::Resolutions,
+    running::Execution,
+    shared::Shared,
+    standing::{Calls, Standing},
+    starts::Starts,
+    verdict::Approval,
+    wish::Wish,
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -27,80 +43,93 @@ struct Written {
     calls: Vec<CallId>,
 }
 
-impl Workspace {
+/// Decisions and answers that the user has typed into blocks.
+pub struct WrittenBlocks {
+    pub(super) shared: Rc<Shared>,
+    pub(super) background: Background<Self>,
+    pub(super) journaling: Rc<Journaling>,
+    pub(super) approval: Rc<Approval>,
+    pub(super) calls: Rc<Calls>,
+    pub(super) starts: Rc<Starts>,
+    pub(super) answers: Rc<Answers>,
+    pub(super) execution: Rc<Execution>,
+    pub(super) resolutions: Rc<Resolutions>,
+}
+
+impl WrittenBlocks {
     /// Continues the conversation, or runs one call of it, after what the user has written is recorded.
     pub(super) fn go_on_as_written(&self, conversation: &Conversation, input: Input) {
-        let session = conversation.session();
-        if session.has_request() || self.is_at_fault(conversation) || !conversation.records().is_read() {
+        let session = &conversation.session;
+        if session.has_request() || self.calls.is_at_fault(conversation) || !conversation.records.is_read() {
             // The agent says why not, or waits.
-            return self.feed(conversation, [input]);
+            return self.shared.feed(conversation, [input]);
         }
         let only = match &input {
             Input::Execute(call) => Some(call.clone()),
             _ => None,
         };
-        let records = conversation.records();
-        let mut wanted = conversation.page().open_ids().into_iter();
+        let records = &conversation.records;
+        let mut wanted = conversation.page.open_ids().into_iter();
         if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
-            return self.host().notify(Level::Info, BEING_RECORDED);
+            return self.shared.host.notify(Level::Info, BEING_RECORDED);
         }
         let Some(written) = self.written(conversation, only.as_ref()) else { return };
         if written.records.is_empty() {
-            return self.feed(conversation, [input]);
+            return self.shared.feed(conversation, [input]);
         }
-        if conversation.records().set_committing(true) {
+        if conversation.records.set_committing(true) {
             // The same key was pressed before.
             return;
         }
         let Written { records, answers, approved, starts, calls } = written;
         for call in &calls {
-            conversation.records().claim(call, Claim::Exclusive);
+            conversation.records.claim(call, Claim::Exclusive);
         }
-        let cancellations = conversation.records().cancellations();
-        self.commit(conversation, records, move |workspace, conversation, flushed| {
-            conversation.records().set_committing(false);
+        let cancellations = conversation.records.cancellations();
+        self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, flushed| {
+            conversation.records.set_committing(false);
             for call in &calls {
-                conversation.records().release(call);
+                conversation.records.release(call);
             }
             if let Err(problem) = flushed {
-                return workspace.host().notify(Level::Error, &problem.to_string());
+                return this.shared.host.notify(Level::Error, &problem.to_string());
             }
-            let is_cancelled = conversation.records().cancellations() != cancellations;
+            let is_cancelled = conversation.records.cancellations() != cancellations;
             // A key runs the call that the user saw. If they have edited it since, it waits.
-            let is_same = only.is_none() || approved.iter().all(|key| workspace.is_open(conversation, key));
+            let is_same = only.is_none() || approved.iter().all(|key| conversation.is_open(key));
             let stays = is_same && !is_cancelled;
-            let goes_on = stays && !workspace.is_ending(conversation);
+            let goes_on = stays && !this.shared.is_ending(conversation);
             if goes_on {
-                workspace.let_start(conversation, starts);
+                this.starts.let_start(conversation, starts);
             } else if stays {
-                workspace.keep_approved(conversation, approved, starts);
+                this.starts.keep_approved(conversation, approved, starts);
             } else {
-                workspace.take_back(conversation, approved, starts);
+                this.starts.take_back(conversation, approved, starts);
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
             for answer in answers {
                 if let Input::Resolve { call, .. } = &answer {
-                    workspace.stop_tool(conversation, call);
+                    this.execution.stop_tool(conversation, call);
                 }
-                workspace.want(conversation, Wish::Recorded(answer));
+                this.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(answer)));
             }
             if !is_answered && goes_on {
-                workspace.want(conversation, Wish::Recorded(input));
+                this.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(input)));
             }
-            workspace.came_to_rest(conversation);
+            this.shared.tell(LoopEvent::Resolved(conversation));
         });
     }
 
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
-        self.host().perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
         let mut written = Written::default();
-        let mut free = self.free_slots(conversation);
-        let now = self.host().now();
+        let mut free = self.calls.free_slots(conversation);
+        let now = self.shared.host.now();
         let mut late = 0;
-        for call in conversation.page().open_calls() {
+        for call in conversation.page.open_calls() {
             if only.is_some_and(|id| *id != call.id) || call.aborted {
                 continue;
             }
@@ -108,21 +137,23 @@ impl Workspace {
                 self.written_at_work(conversation, &mut written, &call)?;
                 continue;
             }
-            if matches!(self.standing(conversation, &call), Standing::Ended(_)) {
+            if matches!(conversation.standing(&call), Standing::Ended(_)) {
                 // Its result is restored.
                 continue;
             }
             if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
                 // The clock deals with the others, some at a time.
                 if late < EXPIRED_AT_ONCE {
-                    self.expire_by_key(conversation, &call);
+                    self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::Yes));
                 }
                 late += 1;
                 continue;
             }
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
             let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-            if self.effective_kind(conversation, &call) == AwaitKind::Elicitation && status != Some(Status::Rejected) {
+            if self.calls.effective_kind(conversation, &call) == AwaitKind::Elicitation
+                && status != Some(Status::Rejected)
+            {
                 if content.is_empty() {
                     continue;
                 }
@@ -135,7 +166,7 @@ impl Workspace {
             let is_approved = match status {
                 Some(Status::Denied) => continue,
                 Some(Status::Rejected) => {
-                    let answer = self.rejection(conversation, &call, None);
+                    let answer = self.answers.rejection(conversation, &call, None);
                     let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                     self.add(conversation, &mut written, &call, events);
                     continue;
@@ -146,36 +177,36 @@ impl Workspace {
                     continue;
                 }
                 Some(Status::Approved) => {
-                    let is_same = !conversation.session().was_changed_since_approval(&call);
+                    let is_same = !conversation.session.was_changed_since_approval(&call);
                     // What a policy has written is no decision of the user's: it is judged again when the call starts.
-                    let is_own = !conversation.tasks().is_judged(&CallKey::of(&call.id, &call.name, &call.input));
-                    only.is_some() || (is_same && is_own && self.counts(conversation, &call))
+                    let is_own = !conversation.tasks.is_judged(&CallKey::of(&call.id, &call.name, &call.input));
+                    only.is_some() || (is_same && is_own && self.calls.counts(conversation, &call))
                 }
                 Some(Status::Pending | Status::Running) | None => only.is_some(),
             };
             if is_approved {
-                let definition = self.toolbox().get(&call.name);
-                let starts = free > 0 && self.starts_at_once(conversation, definition.as_deref());
+                let definition = self.shared.toolbox.get(&call.name);
+                let starts = free > 0 && self.resolutions.starts_at_once(conversation, definition.as_deref());
                 free = free.saturating_sub(usize::from(starts));
-                if only.is_none() && matches!(self.standing(conversation, &call), Standing::Approved(_)) {
+                if only.is_none() && matches!(conversation.standing(&call), Standing::Approved(_)) {
                     // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
                     continue;
                 }
                 let key = call.key();
-                if let Some(problem) = self.made_of_another(conversation, &call, &key) {
-                    self.host().notify(Level::Warn, &problem);
-                    self.feed(conversation, [Input::Refused(call.id.clone())]);
+                if let Some(problem) = conversation.made_of_another(&call, &key) {
+                    self.shared.host.notify(Level::Warn, &problem);
+                    self.shared.feed(conversation, [Input::Refused(call.id.clone())]);
                     return None;
                 }
-                let shown = conversation.proposals().shown(&key).or_else(|| self.made_of(conversation, &key));
-                let bound = self.bound(conversation, &call, shown);
+                let shown = conversation.proposals.shown(&key).or_else(|| conversation.made_of(&key));
+                let bound = self.approval.bound(conversation, &call, shown);
                 let events = bound
                     .into_iter()
                     .chain([Event::Decided(Decision::Approved)])
                     .chain(starts.then_some(Event::Started));
                 written.calls.push(call.id.clone());
                 // Whoever wrote the status, it is a key of the user that counts.
-                written.records.extend(self.records_of(conversation, &call, Role::User, events));
+                written.records.extend(self.journaling.records_of(conversation, &call, Role::User, events));
                 written.starts.extend(starts.then(|| key.clone()));
                 written.approved.push(key);
             }
@@ -191,13 +222,18 @@ impl Workspace {
         events: impl IntoIterator<Item = Event>,
     ) {
         written.calls.push(call.id.clone());
-        written.records.extend(self.records_of(conversation, call, self.role_of(conversation, call), events));
+        written.records.extend(self.journaling.records_of(
+            conversation,
+            call,
+            self.role_of(conversation, call),
+            events,
+        ));
     }
 
     /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`
     /// after a message.
     fn written_at_work(&self, conversation: &Conversation, written: &mut Written, call: &OpenCall) -> Option<()> {
-        if conversation.session().is_working_on(&call.id) {
+        if conversation.session.is_working_on(&call.id) {
             return Some(());
         }
         let placeholder = call.placeholder.as_ref()?;
@@ -217,7 +253,7 @@ impl Workspace {
         let Some(placeholder) = &call.placeholder else { return Role::User };
         let fence = placeholder.fence;
         let content = fence + 1..fence + 1 + placeholder.content.lines().count();
-        let page = conversation.page();
+        let page = &conversation.page;
         let is_own = if content.is_empty() { page.is_authorised(call) } else { page.is_by_user(content) };
         if is_own || placeholder.block.status == Status::Pending && placeholder.content.is_empty() {
             Role::User
@@ -229,7 +265,7 @@ impl Workspace {
     /// The result that text in the block of any other call makes; `None` after a message: it does not match the
     /// `result_schema` of a tool that the editor answers.
     fn typed_result(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
-        let definition = self.toolbox().get(&call.name);
+        let definition = self.shared.toolbox.get(&call.name);
         let client = definition.filter(|definition| matches!(definition.executor, Executor::Client(_)));
         let json = serde_json::from_str(content);
         let fix = if json.is_ok() { "Correct it" } else { "Write JSON that matches it" };
@@ -241,7 +277,7 @@ impl Workspace {
                 call.label(),
                 mistakes.sentence()
             );
-            self.host().notify(Level::Warn, &message);
+            self.shared.host.notify(Level::Warn, &message);
             return None;
         }
         Some(CallResult::text(own_words(content, "")))
@@ -249,7 +285,7 @@ impl Workspace {
 
     /// The result that the text in the block of a question makes; `None` after a message.
     fn typed_answer(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
-        let (Some(definition), ToolInput::Json(input)) = (self.toolbox().get(&call.name), &*call.input) else {
+        let (Some(definition), ToolInput::Json(input)) = (self.shared.toolbox.get(&call.name), &*call.input) else {
             return Some(CallResult::text(own_words(content, "")));
         };
         match Form::of(&definition, input).answer_from_text(content) {
@@ -267,7 +303,7 @@ impl Workspace {
                     call.label(),
                     mistake.message
                 );
-                self.host().notify(Level::Warn, &message);
+                self.shared.host.notify(Level::Warn, &message);
                 None
             }
         }

@@ -28,20 +28,20 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let conversation = workspace.conversation(buffer);
         match (convert::variant(lua, &what, Some(fields))?, conversation) {
             (Wanted::Call { call, access, path }, Some(conversation)) => {
-                let problem = workspace.path_problem(&conversation, &call, access, &convert::path(path));
+                let problem = workspace.permissions.path_problem(&conversation, &call, access, &convert::path(path));
                 problem.map(|problem| problem.to_string()).into_lua_multi(lua)
             }
             (Wanted::Call { .. }, None) => "The conversation of this call is closed.".into_lua_multi(lua),
             (Wanted::Read { names }, conversation) => {
                 let count = names.len();
                 let names: Vec<_> = names.into_iter().map(convert::path).collect();
-                let judged = conversation.map(|conversation| workspace.may_read(&conversation, &names));
+                let judged = conversation.map(|conversation| workspace.permissions.may_read(&conversation, &names));
                 judged.unwrap_or_else(|| (vec![false; count], false)).into_lua_multi(lua)
             }
             (Wanted::Missing { path, name }, conversation) => {
                 let (path, name) = (convert::path(path), name.to_string());
                 conversation
-                    .and_then(|conversation| workspace.missing_file(&conversation, &path, &name))
+                    .and_then(|conversation| workspace.permissions.missing_file(&conversation, &path, &name))
                     .into_lua_multi(lua)
             }
         }

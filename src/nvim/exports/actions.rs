@@ -121,15 +121,16 @@ fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<
         GeneralAction::Switch { words } => options::switch(lua, binding, &words),
         GeneralAction::Set { option, enabled } => {
             let toggle = Toggle::of(&option).ok_or_else(|| format!("`{option}` cannot be set at run time"));
-            let set =
-                toggle.and_then(|toggle| binding.workspace.set(toggle, enabled).map_err(|problem| problem.to_string()));
+            let set = toggle.and_then(|toggle| {
+                binding.workspace.switches.set(toggle, enabled).map_err(|problem| problem.to_string())
+            });
             match set {
                 Ok(message) => (options::effective(lua, binding)?, message).into_lua_multi(lua),
                 Err(problem) => (Value::Nil, problem).into_lua_multi(lua),
             }
         }
         GeneralAction::ResetUsage => {
-            binding.workspace.reset_usage();
+            binding.workspace.usage.reset_usage();
             Ok(MultiValue::new())
         }
     }
@@ -157,17 +158,17 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         Action::Answer { question, is_yes } => Command::Answer { question, is_yes },
         Action::Queue { text, steers } => {
             let urgency = if steers { Urgency::NextRequest } else { Urgency::NextTurn };
-            return workspace.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);
+            return workspace.queue.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);
         }
         Action::Unqueue { place } => {
-            return workspace.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
+            return workspace.queue.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
         }
         Action::Steer => {
-            workspace.steer_with_queued(buffer);
+            workspace.queue.steer_with_queued(buffer);
             return Ok(MultiValue::new());
         }
         Action::KeepDraft { text } => {
-            workspace.keep_draft(buffer, &text.to_string());
+            workspace.queue.keep_draft(buffer, &text.to_string());
             return Ok(MultiValue::new());
         }
         Action::Ask(Question { words, path, first, last, name, language, lines }) => {
@@ -182,7 +183,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
                     lines: LineRange { first, last },
                 },
             };
-            return match workspace.ask_about(buffer, &about, &words.to_string()) {
+            return match workspace.references.ask_about(buffer, &about, &words.to_string()) {
                 Ok(Asked::Added { line, column }) => (line, column).into_lua_multi(lua),
                 Ok(Asked::Later(text)) => text.into_lua_multi(lua),
                 Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
@@ -190,14 +191,17 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         }
         Action::KeepReview { call, revision, contents, has_conflict } => {
             let taken = contents.into_iter().map(Taken::from).collect();
-            return workspace.keep_made(buffer, &call, &revision.to_string(), taken, has_conflict).into_lua_multi(lua);
+            return workspace
+                .reviews
+                .keep_made(buffer, &call, &revision.to_string(), taken, has_conflict)
+                .into_lua_multi(lua);
         }
         Action::Drive(options) => {
-            workspace.drive(buffer, options);
+            workspace.drives.drive(buffer, options);
             return true.into_lua_multi(lua);
         }
-        Action::StopDriving => return workspace.stop_driving(buffer).into_lua_multi(lua),
-        Action::Estimate => return workspace.estimate(buffer).into_lua_multi(lua),
+        Action::StopDriving => return workspace.drives.stop_driving(buffer).into_lua_multi(lua),
+        Action::Estimate => return workspace.usage.estimate(buffer).into_lua_multi(lua),
         Action::Propose { .. } | Action::Restore { .. } | Action::Accept { .. } => {
             return Err(mlua::Error::runtime("the callback is missing"));
         }
@@ -217,8 +221,8 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
         Action::Accept { call, revision, contents } => {
             let taken = contents.into_iter().map(Taken::from).collect();
             let callback = binding.functions.keep(callback);
-            binding.workspace.accept(buffer, &call, &revision.to_string(), taken, move |workspace, accepted| {
-                workspace.give_verdict(callback, accepted.err());
+            binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
+                reviews.give_verdict(callback, accepted.err());
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

@@ -15,11 +15,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let call = call(lua, binding, tool, input, context)?;
         Ok(match only {
             Some(resolver) => {
-                let decision = binding.workspace.resolve_with(&resolver, &call).map_err(mlua::Error::runtime)?;
+                let decision =
+                    binding.workspace.approval.resolve_with(&resolver, &call).map_err(mlua::Error::runtime)?;
                 (decision.map(policies::word), None)
             }
             None => {
-                let (decision, resolver) = binding.workspace.resolve(&call);
+                let (decision, resolver) = binding.workspace.approval.resolve(&call);
                 (Some(policies::word(decision)), resolver)
             }
         })

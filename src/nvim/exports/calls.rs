@@ -40,7 +40,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let resolution = resolution(lua, result);
         let Some(callback) = callback else {
             let resolved = resolution.and_then(|resolution| {
-                binding.workspace.resolve_now(buffer, &call, resolution, role).map_err(|error| words(&error, role))
+                binding
+                    .workspace
+                    .resolutions
+                    .resolve_now(buffer, &call, resolution, role)
+                    .map_err(|error| words(&error, role))
             });
             return Ok(match resolved {
                 Ok(()) => (Some(true), None),
@@ -51,10 +55,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match resolution {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
-                    workspace.call_back(callback, resolved.map_err(|error| words(&error, role)));
+                    workspace.shared.call_back(callback, resolved.map_err(|error| words(&error, role)));
                 });
             }
-            Err(problem) => binding.workspace.call_back(callback, Err(problem)),
+            Err(problem) => binding.workspace.shared.call_back(callback, Err(problem)),
         }
         Ok((None, None))
     })?;
@@ -62,7 +66,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("calls", |lua, binding, (buffer, which, fields): (Option<i32>, String, Option<Table>)| {
         let which = convert::variant(lua, &which, fields)?;
         if let Which::Pending = which {
-            let calls = binding.workspace.pending_calls(buffer);
+            let calls = binding.workspace.calls.pending_calls(buffer);
             return convert::list(lua, calls.into_iter().map(|call| describe(lua, call)));
         }
         let Some(conversation) = buffer.and_then(|buffer| binding.workspace.conversation(buffer)) else {

@@ -22,7 +22,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             view(found).map_err(|error| UserError::new(convert::words(&error)))
         });
-        binding.workspace.looked(buffer, number, views.collect());
+        binding.workspace.references.looked(buffer, number, views.collect());
         Ok(())
     })
 }

@@ -10,7 +10,7 @@ use flemma_workspace::TakeBack;
 pub(super) fn propose(binding: &Binding, buffer: i32, what: TakeBack, unsaved: Vec<BString>, callback: Function) {
     let callback = binding.functions.keep(callback);
     let unsaved = unsaved.into_iter().map(convert::path).collect();
-    binding.workspace.propose_taking_back(buffer, what, unsaved, move |workspace, proposed| {
+    binding.workspace.undo.propose_taking_back(buffer, what, unsaved, move |undo, proposed| {
         let answer = proposed.map(|proposed| {
             let files = proposed.proposal.files.iter().map(|file| {
                 json!({
@@ -22,7 +22,7 @@ pub(super) fn propose(binding: &Binding, buffer: i32, what: TakeBack, unsaved: V
             let files: Vec<_> = files.collect();
             json!({ "number": proposed.number, "lines": proposed.lines, "files": files })
         });
-        workspace.give_answer(callback, answer);
+        undo.shared.give_answer(callback, answer);
     });
 }
 
@@ -37,7 +37,7 @@ pub(super) fn restore(
 ) {
     let callback = binding.functions.keep(callback);
     let unsaved = unsaved.into_iter().map(convert::path).collect();
-    binding.workspace.restore_files(buffer, number, overwrite, unsaved, move |workspace, restored| {
+    binding.workspace.undo.restore_files(buffer, number, overwrite, unsaved, move |undo, restored| {
         let answer = restored.map(|files| {
             let files = files.into_iter();
             files
@@ -47,14 +47,14 @@ pub(super) fn restore(
                 })
                 .collect()
         });
-        workspace.give_answer(callback, answer);
+        undo.shared.give_answer(callback, answer);
     });
 }
 
 /// Calls back with a list of `flemma.WrittenFile`, or with nil and why there is none.
 pub(super) fn list(binding: &Binding, buffer: i32, callback: Function) {
     let callback = binding.functions.keep(callback);
-    binding.workspace.changed_files(buffer, move |workspace, files| {
+    binding.workspace.undo.changed_files(buffer, move |undo, files| {
         let answer = files.map(|files| {
             let files = files.into_iter().map(|file| {
                 let text = file.before.map(String::from_utf8).transpose();
@@ -65,6 +65,6 @@ pub(super) fn list(binding: &Binding, buffer: i32, callback: Function) {
             });
             files.collect::<Value>()
         });
-        workspace.give_answer(callback, answer);
+        undo.shared.give_answer(callback, answer);
     });
 }

@@ -4,7 +4,7 @@ use mlua::{BString, Function};
 use serde_json::{Value, json};
 
 use super::table::Exports;
-use flemma_workspace::{Completion, Workspace};
+use flemma_workspace::{Completion, components::Completions};
 
 /// What `complete` takes.
 type Completing = (i32, usize, usize, Option<Vec<BString>>, Function);
@@ -17,17 +17,17 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("complete", |_, binding, (buffer, line, column, lines, callback): Completing| {
         let callback = binding.functions.keep(callback);
         let Some(conversation) = binding.workspace.conversation(buffer) else {
-            binding.workspace.give_answer(callback, Ok(Value::Null));
+            binding.workspace.shared.give_answer(callback, Ok(Value::Null));
             return Ok(true);
         };
-        let tell = move |workspace: &Workspace, found: Option<Completion>| {
-            workspace.give_answer(callback, Ok(found.map_or(Value::Null, table)));
+        let tell = move |completions: &Completions, found: Option<Completion>| {
+            completions.shared.give_answer(callback, Ok(found.map_or(Value::Null, table)));
         };
         match lines {
-            None => binding.workspace.complete(&conversation, line, column, tell),
+            None => binding.workspace.completions.complete(&conversation, line, column, tell),
             Some(lines) => {
                 let lines = lines.iter().map(ToString::to_string).collect();
-                binding.workspace.complete_draft(&conversation, lines, line, column, tell);
+                binding.workspace.completions.complete_draft(&conversation, lines, line, column, tell);
             }
         }
         Ok(true)

@@ -7,7 +7,7 @@ use flemma_workspace::{DriveEnd, ports::Question};
 
 /// What the drive of a conversation came to, as JSON; `None` before its end.
 pub(super) fn result(binding: &Binding, buffer: i32) -> Option<String> {
-    let (end, requests) = binding.workspace.drive_result(buffer)?;
+    let (end, requests) = binding.workspace.drives.drive_result(buffer)?;
     Some(describe(&end, requests).to_string())
 }
 

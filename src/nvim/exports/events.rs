@@ -71,7 +71,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let workspace = &binding.workspace;
         match convert::variant(lua, &what, fields)? {
             EditorEvent::UiAttached => workspace.ui_attached(),
-            EditorEvent::FilesChanged => workspace.check_proposals(),
+            EditorEvent::FilesChanged => workspace.reviews.check_proposals(),
             EditorEvent::ParsersChanged => workspace.forget_frontmatter(),
             EditorEvent::Leaving => workspace.begin_to_leave(),
             EditorEvent::Closing => workspace.wind_up(),
@@ -82,9 +82,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                     (None, Some(seconds)) => SourceEnd::TimedOut(seconds),
                     (None, None) => SourceEnd::Complete,
                 };
-                workspace.end_source(SourceId(source), &how);
+                workspace.tools.end_source(SourceId(source), &how);
             }
-            EditorEvent::Logged { level, line } => workspace.log_line(level, &line.to_string()),
+            EditorEvent::Logged { level, line } => workspace.shared.log_line(level, &line.to_string()),
         }
         Ok(())
     })?;
@@ -132,12 +132,12 @@ fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
         BufferEvent::Detached => workspace.detach(buffer),
         BufferEvent::Renamed => workspace.renamed(buffer),
         BufferEvent::Edited => workspace.noticed(buffer),
-        BufferEvent::Saved { path } => workspace.saved(buffer, path),
-        BufferEvent::OnDisk { path } => workspace.on_disk(buffer, &convert::path(path)),
+        BufferEvent::Saved { path } => workspace.saving.saved(buffer, path),
+        BufferEvent::OnDisk { path } => workspace.saving.on_disk(buffer, &convert::path(path)),
         BufferEvent::Used { path, is_entered } => {
             let path = convert::path(path);
             if path.is_absolute() {
-                workspace.conversation_used(&path, is_entered);
+                workspace.projects.conversation_used(&path, is_entered);
             }
         }
         BufferEvent::Diagnosed => workspace.diagnose_again(buffer),

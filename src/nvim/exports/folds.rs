@@ -62,7 +62,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let object = match target {
             Target::Message { line, forward } => return conversation.message_from(line, forward).into_lua_multi(lua),
             Target::WaitingCall { line, forward, count } => {
-                return binding.workspace.waiting_from(buffer, line, forward, count).into_lua_multi(lua);
+                return binding.workspace.lists.waiting_from(buffer, line, forward, count).into_lua_multi(lua);
             }
             Target::StaleFolds => {
                 let lines = conversation.take_stale_folds();

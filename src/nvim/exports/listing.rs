@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{changes, table::Exports};
 use crate::nvim::convert;
-use flemma_workspace::{WaitingList, WaitingPlace, Workspace};
+use flemma_workspace::{WaitingList, WaitingPlace};
 
 /// What is listed. Each calls back with nil and what went wrong instead, if something did.
 #[derive(Deserialize)]
@@ -35,25 +35,23 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match convert::variant(lua, &what, Some(fields))? {
             Listing::Conversations { start, otherwise } => {
                 let (start, otherwise, callback) = (convert::path(start), convert::path(otherwise), keep());
-                workspace.look_for_project_root(&start, &otherwise, move |workspace: &Workspace, root| {
-                    workspace.list_conversations(&root, move |workspace: &Workspace, rows| {
-                        workspace
-                            .give_answer(callback, rows.map(|rows| serde_json::to_value(rows).unwrap_or_default()));
-                    });
+                workspace.lists.list_conversations(&start, &otherwise, move |lists, rows| {
+                    let rows = rows.map(|rows| serde_json::to_value(rows).unwrap_or_default());
+                    lists.shared.give_answer(callback, rows);
                 });
             }
             Listing::Waiting { folder, is_all } => {
                 let callback = keep();
-                workspace.list_waiting(convert::path(folder), is_all, move |workspace, list| {
-                    workspace.give_answer(callback, Ok(waiting(list)));
+                workspace.lists.list_waiting(convert::path(folder), is_all, move |lists, list| {
+                    lists.shared.give_answer(callback, Ok(waiting(list)));
                 });
             }
             Listing::ChangedFiles { buffer } => changes::list(binding, buffer, callback),
             Listing::FilesToPick { buffer, folder } => {
                 let Some(conversation) = workspace.conversation(buffer) else { return Ok(false) };
-                workspace.files_to_pick(&conversation, folder, keep());
+                workspace.forms.files_to_pick(&conversation, folder, keep());
             }
-            Listing::Models { provider } => workspace.models(&provider, keep()),
+            Listing::Models { provider } => workspace.switches.models(&provider, keep()),
         }
         Ok(true)
     })

@@ -40,15 +40,15 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("options", |lua, binding, (what, fields): (String, Option<Table>)| {
         match convert::variant(lua, &what, fields)? {
             Question::Recipients => {
-                let items = binding.workspace.recipients().into_iter();
+                let items = binding.workspace.switches.recipients().into_iter();
                 let items = items.map(|(words, label)| lua.create_table_from([("words", words), ("label", label)]));
                 convert::list(lua, items)
             }
             Question::Words { words, lead } => {
-                convert::list(lua, binding.workspace.switch_words(&words, &lead).into_iter().map(Ok))
+                convert::list(lua, binding.workspace.switches.switch_words(&words, &lead).into_iter().map(Ok))
             }
             Question::Health => {
-                let config = binding.workspace.config();
+                let config = binding.workspace.shared.config();
                 let options = config.parameters_for(config.provider);
                 let (level, message) = options.vendor.health(&options.model, &Environment::of_process()).into_parts();
                 let item = lua.create_table_from([("level", level), ("message", &message)])?;
@@ -60,7 +60,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 /// The effective options and what is in effect now; or nil, problem; or nil, nil, a provider without a model.
 pub(super) fn switch(lua: &Lua, binding: &Binding, words: &[String]) -> mlua::Result<MultiValue> {
-    match binding.workspace.switch(words) {
+    match binding.workspace.switches.switch(words) {
         Ok(Switched::Done(message)) => (effective(lua, binding)?, message).into_lua_multi(lua),
         Ok(Switched::WantsModel(provider)) => (Value::Nil, Value::Nil, provider.name()).into_lua_multi(lua),
         Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
@@ -74,7 +74,7 @@ fn texts(errors: &[UserError]) -> Vec<String> {
 
 /// The effective options.
 pub(super) fn effective(lua: &Lua, binding: &Binding) -> mlua::Result<Value> {
-    convert::to_lua(lua, &*binding.workspace.config())
+    convert::to_lua(lua, &*binding.workspace.shared.config())
 }
 
 /// `tools.auto_approve` where it is a function: that is no data, so it is taken out of the options.

@@ -41,36 +41,39 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 fn find(lua: &Lua, binding: &Binding, sought: Sought) -> mlua::Result<MultiValue> {
     let workspace = &binding.workspace;
-    let root = |start, otherwise| workspace.project_root(&convert::path(start), &convert::path(otherwise));
+    let root = |start, otherwise| workspace.projects.project_root(&convert::path(start), &convert::path(otherwise));
     match sought {
         Sought::File { path } => {
-            let (found, problem) = or_problem(workspace.found_file(&convert::path(path)));
+            let (found, problem) = or_problem(workspace.permissions.found_file(&convert::path(path)));
             let (real, is_file) = found.flatten().map(|found| (found.real, found.is_file)).unzip();
             (real, problem, is_file.unwrap_or(false)).into_lua_multi(lua)
         }
         Sought::Files { paths } => {
-            let (found, problem) = or_problem(workspace.real_paths(paths.into_iter().map(convert::path).collect()));
+            let (found, problem) =
+                or_problem(workspace.permissions.real_paths(paths.into_iter().map(convert::path).collect()));
             let or_false = |path: Option<PathBuf>| path.map_or_else(|| false.into_lua(lua), |path| path.into_lua(lua));
             let found = found.map(|found| convert::list(lua, found.into_iter().map(or_false))).transpose()?;
             (found, problem).into_lua_multi(lua)
         }
-        Sought::Project { path } => workspace.project_of(&convert::path(path)).into_lua_multi(lua),
+        Sought::Project { path } => workspace.shared.project_of(&convert::path(path)).into_lua_multi(lua),
         Sought::Last { start, otherwise } => {
-            let found = root(start, otherwise).and_then(|root| workspace.last_used_conversation(&root));
+            let found = root(start, otherwise).and_then(|root| workspace.projects.last_used_conversation(&root));
             let (found, problem) = or_problem(found);
             (found.flatten(), problem).into_lua_multi(lua)
         }
         Sought::New { start, otherwise, title } => {
-            let found = root(start, otherwise).and_then(|root| workspace.new_conversation(&root, &title));
+            let found = root(start, otherwise).and_then(|root| workspace.projects.new_conversation(&root, &title));
             or_problem(found).into_lua_multi(lua)
         }
-        Sought::WorkingDirectory { buffer, tool } => workspace.working_directory_of(buffer, &tool).into_lua_multi(lua),
+        Sought::WorkingDirectory { buffer, tool } => {
+            workspace.permissions.working_directory_of(buffer, &tool).into_lua_multi(lua)
+        }
         Sought::Page { buffer, page } => {
             let Some(conversation) = workspace.conversation(buffer) else { return Ok(MultiValue::new()) };
-            or_problem(workspace.page_file(&conversation, &page.to_string())).into_lua_multi(lua)
+            or_problem(workspace.frontmatter.page_file(&conversation, &page.to_string())).into_lua_multi(lua)
         }
-        Sought::Notes { buffer } => workspace.notes_folder(buffer).into_lua_multi(lua),
-        Sought::Log => workspace.log_path().into_lua_multi(lua),
+        Sought::Notes { buffer } => workspace.frontmatter.notes_folder(buffer).into_lua_multi(lua),
+        Sought::Log => workspace.shared.log_path().into_lua_multi(lua),
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (Kind::Resolver, Some(name)) => {
                 let (priority, description) = (definition.get("priority")?, definition.get("description")?);
                 let resolve = policies::resolver(lua, &binding.shim, definition.get::<Function>("resolve")?);
-                binding.workspace.register_resolver(Resolver { name, description, priority, resolve });
+                binding.workspace.approval.register_resolver(Resolver { name, description, priority, resolve });
                 Ok(())
             }
         };
@@ -57,9 +57,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // unregister(kind, name) -> whether there was one
     exports.add("unregister", |lua, binding, (kind, name): (String, String)| {
         Ok(match convert::variant(lua, &kind, None)? {
-            Kind::Tool => binding.workspace.unregister_tool(&name),
-            Kind::Group => binding.workspace.unregister_group(&name),
-            Kind::Resolver => binding.workspace.unregister_resolver(&name),
+            Kind::Tool => binding.workspace.tools.unregister_tool(&name),
+            Kind::Group => binding.workspace.tools.unregister_group(&name),
+            Kind::Resolver => binding.workspace.approval.unregister_resolver(&name),
         })
     })?;
     // registered(what, fields or nil) -> what `Registered` says of it
@@ -71,7 +71,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table) -> Result<(), UserError> {
     let functions = &binding.functions;
     let Fields { entries, kept } = lua_tools::fields(lua, functions, name, definition)?;
-    binding.workspace.register_tool(name, entries).map_err(|problem| {
+    binding.workspace.tools.register_tool(name, entries).map_err(|problem| {
         kept.into_iter().for_each(|function| functions.release(function));
         UserError::new(problem.to_string())
     })
@@ -80,24 +80,24 @@ fn add_tool(lua: &Lua, binding: &Binding, name: Option<&str>, definition: &Table
 fn add_group(lua: &Lua, binding: &Binding, name: &str, group: Table) -> Result<(), UserError> {
     let fields = convert::to_json(lua, Value::Table(group)).map_err(|error| UserError::new(convert::words(&error)))?;
     let fields = fields.as_object().cloned().unwrap_or_default();
-    binding.workspace.register_group(name, &fields)
+    binding.workspace.tools.register_group(name, &fields)
 }
 
 fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiValue> {
     let (workspace, functions) = (&binding.workspace, &binding.functions);
     match what {
         Registered::Tool { name } => {
-            let definition = workspace.tool(&name);
+            let definition = workspace.tools.tool(&name);
             let described = definition.map(|definition| lua_tools::describe(lua, functions, &definition));
             described.transpose()?.into_lua_multi(lua)
         }
         Registered::Tools { disabled_too } => {
-            let tools = workspace.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
+            let tools = workspace.tools.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
             let described = tools.map(|(definition, _)| lua_tools::describe(lua, functions, &definition));
             convert::list(lua, described)?.into_lua_multi(lua)
         }
         Registered::Groups => {
-            let groups = workspace.groups();
+            let groups = workspace.tools.groups();
             let described = groups.iter().map(|group| convert::from_json(lua, &group.describe()));
             convert::list(lua, described)?.into_lua_multi(lua)
         }
@@ -109,7 +109,7 @@ fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiVal
                 entry.set("description", resolver.description)?;
                 Ok(entry)
             };
-            convert::list(lua, workspace.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
+            convert::list(lua, workspace.approval.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
         }
     }
 }

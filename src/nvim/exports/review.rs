@@ -14,8 +14,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // review(buffer, call, callback): calls back with a table as in `flemma.ReviewedChange`, or with nil and why there is none
     exports.add("review", |_, binding, (buffer, call, callback): (i32, LuaString, Function)| {
         let callback = binding.functions.keep(callback);
-        binding.workspace.review(buffer, &CallId(call.to_string_lossy()), move |workspace, reviewed| {
-            workspace.give_review(callback, reviewed);
+        binding.workspace.reviews.review(buffer, &CallId(call.to_string_lossy()), move |reviews, reviewed| {
+            reviews.give_review(callback, reviewed);
         });
         Ok(())
     })?;
@@ -34,7 +34,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let contents = [old, new].map(|content| content.as_bytes().to_vec());
         let places = hunks.map(|hunks| review_table::read_places(&hunks));
         let callback = binding.functions.keep(callback);
-        binding.workspace.draw_hunks(contents, places, room, callback);
+        binding.workspace.reviews.draw_hunks(contents, places, room, callback);
         Ok(())
     })
 }

@@ -32,16 +32,16 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             return Ok(Some(format!("{name} was not written: its buffer is not loaded")));
         }
         if is_known == Some(true) {
-            workspace.file_is_known(buffer, &path);
+            workspace.saving.file_is_known(buffer, &path);
         }
         let layout = layout_of(&layout)?;
         Ok(match convert::variant(lua, &when, Some(fields))? {
             When::Later { tick } => {
-                let is_begun = workspace.save(buffer, path, layout, tick);
+                let is_begun = workspace.saving.save(buffer, path, layout, tick);
                 (!is_begun).then(|| format!("{name} was not written: the system could not start a thread."))
             }
             When::Now { is_forced } => {
-                workspace.save_now(buffer, path, layout, is_forced).err().map(|error| error.to_string())
+                workspace.saving.save_now(buffer, path, layout, is_forced).err().map(|error| error.to_string())
             }
         })
     })

@@ -60,8 +60,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let what = convert::variant(lua, &what, fields)?;
         match (buffer, what) {
             (Some(buffer), what) => of_one(lua, binding, buffer, what),
-            (None, State::StatusLine) => binding.workspace.overview().into_lua_multi(lua),
-            (None, State::ToolsReady) => binding.workspace.tools_are_ready().into_lua_multi(lua),
+            (None, State::StatusLine) => binding.workspace.status.overview().into_lua_multi(lua),
+            (None, State::ToolsReady) => binding.workspace.tools.tools_are_ready().into_lua_multi(lua),
             (None, _) => Err(mlua::Error::runtime("the buffer is missing")),
         }
     })
@@ -72,34 +72,36 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
     let Some(conversation) = workspace.conversation(buffer) else {
         return match what {
             State::AtRest => true.into_lua_multi(lua),
-            State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
+            State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
             _ => Ok(MultiValue::new()),
         };
     };
     match what {
-        State::StatusLine => workspace.status_line(buffer).into_lua_multi(lua),
-        State::Title => workspace.title(&conversation).into_lua_multi(lua),
-        State::Activity if conversation.is_busy() => ("working", workspace.doing(&conversation)).into_lua_multi(lua),
+        State::StatusLine => workspace.status.status_line(buffer).into_lua_multi(lua),
+        State::Title => workspace.lists.title(&conversation).into_lua_multi(lua),
+        State::Activity if conversation.is_busy() => {
+            ("working", workspace.status.doing(&conversation)).into_lua_multi(lua)
+        }
         State::Activity => {
-            let rest = workspace.rest(&conversation);
+            let rest = workspace.calls.rest(&conversation);
             (rest.as_ref().map(|rest| rest.as_str()), rest.map(|rest| rest.words().to_owned())).into_lua_multi(lua)
         }
         State::Live { width } => convert::to_lua(lua, &conversation.live(width))?.into_lua_multi(lua),
         State::Queued => conversation.queued().len().into_lua_multi(lua),
-        State::Outbox => convert::to_lua(lua, &workspace.outbox_view(&conversation))?.into_lua_multi(lua),
-        State::Draft => workspace.draft(buffer).into_lua_multi(lua),
+        State::Outbox => convert::to_lua(lua, &workspace.queue.outbox_view(&conversation))?.into_lua_multi(lua),
+        State::Draft => workspace.queue.draft(buffer).into_lua_multi(lua),
         State::AtRest => workspace.is_at_rest(buffer).into_lua_multi(lua),
         State::Settled => workspace.is_settled(buffer).into_lua_multi(lua),
-        State::HolderKnown => workspace.holder(buffer).is_some().into_lua_multi(lua),
-        State::Autopilot => workspace.autopilot(&conversation).into_lua_multi(lua),
-        State::WritingCalls => workspace.writing_calls(&conversation).into_lua_multi(lua),
-        State::Page { page: Page::Tools, .. } => workspace.tool_list(&conversation).into_lua_multi(lua),
+        State::HolderKnown => workspace.ownership.holder(buffer).is_some().into_lua_multi(lua),
+        State::Autopilot => workspace.status.autopilot(&conversation).into_lua_multi(lua),
+        State::WritingCalls => workspace.undo.writing_calls(&conversation).into_lua_multi(lua),
+        State::Page { page: Page::Tools, .. } => workspace.status.tool_list(&conversation).into_lua_multi(lua),
         State::Page { page, width } => {
-            let status = workspace.status(&conversation);
+            let status = workspace.status.status(&conversation);
             status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
         }
-        State::Unanswerable { call } => workspace.why_not_answerable(buffer, &call).into_lua_multi(lua),
+        State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
         State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
-        State::ToolsReady => workspace.tools_are_ready().into_lua_multi(lua),
+        State::ToolsReady => workspace.tools.tools_are_ready().into_lua_multi(lua),
     }
 }

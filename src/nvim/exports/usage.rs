@@ -27,11 +27,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("usage", |lua, binding, (what, fields): (String, Option<Table>)| {
         let workspace = &binding.workspace;
         match convert::variant(lua, &what, fields)? {
-            Question::Totals { buffer } => totals(lua, workspace.totals(buffer))?.into_lua_multi(lua),
+            Question::Totals { buffer } => totals(lua, workspace.usage.totals(buffer))?.into_lua_multi(lua),
             Question::Requests => {
-                convert::list(lua, workspace.records().iter().map(|each| record(lua, each)))?.into_lua_multi(lua)
+                convert::list(lua, workspace.usage.records().iter().map(|each| record(lua, each)))?.into_lua_multi(lua)
             }
-            Question::Page { buffer, width } => workspace.usage_lines(buffer, width).into_lua_multi(lua),
+            Question::Page { buffer, width } => workspace.usage.usage_lines(buffer, width).into_lua_multi(lua),
         }
     })
 }

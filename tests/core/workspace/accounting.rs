@@ -28,22 +28,22 @@ fn a_reply_is_followed_by_what_it_used() {
     let chat = Harness::start(priced(&["qwen3"]), [prose("Hi"), prose("Ho")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    let record = chat.workspace.records().remove(0);
+    let record = chat.workspace.usage.records().remove(0);
     assert_eq!((record.buffer, record.provider, record.model.as_str()), (NOTES, "openai_compatible", "qwen3"));
     assert!(record.complete && close(record.cost, DOLLARS), "{record:?}");
     chat.type_below("More");
     chat.go();
     chat.wait_for("@Assistant:\nHo");
-    let totals = chat.workspace.totals(Some(NOTES));
+    let totals = chat.workspace.usage.totals(Some(NOTES));
     assert_eq!((totals.requests, totals.usage.output, totals.unpriced), (2, 100, 0));
     assert!(close(Some(totals.cost), 2.0 * DOLLARS), "{totals:?}");
-    assert_eq!((chat.workspace.totals(None), chat.workspace.totals(Some(7)).requests), (totals, 0));
-    assert!(chat.workspace.status_line(NOTES).unwrap().ends_with("qwen3 · 300 tokens · $0.0240"));
-    let table = chat.workspace.usage_lines(NOTES, 100).join("\n");
+    assert_eq!((chat.workspace.usage.totals(None), chat.workspace.usage.totals(Some(7)).requests), (totals, 0));
+    assert!(chat.workspace.status.status_line(NOTES).unwrap().ends_with("qwen3 · 300 tokens · $0.0240"));
+    let table = chat.workspace.usage.usage_lines(NOTES, 100).join("\n");
     assert!(table.contains("openai_compatible qwen3") && table.contains("this conversation"), "{table}");
-    chat.workspace.reset_usage();
-    assert_eq!((chat.workspace.totals(None).requests, chat.workspace.records().len()), (0, 0));
-    assert_eq!(chat.workspace.usage_lines(NOTES, 100), ["no requests yet"]);
+    chat.workspace.usage.reset_usage();
+    assert_eq!((chat.workspace.usage.totals(None).requests, chat.workspace.usage.records().len()), (0, 0));
+    assert_eq!(chat.workspace.usage.usage_lines(NOTES, 100), ["no requests yet"]);
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::new("@You:\nHello", [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert_eq!(chat.workspace.records()[0].cost, None);
-    assert_eq!(chat.workspace.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
+    assert_eq!(chat.workspace.usage.records()[0].cost, None);
+    assert_eq!(chat.workspace.status.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
 
     // What is read from the cache may cost nothing.
     let pricing = json!({ "qwen3": { "input": 10000, "output": 20000, "cache_read": 0 } });
@@ -60,7 +60,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::start(Setup { options, ..Setup::default() }, [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert!(chat.workspace.status_line(NOTES).unwrap().ends_with(" · $1.40"));
+    assert!(chat.workspace.status.status_line(NOTES).unwrap().ends_with(" · $1.40"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn options_that_change_during_a_reply_do_not_change_its_price() {
         }
         gate.open();
         chat.wait_for("Hi there");
-        let record = chat.workspace.records().remove(0);
+        let record = chat.workspace.usage.records().remove(0);
         assert_eq!((record.provider, record.model.as_str()), ("openai_compatible", "qwen3"), "{change}");
         assert!(close(record.cost, DOLLARS), "{change}: {record:?}");
     }
@@ -95,7 +95,7 @@ fn each_request_of_a_turn_has_the_price_of_its_own_time() {
     chat.switch("openai_compatible llama");
     chat.approve("Tool Result");
     chat.wait_for("@Assistant:\nfine");
-    let models: Vec<_> = chat.workspace.records().into_iter().map(|record| record.model).collect();
+    let models: Vec<_> = chat.workspace.usage.records().into_iter().map(|record| record.model).collect();
     assert_eq!(models, ["qwen3", "llama"]);
 }
 
@@ -116,7 +116,7 @@ fn a_stopped_reply_counts_as_far_as_it_arrived() {
                 && chat.conversation().live(200).text.is_some_and(|text| text.contains("50 tokens"))
         });
         stop(&chat);
-        let records = chat.workspace.records();
+        let records = chat.workspace.usage.records();
         assert_eq!(records.len(), 1, "{name}");
         assert_eq!((records[0].complete, records[0].usage.output), (false, 50), "{name}");
         if name != ":bwipeout!" {
@@ -127,7 +127,7 @@ fn a_stopped_reply_counts_as_far_as_it_arrived() {
 
 /// Reads on until the estimate is on its way.
 fn estimate(chat: &Harness) {
-    while chat.workspace.estimate(chat.current()) {}
+    while chat.workspace.usage.estimate(chat.current()) {}
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_long_estimate_comes_in_slices_and_warns_of_overflow() {
     let text = format!("@You:\n{}", "a line of a few words\n\n@You:\n".repeat(30_000));
     let options = json!({ "provider": "anthropic", "model": "claude-sonnet-4-5" });
     let chat = Harness::start(Setup { text: &text, options, ..Setup::default() }, []);
-    assert!(chat.workspace.estimate(chat.current()), "one slice is not all of it");
+    assert!(chat.workspace.usage.estimate(chat.current()), "one slice is not all of it");
     estimate(&chat);
     chat.drain_until("the estimate", |chat| chat.host.told.borrow().len() == 2);
     let warning = chat.host.told.borrow()[1].clone();

@@ -163,7 +163,7 @@ fn define(chat: &Harness, more: Value) {
         ("execute".to_owned(), Field::Function(execute)),
     ];
     fields.extend(more.as_object().unwrap().iter().map(|(name, value)| (name.clone(), Field::Value(value.clone()))));
-    chat.workspace.register_tool(Some("mine"), fields).unwrap();
+    chat.workspace.tools.register_tool(Some("mine"), fields).unwrap();
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_tool_that_an_agent_refuses_is_not_offered() {
     let chat = calling(&choosing("diary"), Value::Null, &[("bash", bash("ls"))]);
     let status = chat.status().join("\n");
     assert!(status.contains("bash (not offered: the agent diary refuses it)"), "{status}");
-    let listed = chat.workspace.tool_list(&chat.conversation());
+    let listed = chat.workspace.status.tool_list(&chat.conversation());
     assert!(listed.contains(&"not offered here  bash: the agent diary refuses it".to_owned()), "{listed:?}");
     chat.go();
     chat.wait_for("@Assistant:\nfine");
@@ -340,9 +340,9 @@ fn unreadable_options_that_name_an_agent_permit_nothing() {
         (json!({ "agent": "x" }), true),
         (json!({ "tools": { "auto_aprove": [] } }), false),
     ] {
-        let fresh = Rc::new(Workspace::new(chat.host.clone(), chat.scripts.clone(), folder.path(), || {}));
+        let fresh = Workspace::new(chat.host.clone(), chat.scripts.clone(), folder.path(), || {});
         fresh.configure(&options, None, folder.path()).unwrap_err();
-        let config = fresh.config();
+        let config = fresh.shared.config();
         let agent = config.agent.as_ref().map(|name| config.agents[name].clone());
         let nothing = |agent: AgentOptions| agent.allowed_read_paths == Some(vec![]);
         assert_eq!(agent.is_some_and(nothing), is_restricted, "{options}");

@@ -269,7 +269,7 @@ fn a_command_is_judged_for_the_folder_in_which_it_runs() {
         chat.wait_for_pending(1);
         let (preview, shown) = (chat.previews().remove(0), format!("  in {here}"));
         let is_told = preview.diff.iter().any(|line| shown.starts_with(&line.text));
-        let status = chat.workspace.status(&chat.conversation()).rows;
+        let status = chat.workspace.status.status(&chat.conversation()).rows;
         let row = status.iter().find(|row| row.name == "tools.bash.cwd");
         let is_elsewhere = !here.ends_with("theirs");
         assert_eq!(is_told, is_elsewhere, "{preview:?}");
@@ -364,7 +364,7 @@ fn a_bad_rule_is_an_error_and_keeps_the_options() {
         let problems = chat.set_up(json!({ "tools": tools, "model": "other" }), None).unwrap_err();
         assert!(problems[0].contains(message), "{problems:?}");
     }
-    assert_eq!(chat.workspace.config().model(), "qwen3");
+    assert_eq!(chat.workspace.shared.config().model(), "qwen3");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn options_that_were_never_right_approve_nothing() {
     for tool in ["read", "write", "bash"] {
         let call =
             flemma_workspace::HypotheticalCall { tool: tool.to_owned(), input: json!({}), id: "".into(), buffer: 0 };
-        assert_eq!(fresh.resolve(&call).0, Decision::RequireApproval, "{tool}");
+        assert_eq!(fresh.approval.resolve(&call).0, Decision::RequireApproval, "{tool}");
     }
 }
 
@@ -441,7 +441,7 @@ fn a_module_decides_and_is_its_own_entry() {
     }
     let words = "the module `broken.policy` in tools.auto_approve failed";
     assert_eq!(chat.told().iter().filter(|told| told.contains(words)).count(), 1);
-    assert!(chat.workspace.resolvers().iter().all(|resolver| resolver.name != "mine.policy"));
+    assert!(chat.workspace.approval.resolvers().iter().all(|resolver| resolver.name != "mine.policy"));
 }
 
 #[test]
@@ -632,7 +632,7 @@ fn no_tool_writes_the_trust_store_or_a_conversation() {
         assert_ne!(std::fs::read_to_string(chat.work("notes.chat")).unwrap(), "{}", "{path}");
         let problem = |path: &str| {
             let (id, path) = ("call_0".into(), chat.work(path));
-            chat.workspace.path_problem(&chat.conversation(), &id, flemma_tools::Access::Write, &path)
+            chat.workspace.permissions.path_problem(&chat.conversation(), &id, flemma_tools::Access::Write, &path)
         };
         assert!(problem(path).is_some() && problem("new.txt").is_none(), "{path}");
     }

@@ -6,7 +6,7 @@ use super::harness::{Harness, Setup};
 
 /// What is said in a conversation, when it is known which names are files.
 fn hints(chat: &Harness) -> Vec<(usize, String)> {
-    let look = |chat: &Harness| chat.workspace.file_hints(&chat.conversation(), 0..100);
+    let look = |chat: &Harness| chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
     // The text ends with a name that is always a file.
     chat.drain_until("the hints", |chat| look(chat).iter().any(|(_, hint)| hint.contains("sentinel")));
     look(chat).into_iter().filter(|(_, hint)| !hint.contains("sentinel")).collect()
@@ -49,7 +49,7 @@ fn a_name_of_a_file_that_is_no_reference_is_told() {
     let path = chat.work("README.md");
     chat.put("own.chat", format!("@You:\n@{} and @sentinel.txt\n", path.display()));
     chat.edit("own.chat");
-    let found = |chat: &Harness| chat.workspace.file_hints(&chat.conversation(), 0..100);
+    let found = |chat: &Harness| chat.workspace.completions.file_hints(&chat.conversation(), 0..100);
     chat.drain_until("the hint", |chat| !found(chat).is_empty());
     assert_eq!(found(&chat), [(1, format!("`@/{}` attaches this file", path.display()))]);
 }

@@ -23,7 +23,7 @@ fn start(text: &str) -> Harness {
 /// Asks, and gives where the user goes on.
 #[track_caller]
 fn ask(chat: &Harness, about: &AskedAbout, words: &str) -> (usize, usize) {
-    let place = chat.workspace.ask_about(chat.current(), about, words);
+    let place = chat.workspace.references.ask_about(chat.current(), about, words);
     chat.settle();
     let Asked::Added { line, column } = place.unwrap() else { panic!("it is queued") };
     (line, column)
@@ -109,7 +109,7 @@ fn a_conversation_that_cannot_take_words_keeps_its_text() {
         ("@Assistant:\n<thinking>\nhm", "the block in line 2 of the conversation is not closed"),
     ] {
         let chat = start(before);
-        let found = chat.workspace.ask_about(chat.current(), &lines(&chat, "src/my a.rs", 1, 1), "why?");
+        let found = chat.workspace.references.ask_about(chat.current(), &lines(&chat, "src/my a.rs", 1, 1), "why?");
         assert!(found.unwrap_err().to_string().contains(problem));
         assert_eq!(chat.text(), before);
     }
@@ -118,7 +118,7 @@ fn a_conversation_that_cannot_take_words_keeps_its_text() {
     let chat = Harness::new("@You:\nHello", [held("early ", &gate, "late")]);
     chat.go();
     chat.drain_until("busy", |chat| chat.conversation().is_busy());
-    let found = chat.workspace.ask_about(chat.current(), &lines(&chat, "a.rs", 1, 1), "why?");
+    let found = chat.workspace.references.ask_about(chat.current(), &lines(&chat, "a.rs", 1, 1), "why?");
     assert_eq!(found.unwrap(), Asked::Later("@./a.rs#L1 why?".to_owned()));
     assert_eq!(chat.text().lines().take(2).collect::<Vec<_>>(), ["@You:", "Hello"]);
     gate.open();

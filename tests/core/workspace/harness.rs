@@ -105,7 +105,7 @@ impl Harness {
         let wake = move || {
             let _ = waker.send(());
         };
-        let workspace = Rc::new(Workspace::new(host.clone(), scripts.clone(), &root.join("state"), wake));
+        let workspace = Workspace::new(host.clone(), scripts.clone(), &root.join("state"), wake);
         host.report_to(&workspace);
         let server = Server::start(replies);
         let chat = Self {
@@ -189,7 +189,7 @@ impl Harness {
         let conversation = self.workspace.attach(buffer);
         while self.workspace.parse_on(conversation.buffer()) {}
         while conversation.index_on() {}
-        self.workspace.on_disk(buffer, &self.work(name));
+        self.workspace.saving.on_disk(buffer, &self.work(name));
         buffer
     }
 
@@ -356,7 +356,7 @@ impl Harness {
 
     /// The lines of `:Flemma status`, with one blank where there are several.
     pub fn status(&self) -> Vec<String> {
-        let lines = self.workspace.status(&self.conversation()).lines(usize::MAX, true);
+        let lines = self.workspace.status.status(&self.conversation()).lines(usize::MAX, true);
         lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 

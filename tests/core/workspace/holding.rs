@@ -131,7 +131,7 @@ fn an_observer_can_do_nothing_and_is_told_why() {
         assert_eq!(chat.told(), [refusal.as_str()], "{command:?}");
     }
     chat.status_has(&format!("read-only: open in another Neovim ({})", other.owner()));
-    assert_eq!(chat.workspace.status_line(chat.current()).unwrap(), "qwen3 · read-only");
+    assert_eq!(chat.workspace.status.status_line(chat.current()).unwrap(), "qwen3 · read-only");
     assert_eq!((chat.text() + "\n", chat.sent(), chat.questions()), (waiting(), 0, 0));
 }
 
@@ -420,7 +420,7 @@ fn an_exit_leaves_no_lock_that_is_taken_or_given_back() {
         let chat = Harness::new("@You:\nHello", []);
         let buffer = chat.current();
         if round % 3 > 0 {
-            chat.drain_until("the lock", |chat| chat.workspace.holder(buffer).is_some());
+            chat.drain_until("the lock", |chat| chat.workspace.ownership.holder(buffer).is_some());
         }
         if round % 3 > 1 {
             chat.workspace.detach(buffer);

@@ -236,7 +236,7 @@ impl FakeHost {
         let views = self.view.borrow();
         let show = views.as_ref().expect("the editor shows something");
         let views = references.iter().map(|(subject, path)| show(*subject, path.as_deref())).collect();
-        self.workspace().looked(buffer, number, views);
+        self.workspace().references.looked(buffer, number, views);
     }
 
     // What the user does to a buffer.

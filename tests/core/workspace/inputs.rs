@@ -146,7 +146,8 @@ const APPROVED: &str = "@You:\nHello\n\n@Assistant:\n**Tool Use:** `mine` (`call
 fn a_tool_is_told_who_let_it_run() {
     fn resolve(chat: &Harness, role: Role) {
         chat.wait_for_pending(1);
-        let resolved = chat.workspace.resolve_now(chat.current(), &"call_0".into(), Resolution::Approve, role);
+        let resolved =
+            chat.workspace.resolutions.resolve_now(chat.current(), &"call_0".into(), Resolution::Approve, role);
         assert_eq!(resolved.map_err(|error| error.to_string()), Ok(()));
         chat.settle();
     }

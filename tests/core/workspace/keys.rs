@@ -81,6 +81,6 @@ impl Harness {
 
     pub fn try_switch(&self, words: &str) -> Result<Switched, String> {
         let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
-        self.workspace.switch(&words).map_err(|error| error.to_string())
+        self.workspace.switches.switch(&words).map_err(|error| error.to_string())
     }
 }

@@ -110,7 +110,7 @@ fn kept() -> Harness {
     let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
     chat.wait_for_diff(0, "+2");
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
+    chat.workspace.reviews.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
     chat
 }
 
@@ -136,7 +136,7 @@ fn an_edit_of_an_earlier_content_is_only_approved_in_a_review() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\ntwo\ntheirs\n");
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.wait_for_diff(0, "-theirs");
     chat.approve("status=pending");
     chat.drain_until("the refusal", |chat| {
@@ -170,7 +170,7 @@ fn an_edit_that_was_left_in_a_review_goes_with_the_session() {
 fn an_edit_that_is_discarded_is_approved_by_nothing() {
     let chat = kept();
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![Taken::Proposed], false);
+    chat.workspace.reviews.keep_made(chat.current(), &"call_0".into(), &revision, vec![Taken::Proposed], false);
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.content("a.txt"), "one\n2\n");
@@ -232,10 +232,10 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
     let chat = asked(&[("a.txt", OLD)], [("edit", input)]);
     chat.wait_for_diff(0, "+2");
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
+    chat.workspace.reviews.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\n");
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.drain_until("the problem", |chat| {
         diff(chat).last().is_some_and(|line| line == "What you have made of this is kept.")
     });
@@ -249,7 +249,7 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
         assert_eq!(chat.text(), before, "the block stays, and its deadline");
     }
     chat.put("a.txt", OLD);
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.wait_for_diff(0, "+II");
     chat.approve("status=pending");
     chat.wait_for("@Assistant:\nfine");
@@ -262,7 +262,7 @@ fn an_edit_in_conflict_is_only_approved_in_a_review() {
     let chat = asked(&[("a.txt", OLD)], [("write", write("a.txt", "one\n2\n"))]);
     chat.wait_for_diff(0, "+2");
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], true);
+    chat.workspace.reviews.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], true);
     chat.settle();
     chat.drain_until("the note", |chat| diff(chat).first().is_some_and(|line| line.contains("gK shows both")));
     chat.approve("status=pending");
@@ -276,7 +276,7 @@ fn an_approval_by_hand_that_is_refused_waits_again() {
     let chat = kept();
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\ntwo\ntheirs\n");
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.wait_for_diff(0, "-theirs");
     chat.replace("status=pending", "status=approved");
     chat.settle();
@@ -285,7 +285,7 @@ fn an_approval_by_hand_that_is_refused_waits_again() {
     chat.wait_for_pending(1);
     assert!(chat.text().contains("status=pending"), "{}", chat.text());
     assert_eq!(chat.content("a.txt"), "one\ntwo\ntheirs\n");
-    assert_eq!(chat.workspace.pending_calls(None).len(), 1);
+    assert_eq!(chat.workspace.calls.pending_calls(None).len(), 1);
 }
 
 #[test]
@@ -295,10 +295,10 @@ fn a_refusal_among_approvals_is_told() {
     chat.wait_for_diff(0, "+2");
     chat.wait_for_diff(1, "+b");
     let revision = chat.review("call_0").unwrap().revision;
-    chat.workspace.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
+    chat.workspace.reviews.keep_made(chat.current(), &"call_0".into(), &revision, vec![edited("one\nII\n")], false);
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\ntwo\ntheirs\n");
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.wait_for_diff(0, "-theirs");
     let last = chat.text().lines().count();
     let choice = flemma_agent::Choice::Approve;

@@ -30,7 +30,7 @@ fn start_with(text: &str, more: Value, replies: impl IntoIterator<Item = crate::
 
 /// A group of tools.
 fn group(chat: &Harness, name: &str, fields: Value) {
-    chat.workspace.register_group(name, fields.as_object().unwrap()).unwrap();
+    chat.workspace.tools.register_group(name, fields.as_object().unwrap()).unwrap();
 }
 
 /// Types a message below, and sends it.
@@ -259,11 +259,11 @@ fn an_illegal_group_is_refused_with_its_field() {
         ("g", json!({ "tools": ["one"], "system_promt": "x" }), "did you mean `system_prompt`?"),
         ("g", json!({ "tools": ["one"], "description": 1 }), "`description` must be a string"),
     ] {
-        let refused = chat.workspace.register_group(name, fields.as_object().unwrap());
+        let refused = chat.workspace.tools.register_group(name, fields.as_object().unwrap());
         let problem = refused.unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");
     }
-    assert!(chat.workspace.groups().is_empty());
+    assert!(chat.workspace.tools.groups().is_empty());
 }
 
 #[test]
@@ -274,10 +274,10 @@ fn the_status_shows_what_the_next_request_offers() {
     chat.status_has("tools mine, one default");
     *answer.borrow_mut() = json!(false);
     chat.status_has("tools one default");
-    assert!(chat.workspace.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
+    assert!(chat.workspace.status.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
     let estimate = |chat: &Harness| {
         chat.host.told.borrow_mut().clear();
-        while chat.workspace.estimate(chat.current()) {}
+        while chat.workspace.usage.estimate(chat.current()) {}
         chat.drain_until("the estimate", |chat| !chat.host.told.borrow().is_empty());
         chat.host.told.borrow()[0].clone()
     };
@@ -295,7 +295,7 @@ fn a_trusted_drive_takes_the_names_as_the_users() {
     for is_trusted in [true, false] {
         let chat = start("@You:\n@one", [calls([("one", json!({}))]), prose("fine")]);
         let options = flemma_workspace::DriveOptions { is_trusted, ..Default::default() };
-        chat.workspace.drive(chat.current(), options);
+        chat.workspace.drives.drive(chat.current(), options);
         if is_trusted {
             chat.wait_for("@Assistant:\nfine");
         } else {

@@ -12,7 +12,7 @@ impl Harness {
     /// `:Flemma queue`.
     #[track_caller]
     fn queue(&self, text: &str) -> bool {
-        let is_queued = self.workspace.queue(self.current(), text, Urgency::NextTurn);
+        let is_queued = self.workspace.queue.queue(self.current(), text, Urgency::NextTurn);
         self.settle();
         is_queued
     }
@@ -20,7 +20,7 @@ impl Harness {
     /// `:Flemma steer`.
     #[track_caller]
     fn steer(&self, text: &str) {
-        assert!(self.workspace.queue(self.current(), text, Urgency::NextRequest));
+        assert!(self.workspace.queue.queue(self.current(), text, Urgency::NextRequest));
         self.settle();
     }
 
@@ -31,7 +31,7 @@ impl Harness {
 
     /// The lines below the text.
     fn below(&self) -> Vec<String> {
-        let lines = self.workspace.outbox_view(&self.conversation());
+        let lines = self.workspace.queue.outbox_view(&self.conversation());
         lines.iter().map(|line| line.iter().map(|chunk| chunk.text.as_str()).collect()).collect()
     }
 
@@ -189,9 +189,9 @@ fn a_message_can_be_taken_back() {
     }
     assert!(!chat.queue(" \n"));
     let buffer = chat.current();
-    assert_eq!(chat.workspace.unqueue(buffer, Some(4)), None);
-    assert_eq!(chat.workspace.unqueue(buffer, Some(1)).unwrap().text, "one");
-    assert_eq!(chat.workspace.unqueue(buffer, None).unwrap().text, "three");
+    assert_eq!(chat.workspace.queue.unqueue(buffer, Some(4)), None);
+    assert_eq!(chat.workspace.queue.unqueue(buffer, Some(1)).unwrap().text, "one");
+    assert_eq!(chat.workspace.queue.unqueue(buffer, None).unwrap().text, "three");
     assert_eq!(chat.queued(), ["two"]);
     gate.open();
     chat.wait_for("Fine.");
@@ -339,17 +339,17 @@ fn a_draft_is_kept_for_the_next_session_and_is_not_sent() {
     chat.go();
     chat.drain_until("the reply", |chat| chat.text().contains("Hi"));
     chat.queue("mine");
-    chat.workspace.keep_draft(chat.current(), "half a thou");
-    chat.workspace.keep_draft(chat.current(), "half a thought\n");
+    chat.workspace.queue.keep_draft(chat.current(), "half a thou");
+    chat.workspace.queue.keep_draft(chat.current(), "half a thought\n");
     chat.wait_for_draft("half a thought\n");
     assert_eq!(chat.kept(), ["mine"]);
     let chat = chat.kill("@You:\nHello\n", Value::Null, [prose("Hi.")]);
     chat.edit("notes.chat");
     chat.wait_for_words("a message that you were writing here was kept; `:Flemma queue` opens it");
-    assert_eq!(chat.workspace.draft(chat.current()), "half a thought\n");
+    assert_eq!(chat.workspace.queue.draft(chat.current()), "half a thought\n");
     assert!(!chat.text().contains("half a thought"), "{}", chat.text());
     // It is queued, or thrown away: then nothing is left of it.
-    chat.workspace.keep_draft(chat.current(), " \n");
+    chat.workspace.queue.keep_draft(chat.current(), " \n");
     chat.wait_for_draft("");
-    assert_eq!(chat.workspace.draft(chat.current()), "");
+    assert_eq!(chat.workspace.queue.draft(chat.current()), "");
 }

@@ -283,7 +283,7 @@ fn runs_after(way: &str, obstacle: &str) -> usize {
         "the user edits it" => chat.replace("{\"n\":1}", "{\"n\":2}"),
         other => panic!("{other} does not happen"),
     }
-    chat.drain_until(&row, |chat| !chat.conversation().is_busy() && !chat.workspace.is_resolving(buffer));
+    chat.drain_until(&row, |chat| !chat.conversation().is_busy() && !chat.workspace.calls.is_resolving(buffer));
     assert_eq!(runs.get(), 0, "{row}: it has started\n{}", chat.text());
     let saved = saved.unwrap_or_else(|| chat.text());
     let chat = chat.kill(&saved, options, [prose("fine")]);

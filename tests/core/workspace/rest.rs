@@ -9,7 +9,7 @@ use super::harness::{Harness, NOTES, Setup, bash, calls, commands, held, prose};
 use crate::http::{Gate, Reply};
 
 fn rest(chat: &Harness) -> Option<Rest> {
-    chat.workspace.rest(&chat.conversation())
+    chat.workspace.calls.rest(&chat.conversation())
 }
 
 /// A conversation out of sight that was sent, and rests.
@@ -75,29 +75,29 @@ fn who_looks_or_has_stopped_it_is_told_nothing() {
 fn a_status_line_says_what_works_and_what_waits() {
     let gate = Gate::new();
     let chat = Harness::new("@You:\nHello", [held("half", &gate, " a reply"), commands(&["rm x", "rm y"])]);
-    let line = |chat: &Harness| chat.workspace.status_line(NOTES).unwrap();
-    assert_eq!((line(&chat), chat.workspace.overview()), ("qwen3".to_owned(), String::new()));
+    let line = |chat: &Harness| chat.workspace.status.status_line(NOTES).unwrap();
+    assert_eq!((line(&chat), chat.workspace.status.overview()), ("qwen3".to_owned(), String::new()));
     chat.go();
     chat.drain_until("the beginning", |chat| chat.text().contains("half"));
     assert!(line(&chat).starts_with("qwen3 · writing, "), "{}", line(&chat));
-    assert_eq!(chat.workspace.overview(), "1 working");
-    assert!(chat.workspace.queue(NOTES, "And then?", Urgency::NextTurn));
+    assert_eq!(chat.workspace.status.overview(), "1 working");
+    assert!(chat.workspace.queue.queue(NOTES, "And then?", Urgency::NextTurn));
     assert!(line(&chat).ends_with(" · 1 queued"), "{}", line(&chat));
-    chat.workspace.unqueue(NOTES, None);
+    chat.workspace.queue.unqueue(NOTES, None);
     gate.open();
     chat.wait_for("a reply");
     chat.host.edit(NOTES, [(chat.buffer().lines().len()..chat.buffer().lines().len(), vec!["More".to_owned()])]);
     chat.go();
     chat.wait_for_pending(2);
     assert!(line(&chat).contains("qwen3 · 2 wait"), "{}", line(&chat));
-    assert_eq!(chat.workspace.overview(), "1 waits");
-    assert_eq!(chat.workspace.status_line(77), None);
+    assert_eq!(chat.workspace.status.overview(), "1 waits");
+    assert_eq!(chat.workspace.status.status_line(77), None);
 }
 
 /// The list of what waits.
 fn list(chat: &Harness, is_all: bool) -> WaitingList {
     let (tell, told) = mpsc::channel();
-    chat.workspace.list_waiting(chat.work(""), is_all, move |_, list| tell.send(list).unwrap());
+    chat.workspace.lists.list_waiting(chat.work(""), is_all, move |_, list| tell.send(list).unwrap());
     let mut found = None;
     chat.drain_until("the list", |_| {
         found = told.try_recv().ok();

@@ -77,7 +77,7 @@ fn a_request_leaves_out_old_results_and_the_file_keeps_them() {
     // What is sent is what is estimated.
     let estimate = |options: Value| {
         let chat = start(&text, options, 0);
-        while chat.workspace.estimate(chat.current()) {}
+        while chat.workspace.usage.estimate(chat.current()) {}
         chat.drain_until("the estimate", |chat| !chat.host.told.borrow().is_empty());
         let line = chat.host.told.borrow()[0].clone();
         let words = line.split_once("about ").unwrap().1;

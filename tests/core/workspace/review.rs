@@ -29,7 +29,7 @@ pub fn asked<'a>(files: &[(&str, &str)], all: impl IntoIterator<Item = (&'a str,
 impl Harness {
     /// The previews, which the user is shown.
     pub fn previews(&self) -> Vec<Preview> {
-        self.workspace.previews(&self.conversation(), 60, 0).0
+        self.workspace.previews.previews(&self.conversation(), 60, 0).0
     }
 
     /// Waits until the diff of the `nth` call that waits is shown and contains `words`.
@@ -51,7 +51,7 @@ impl Harness {
     #[track_caller]
     pub fn review(&self, call: &str) -> Result<flemma_workspace::Reviewed, String> {
         let (tell, told) = std::sync::mpsc::channel();
-        self.workspace.review(self.current(), &flemma_model::CallId(call.into()), move |_, found| {
+        self.workspace.reviews.review(self.current(), &flemma_model::CallId(call.into()), move |_, found| {
             let _ = tell.send(found.map_err(|problem| problem.to_string()));
         });
         let mut reviewed = None;
@@ -67,7 +67,7 @@ impl Harness {
     pub fn accept(&self, call: &str, revision: &str, taken: Vec<Taken>) -> Result<(), String> {
         let (tell, told) = std::sync::mpsc::channel();
         let id = flemma_model::CallId(call.into());
-        self.workspace.accept(self.current(), &id, revision, taken, move |_, accepted| {
+        self.workspace.reviews.accept(self.current(), &id, revision, taken, move |_, accepted| {
             let _ = tell.send(accepted.map_err(|problem| problem.to_string()));
         });
         let mut accepted = None;
@@ -382,11 +382,11 @@ fn a_call_for_an_unsaved_file_waits_for_the_save() {
                     Way::Save => {
                         chat.put("a.txt", before);
                         chat.host.unsaved.borrow_mut().clear();
-                        chat.workspace.check_proposals();
+                        chat.workspace.reviews.check_proposals();
                     }
                     Way::Discard => {
                         chat.host.unsaved.borrow_mut().clear();
-                        chat.workspace.check_proposals();
+                        chat.workspace.reviews.check_proposals();
                         after = "2\n";
                     }
                     Way::Approve => {
@@ -405,7 +405,7 @@ fn a_call_for_an_unsaved_file_waits_for_the_save() {
                     Way::Stop => {
                         chat.stop();
                         chat.host.unsaved.borrow_mut().clear();
-                        chat.workspace.check_proposals();
+                        chat.workspace.reviews.check_proposals();
                     }
                 }
                 if way == Way::Stop || (!is_policy && matches!(way, Way::Save | Way::Discard)) {

@@ -189,7 +189,7 @@ fn writer(rule: &str) -> Harness {
 fn propose(chat: &Harness, name: &str) {
     let run = chat.scripts.runs.borrow()["call_0"];
     let files = vec![WantedWrite { name: name.into(), is_page: false, content: "new".into() }];
-    chat.workspace.propose_write(chat.current(), &"call_0".into(), run, files, LuaRef(77));
+    chat.workspace.execution.propose_write(chat.current(), &"call_0".into(), run, files, LuaRef(77));
 }
 
 /// What a tool in Lua writes is held to what the policy has judged of its call.

@@ -50,7 +50,7 @@ fn replace(chat: &Harness, text: &str) {
 fn save(chat: &Harness, name: &str, text: &str, tick: i64) -> Option<String> {
     let before = chat.host.saved.borrow().len();
     replace(chat, text);
-    assert!(chat.workspace.save(NOTES, chat.work(name), PLAIN, tick));
+    assert!(chat.workspace.saving.save(NOTES, chat.work(name), PLAIN, tick));
     chat.drain_until("the end of the write", |chat| chat.host.saved.borrow().len() > before);
     let (buffer, told, problem) = chat.host.saved.borrow().last().cloned().unwrap();
     assert_eq!((buffer, told), (NOTES, tick));
@@ -71,12 +71,12 @@ fn a_file_is_written_only_if_it_is_the_one_that_is_known() {
 
     // `:write!` overwrites it, and then it is known again.
     replace(&chat, "forced");
-    chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, true).unwrap();
+    chat.workspace.saving.save_now(NOTES, chat.work("notes.chat"), PLAIN, true).unwrap();
     assert_eq!(save(&chat, "notes.chat", "fourth", 10), None);
 
     // The editor knows this one.
     chat.put("notes.chat", "by the editor");
-    chat.workspace.file_is_known(NOTES, &chat.work("notes.chat"));
+    chat.workspace.saving.file_is_known(NOTES, &chat.work("notes.chat"));
     assert_eq!(save(&chat, "notes.chat", "fifth", 11), None);
 }
 
@@ -95,10 +95,10 @@ fn the_latest_text_wins_whichever_thread_is_faster() {
     let chat = Harness::new("@You:\nHello", []);
     for n in 0..20_i64 {
         replace(&chat, &format!("text {n}"));
-        assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, n));
+        assert!(chat.workspace.saving.save(NOTES, chat.work("notes.chat"), PLAIN, n));
     }
     replace(&chat, "the last");
-    chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, false).unwrap();
+    chat.workspace.saving.save_now(NOTES, chat.work("notes.chat"), PLAIN, false).unwrap();
     chat.drain_until("all writes", |chat| chat.host.saved.borrow().len() == 20);
     assert!(chat.host.saved.borrow().iter().all(|(_, _, problem)| problem.is_none()), "{:?}", chat.host.saved.borrow());
     assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "the last\n");
@@ -107,15 +107,15 @@ fn the_latest_text_wins_whichever_thread_is_faster() {
 #[test]
 fn a_write_outlives_its_buffer() {
     let chat = Harness::new("@You:\nHello", []);
-    assert!(chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, 1));
+    assert!(chat.workspace.saving.save(NOTES, chat.work("notes.chat"), PLAIN, 1));
     chat.workspace.detach(NOTES);
     // `:edit` during the write knows the file that the write makes.
     chat.workspace.attach(NOTES);
     chat.drain_until("the end of the write", |chat| chat.host.saved.borrow().len() == 1);
     assert_eq!(save(&chat, "notes.chat", "and again", 2), None);
     chat.workspace.detach(NOTES);
-    assert!(!chat.workspace.save(NOTES, chat.work("notes.chat"), PLAIN, 3), "there is no conversation");
-    assert_eq!(chat.workspace.save_now(NOTES, chat.work("notes.chat"), PLAIN, true), Ok(()));
+    assert!(!chat.workspace.saving.save(NOTES, chat.work("notes.chat"), PLAIN, 3), "there is no conversation");
+    assert_eq!(chat.workspace.saving.save_now(NOTES, chat.work("notes.chat"), PLAIN, true), Ok(()));
     assert_eq!(fs::read_to_string(chat.work("notes.chat")).unwrap(), "and again\n");
 }
 

@@ -98,7 +98,7 @@ fn a_change_can_be_reviewed_below_a_slow_call() {
     chat.drain_until("the change", |chat| chat.content("b.txt") == "new\n");
     // A review of the slow one opens when it is there.
     let (tell, told) = std::sync::mpsc::channel();
-    chat.workspace.review(chat.current(), &flemma_model::CallId("call_0".into()), move |_, found| {
+    chat.workspace.reviews.review(chat.current(), &flemma_model::CallId("call_0".into()), move |_, found| {
         tell.send(found.map(|found| found.files.len()).map_err(|problem| problem.to_string())).unwrap();
     });
     chat.drain_until("the words", |chat| chat.previews()[0].diff[0].text.contains(SLOW));
@@ -121,7 +121,7 @@ fn a_call_at_work_holds_up_only_its_own_file() {
     decide(&chat, "call_0");
     chat.drain_until("the run", |chat| chat.previews().len() == 2);
     chat.put("b.txt", "old\nmore\n");
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     chat.wait_for_diff(0, " more");
     // What was known of the last one still stands there.
     chat.wait_for_diff(1, "+three");

@@ -158,7 +158,10 @@ fn no_tool_of_a_strangers_file_runs_by_itself() {
                         chat.press(Command::Execute { line: call.line });
                     }
                 }
-                4 => chat.workspace.saved(chat.current(), chat.work("strange.chat").to_string_lossy().into_owned()),
+                4 => chat
+                    .workspace
+                    .saving
+                    .saved(chat.current(), chat.work("strange.chat").to_string_lossy().into_owned()),
                 5 => {
                     // `:edit!`.
                     chat.wipe(chat.current());

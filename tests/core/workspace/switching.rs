@@ -60,7 +60,7 @@ fn a_preset_is_switched_to_and_completed() {
     let chat = start("@You:\nHello", []);
     let words = |words: &[&str], lead: &str| {
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        chat.workspace.switch_words(&words, lead)
+        chat.workspace.switches.switch_words(&words, lead)
     };
     assert_eq!(words(&[], "$"), ["$other", "$script"]);
     assert_eq!(words(&[], "ant"), ["anthropic"]);
@@ -68,7 +68,7 @@ fn a_preset_is_switched_to_and_completed() {
     let thinking = ["thinking=minimal", "thinking=medium", "thinking=max"];
     assert_eq!(words(&["anthropic", "claude-x"], "thinking=m"), thinking);
     assert_eq!(chat.switch("$other"), "conversations now use openai_compatible, llama, temperature 0.5");
-    let shown = chat.workspace.recipients();
+    let shown = chat.workspace.switches.recipients();
     assert!(
         shown.contains(&("openai_compatible".to_owned(), "openai_compatible (now: llama)".to_owned())),
         "{shown:?}"
@@ -163,7 +163,7 @@ fn the_view_names_the_model_of_the_pending_request() {
     let text = chat.conversation().live(80).text.unwrap();
     assert!(text.starts_with("waiting for openai_compatible (qwen3), 0 s"), "{text}");
     chat.status_has("waiting for openai_compatible (qwen3)");
-    let line = chat.workspace.status_line(chat.current()).unwrap();
+    let line = chat.workspace.status.status_line(chat.current()).unwrap();
     assert!(line.ends_with(" · waiting, 0 s"), "{line}");
     chat.stop();
     assert_eq!(chat.conversation().live(80).text, None);
@@ -173,20 +173,20 @@ fn the_view_names_the_model_of_the_pending_request() {
 fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("bash", bash("true"))]), prose("done")]);
-    let autopilot = || chat.workspace.autopilot(&chat.conversation());
+    let autopilot = || chat.workspace.status.autopilot(&chat.conversation());
     assert_eq!(autopilot(), "autopilot is on here (default): up to 100 requests for each key press");
-    let message = chat.workspace.set(Toggle::Autopilot, false).unwrap();
+    let message = chat.workspace.switches.set(Toggle::Autopilot, false).unwrap();
     assert_eq!(message, "autopilot is off: conversations wait for you after each step");
     chat.go();
     chat.wait_for("call_0");
     assert_eq!(chat.sent(), 1);
     assert!(!chat.text().contains("Tool Result"), "{}", chat.text());
     assert_eq!(autopilot(), "autopilot is off here (runtime): press Ctrl-] for each step");
-    chat.workspace.set(Toggle::Autopilot, true).unwrap();
+    chat.workspace.switches.set(Toggle::Autopilot, true).unwrap();
     chat.go();
     chat.wait_for("@Assistant:\ndone");
     chat.type_at(0, "```json\n{\"tools\": {\"autopilot\": true}}\n```");
-    let message = chat.workspace.set(Toggle::Autopilot, false).unwrap();
+    let message = chat.workspace.switches.set(Toggle::Autopilot, false).unwrap();
     assert!(message.ends_with("; notes.chat keeps it on because of its frontmatter"), "{message}");
     assert_eq!(autopilot(), "autopilot is on here (frontmatter): up to 100 requests for each key press");
 }
@@ -200,15 +200,15 @@ fn a_toggle_is_found_by_its_option_and_keeps_the_others() {
     }
     let chat = start("@You:\nHello", []);
     chat.switch("$other");
-    chat.workspace.set(Toggle::Autopilot, false).unwrap();
-    let message = chat.workspace.set(Toggle::Logging, true).unwrap();
-    assert_eq!(message, format!("logging to {}", chat.workspace.log_path().display()));
-    let config = chat.workspace.config();
+    chat.workspace.switches.set(Toggle::Autopilot, false).unwrap();
+    let message = chat.workspace.switches.set(Toggle::Logging, true).unwrap();
+    assert_eq!(message, format!("logging to {}", chat.workspace.shared.log_path().display()));
+    let config = chat.workspace.shared.config();
     assert_eq!((config.model(), config.tools.autopilot.enabled, config.logging.enabled), ("llama", false, true));
-    assert_eq!(chat.workspace.set(Toggle::Logging, false).unwrap(), "logging is off");
+    assert_eq!(chat.workspace.switches.set(Toggle::Logging, false).unwrap(), "logging is off");
     // A preset says all of it, and takes what was set before with it.
     chat.switch("$script");
-    assert_eq!(chat.workspace.config().model(), "tour");
+    assert_eq!(chat.workspace.shared.config().model(), "tour");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_server_lists_its_models_and_a_vendors_are_known() {
     let chat = start("@You:\nHello", [Reply::json(200, &list), Reply::status(404).chunk("no such page")]);
     let ask = |provider: &str| {
         let before = chat.scripts.models.borrow().len();
-        chat.workspace.models(provider, flemma_tools::LuaRef(1));
+        chat.workspace.switches.models(provider, flemma_tools::LuaRef(1));
         chat.drain_until("the models", |chat| chat.scripts.models.borrow().len() > before);
         chat.scripts.models.borrow().last().unwrap().clone()
     };

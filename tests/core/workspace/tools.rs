@@ -11,7 +11,7 @@ impl Harness {
     /// What the chain decides about a call in the current buffer, and which resolver did.
     pub fn decision(&self, tool: &str, input: Value) -> (Decision, Option<String>) {
         let buffer = i64::from(self.current());
-        self.workspace.resolve(&HypotheticalCall { tool: tool.to_owned(), input, id: "".into(), buffer })
+        self.workspace.approval.resolve(&HypotheticalCall { tool: tool.to_owned(), input, id: "".into(), buffer })
     }
 
     /// Registers a tool from these fields besides a description and a schema that takes anything.
@@ -22,7 +22,7 @@ impl Harness {
         ];
         let more = more.as_object().cloned().unwrap_or_default();
         fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
-        self.workspace.register_tool(Some(name), fields).unwrap();
+        self.workspace.tools.register_tool(Some(name), fields).unwrap();
     }
 
     /// Registers a tool with functions besides `execute`. A call of it returns `done`.
@@ -43,19 +43,19 @@ impl Harness {
         let more = more.as_object().cloned().unwrap_or_default();
         fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
         fields.extend(hooks.iter().map(|(name, function)| ((*name).to_owned(), Field::Function(*function))));
-        self.workspace.register_tool(Some(name), fields).unwrap();
+        self.workspace.tools.register_tool(Some(name), fields).unwrap();
     }
 
     /// `require("flemma.tools").resolve` in the current buffer.
     pub fn resolve(&self, call: &str, resolution: Resolution) -> Result<(), String> {
-        let resolved = self.workspace.resolve_now(self.current(), &call.into(), resolution, Role::Script);
+        let resolved = self.workspace.resolutions.resolve_now(self.current(), &call.into(), resolution, Role::Script);
         self.settle();
         resolved.map_err(|error| error.to_string())
     }
 
     /// The ids of the calls that wait, each with what it waits for.
     pub fn waiting(&self) -> Vec<String> {
-        let calls = self.workspace.pending_calls(Some(self.current()));
+        let calls = self.workspace.calls.pending_calls(Some(self.current()));
         calls.into_iter().map(|call| format!("{} {}", call.id, call.kind)).collect()
     }
 
@@ -79,6 +79,6 @@ impl Harness {
         let more = more.as_object().cloned().unwrap_or_default();
         fields.retain(|(name, _)| !more.contains_key(name));
         fields.extend(more.into_iter().map(|(name, value)| (name, Field::Value(value))));
-        self.workspace.register_tool(Some(name), fields).unwrap();
+        self.workspace.tools.register_tool(Some(name), fields).unwrap();
     }
 }

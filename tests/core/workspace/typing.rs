@@ -85,10 +85,10 @@ impl Harness {
     pub fn write_to(&self, name: &str) {
         self.put(name, self.buffer().lines().join("\n") + "\n");
         let path = self.work(name);
-        self.workspace.saved(self.current(), path.to_str().unwrap().to_owned());
+        self.workspace.saving.saved(self.current(), path.to_str().unwrap().to_owned());
         if *self.buffer().file.borrow() == path.to_str().unwrap() {
             self.buffer().is_modified.set(false);
-            self.workspace.on_disk(self.current(), &path);
+            self.workspace.saving.on_disk(self.current(), &path);
         }
     }
 

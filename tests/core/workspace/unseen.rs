@@ -213,7 +213,7 @@ fn killed(taken: Option<Vec<Taken>>, meanwhile: impl FnOnce(&Harness)) -> Harnes
         Some(taken) => {
             let revision = chat.review("call_0").unwrap().revision;
             let id = flemma_model::CallId("call_0".into());
-            chat.workspace.accept(chat.current(), &id, &revision, taken, |_, _| {});
+            chat.workspace.reviews.accept(chat.current(), &id, &revision, taken, |_, _| {});
         }
     }
     let journal = flemma_runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
@@ -359,7 +359,7 @@ fn what_follows_an_interrupted_call_is_shown_from_it() {
     let revision = chat.review("call_0").unwrap().revision;
     let mine = vec![Taken::Content(b"mine\n".to_vec())];
     let id = flemma_model::CallId("call_0".into());
-    chat.workspace.accept(chat.current(), &id, &revision, mine, |_, _| {});
+    chat.workspace.reviews.accept(chat.current(), &id, &revision, mine, |_, _| {});
     let journal = flemma_runtime::Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
     let text = chat.text() + "\n";
     chat.drain_until("the record", |_| fs::read_to_string(&journal).unwrap_or_default().contains("\"bound\""));

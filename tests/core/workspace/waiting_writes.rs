@@ -69,7 +69,7 @@ impl Writers {
         let run = self.chat.scripts.runs.borrow()[call];
         let files = vec![WantedWrite { name: name.into(), is_page: false, content: content.into() }];
         let id = CallId(call.to_owned());
-        self.chat.workspace.propose_write(self.chat.current(), &id, run, files, LuaRef(number));
+        self.chat.workspace.execution.propose_write(self.chat.current(), &id, run, files, LuaRef(number));
     }
 
     /// The same, and the change is shown.
@@ -147,7 +147,7 @@ fn the_changes_of_one_call_have_numbers_of_their_own() {
     chat.approve("status=pending");
     assert_eq!(writers.wait_to_hear(1), written());
     // Other calls are looked at while this one runs.
-    chat.workspace.check_proposals();
+    chat.workspace.reviews.check_proposals();
     writers.propose_and_wait("one\n3\n", 2);
     assert_ne!(chat.review("call_0").unwrap().change, first);
 }
@@ -292,7 +292,13 @@ fn a_proposal_that_names_a_file_twice_is_refused_at_once() {
     let run = writers.chat.scripts.runs.borrow()["call_0"];
     let wanted = |name: &str, content: &str| WantedWrite { name: name.into(), is_page: false, content: content.into() };
     let files = vec![wanted("a.txt", "new\n"), wanted("./a.txt", "newer\n")];
-    writers.chat.workspace.propose_write(writers.chat.current(), &CallId("call_0".into()), run, files, LuaRef(1));
+    writers.chat.workspace.execution.propose_write(
+        writers.chat.current(),
+        &CallId("call_0".into()),
+        run,
+        files,
+        LuaRef(1),
+    );
     let problem = "`./a.txt` is the same file as another one that would be changed.";
     assert_eq!(writers.wait_to_hear(1), Err(problem.to_owned()));
     writers.finish("done");
@@ -387,13 +393,13 @@ fn what_cannot_be_written_is_told_at_once() {
         (1, outside("../x", true), "`..` is not allowed"),
         (2, outside("notes.chat", false), "notes.chat cannot be written"),
     ] {
-        writers.chat.workspace.propose_write(writers.chat.current(), &id, run, vec![file], LuaRef(number));
+        writers.chat.workspace.execution.propose_write(writers.chat.current(), &id, run, vec![file], LuaRef(number));
         let problem = writers.wait_to_hear(number).unwrap_err();
         assert!(problem.contains(words), "{problem}");
     }
     // Another run of this call may not speak for it.
     let file = outside("b.txt", false);
-    writers.chat.workspace.propose_write(writers.chat.current(), &id, run + 1, vec![file], LuaRef(3));
+    writers.chat.workspace.execution.propose_write(writers.chat.current(), &id, run + 1, vec![file], LuaRef(3));
     assert!(writers.wait_to_hear(3).unwrap_err().contains("the call is over"));
     assert_eq!(writers.chat.waiting().len(), 0);
     writers.finish("done");

@@ -179,8 +179,8 @@ fn in_editor(state: &State, way: &str) -> String {
         "resolve: rejected" => resolve(Resolution::Reject(None)),
         "resolve: answer" => resolve(Resolution::Answer(json!("answered"))),
         "flemma run" => {
-            chat.workspace.drive(buffer, DriveOptions::default());
-            chat.drain_until(state.name, |chat| chat.workspace.drive_result(buffer).is_some() || runs.get() > 0);
+            chat.workspace.drives.drive(buffer, DriveOptions::default());
+            chat.drain_until(state.name, |chat| chat.workspace.drives.drive_result(buffer).is_some() || runs.get() > 0);
             return if runs.get() > 0 { "runs" } else { "comes back" }.to_owned();
         }
         _ => {}

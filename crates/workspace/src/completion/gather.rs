@@ -3,16 +3,17 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use super::{
     Completion, Item, ItemKind, json, lua,
     options::{Sources, Syntax, group_item, tool_items},
 };
-use crate::{Conversation, Workspace, approval_chain};
+use crate::{Conversation, approval_chain, background::Background, permissions::Permissions, shared::Shared};
 use flemma_chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name};
 use flemma_provider::ProviderName;
-use flemma_runtime::{FolderEntries, FolderQuery};
+use flemma_runtime::{FolderEntries, FolderQuery, Folders};
 use flemma_text::truncate::format_size;
 
 /// The most files of a folder that are offered at once.
@@ -29,7 +30,16 @@ const STARTS: [(&str, &str); 4] = [
     ("//", "the root of the file system"),
 ];
 
-impl Workspace {
+/// What completion offers.
+pub struct Completions {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) permissions: Rc<Permissions>,
+    pub(crate) folders: Folders,
+}
+
+impl Completions {
     /// What can be put at byte `column` of a line. `then` gets it: at once, or, where a folder has to be read, when that is
     /// done. `None` where nothing can be completed.
     pub fn complete(
@@ -43,7 +53,7 @@ impl Workspace {
         if conversation.is_busy() || !conversation.is_complete() {
             return then(self, None);
         }
-        self.complete_at(conversation, conversation.page().completable(line, column), column, then);
+        self.complete_at(conversation, conversation.page.completable(line, column), column, then);
     }
 
     /// The same in a message that is being written for later, of which these are the lines.
@@ -121,7 +131,7 @@ impl Workspace {
             items.extend(EditorSubject::ALL.map(subject_item));
         }
         if word.may_be_tool {
-            let tools = self.toolbox().nameable();
+            let tools = self.shared.toolbox.nameable();
             items.extend(tool_items(tools.iter().map(|(tool, is_enabled)| (&**tool, *is_enabled))).into_iter().map(
                 |mut item| {
                     if braced.is_none() && EditorSubject::from_name(&item.word).is_some() {
@@ -131,7 +141,7 @@ impl Workspace {
                     item
                 },
             ));
-            items.extend(self.toolbox().groups().iter().map(|group| group_item(group, &group.name)));
+            items.extend(self.shared.toolbox.groups().iter().map(|group| group_item(group, &group.name)));
         }
         if braced.is_some() && !word.rest.contains('}') {
             items.iter_mut().for_each(|item| item.word.push('}'));
@@ -156,11 +166,11 @@ impl Workspace {
         let end = column + word.rest.find('/').unwrap_or(word.rest.len());
         let Some(path) = path_of(folder) else { return then(self, None) };
         let is_followed = word.rest.contains('/');
-        self.list(conversation, &path, typed, MAX_FILES, move |workspace, found| {
+        self.list(conversation, &path, typed, MAX_FILES, move |this, found| {
             let is_incomplete = found.has_more;
             let items = items_of(found, lead, is_followed);
             let is_empty = items.is_empty() && !is_incomplete;
-            then(workspace, (!is_empty).then_some(Completion { range: start..end, items, is_incomplete }));
+            then(this, (!is_empty).then_some(Completion { range: start..end, items, is_incomplete }));
         });
     }
 
@@ -176,7 +186,7 @@ impl Workspace {
         let (lead, path) = (format!("./{folder}"), PathBuf::from(decoded_name(folder)));
         let is_followed = word.rest.contains('/');
         let whole = word.typed.clone();
-        self.list(conversation, &path, typed, MAX_NAMED, move |workspace, found| {
+        self.list(conversation, &path, typed, MAX_NAMED, move |this, found| {
             others.is_incomplete |= found.has_more;
             let files = items_of(found, &lead, is_followed);
             // A role that fits comes first, and then files: every tool is offered to the model anyway.
@@ -184,7 +194,7 @@ impl Workspace {
             let roles = &others.items[..at];
             let at = if roles.iter().any(|item| item.word.starts_with(&whole)) { at } else { 0 };
             others.items.splice(at..at, files);
-            then(workspace, (!others.items.is_empty()).then_some(others));
+            then(this, (!others.items.is_empty()).then_some(others));
         });
     }
 
@@ -198,21 +208,21 @@ impl Workspace {
         answer: impl FnOnce(&Self, FolderEntries) + Send + 'static,
     ) {
         let query = FolderQuery {
-            folder: self.place(conversation).folder().join(folder),
+            folder: self.shared.place(conversation).folder().join(folder),
             prefix: decoded_name(typed),
-            denied: self.denied(conversation).into(),
-            agents: self.agents_of(conversation),
+            denied: self.permissions.denied(conversation).into(),
+            agents: self.permissions.agents_of(conversation),
             most,
         };
-        let mailbox = self.background().mailbox().clone();
+        let mailbox = self.background.mailbox().clone();
         let then = move |found: io::Result<FolderEntries>| {
             let found = found.unwrap_or_default();
-            mailbox.job(move |workspace: &Self| answer(workspace, found));
+            mailbox.job(move |this: &Self| answer(this, found));
         };
-        let folders = self.folders().clone();
+        let folders = self.folders.clone();
         if folders.ask(query, then) {
             let worker = folders.clone();
-            if self.background().worker().spawn_blocking(move || worker.work()).is_err() {
+            if self.background.worker().spawn_blocking(move || worker.work()).is_err() {
                 folders.give_up();
             }
         }
@@ -224,8 +234,8 @@ impl Workspace {
             "json" => (Syntax::Json, json::spot(before)?),
             _ => return None,
         };
-        let config = self.config();
-        let (tools, groups) = (self.toolbox().all(), self.toolbox().groups());
+        let config = self.shared.config();
+        let (tools, groups) = (self.shared.toolbox.all(), self.shared.toolbox.groups());
         let sources = Sources {
             config: serde_json::to_value(&*config).unwrap_or_default(),
             provider: provider_in(before).unwrap_or(config.provider),

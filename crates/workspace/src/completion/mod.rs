@@ -13,5 +13,6 @@ mod lua;
 mod options;
 mod slot;
 
+pub use gather::Completions;
 pub use gather::MAX_FILES;
 pub use item::{Completion, Item, ItemKind};

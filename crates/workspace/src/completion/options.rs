@@ -12,8 +12,7 @@ use flemma_config::{
     Node, OptionDocumentation,
     buffer::{self, AUTO_APPROVE, AUTOPILOT, OPERATIONS, TOOLS},
 };
-use flemma_provider::usage::figures;
-use flemma_provider::{ProviderName, catalogue};
+use flemma_provider::{ProviderName, catalogue, usage::figures};
 use flemma_tools::{Definition, Group, Presets};
 
 /// The language of frontmatter.

@@ -113,7 +113,7 @@ fn groups_are_offered_and_what_is_switched_off_is_not() {
     let options = json!({ "tools": { "bash": { "enabled": false } } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, []);
     let fields = json!({ "description": "Finds things.", "tools": ["grep", "find"] });
-    chat.workspace.register_group("search", fields.as_object().unwrap()).unwrap();
+    chat.workspace.tools.register_group("search", fields.as_object().unwrap()).unwrap();
     let found = offer(&chat, "@You:\n@¦");
     let group = found.item("search");
     assert_eq!(group.kind, ItemKind::Group);
@@ -154,5 +154,5 @@ fn undo_offers_the_calls_that_may_have_changed_files() {
     let call = |id: &str, tool: &str| format!("**Tool Use:** `{tool}` (`{id}`)\n\n```json\n{{}}\n```\n\n");
     let text = format!("@Assistant:\n{}{}{}", call("t1", "write"), call("t2", "read"), call("t3", "edit"));
     let chat = Harness::new(&text, []);
-    assert_eq!(chat.workspace.writing_calls(&chat.conversation()), ["t3", "t1"]);
+    assert_eq!(chat.workspace.undo.writing_calls(&chat.conversation()), ["t3", "t1"]);
 }

@@ -1,0 +1,57 @@
+//! What components tell the loop. A component asks those below it, and never one above: what is to happen there, it tells.
+
+use super::{
+    Conversation, Workspace,
+    resolution::{Resolution, ResolveError},
+    wish::Wish,
+};
+use flemma_agent::Input;
+use flemma_chat::OpenCall;
+use flemma_journal::Role;
+use flemma_model::{CallId, UserError};
+
+/// Who hears how a resolution ended.
+pub(super) type Reply = Box<dyn FnOnce(&Workspace, Result<(), ResolveError>) + Send>;
+
+/// Something that has happened, or should.
+pub(super) enum LoopEvent<'a> {
+    /// Inputs for the session of a conversation.
+    Input(&'a Conversation, Vec<Input>),
+    /// Somebody wants something of a conversation that is read, and held here.
+    Want(&'a Conversation, Wish),
+    /// Somebody wants something of a conversation, which may have to be read first.
+    WantAlone(&'a Conversation, Wish),
+    /// The journal of the conversation at this path is to be read.
+    ReadJournal(&'a Conversation, String),
+    /// A journal that could not be read is needed.
+    NeedJournal(&'a Conversation),
+    /// The document and the journal are to be brought together, as far as both are read.
+    Recover(&'a Conversation),
+    /// The journal is read: what waited for it may start.
+    JournalRead(&'a Conversation),
+    /// The journal cannot be read: what waited for it does not start.
+    JournalUnreadable(&'a Conversation, UserError),
+    /// Another process has taken the conversation over.
+    Taken(&'a Conversation),
+    /// Records are on the disk that something waits for.
+    Recorded,
+    /// Somebody is told how a resolution ended.
+    Reply(Reply, Result<(), ResolveError>),
+    /// Something was resolved.
+    Resolved(&'a Conversation),
+    /// A call is resolved with this.
+    Resolve(&'a Conversation, &'a CallId, Resolution, Role, Reply),
+    /// A call is past its deadline. The user may have pressed a key for it.
+    Overdue(&'a Conversation, &'a OpenCall, ByKey),
+    /// What a conversation does is to stop.
+    Stop(&'a Conversation),
+    /// A question of this number was answered with yes.
+    Agreed(&'a Conversation, u64),
+}
+
+/// Whether the user has pressed a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByKey {
+    Yes,
+    No,
+}

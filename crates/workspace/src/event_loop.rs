@@ -1,0 +1,161 @@
+//! The loop: what the background has left, and what the components tell.
+
+use std::{
+    iter::Peekable,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::{Duration, Instant},
+    vec::IntoIter,
+};
+
+use super::{
+    Conversation, HostEffect, Workspace,
+    background::Job,
+    effects::{Effects, SLICE},
+    event::{ByKey, LoopEvent},
+    resolution::{Resolution, ResolveError, missing},
+    unsettled::Waiting,
+};
+use flemma_agent::Input;
+use flemma_journal::Role;
+use flemma_model::CallId;
+use flemma_runtime::{NextDrain, Notice};
+
+/// How long something waits for a conversation to be read. After that it is done anyway, and hears what is missing.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Workspace {
+    /// Acts on what a component has told.
+    pub(super) fn act(&self, event: LoopEvent<'_>) {
+        match event {
+            LoopEvent::Input(conversation, inputs) => self.feed(conversation, inputs),
+            LoopEvent::Want(conversation, wish) => self.admission.want(conversation, wish),
+            LoopEvent::WantAlone(conversation, wish) => self.ownership.want_alone(conversation, wish),
+            LoopEvent::ReadJournal(conversation, path) => self.journaling.read_journal(conversation, &path),
+            LoopEvent::NeedJournal(conversation) => self.journaling.need_journal(conversation),
+            LoopEvent::Recover(conversation) => self.recovery.recover(conversation),
+            LoopEvent::JournalRead(conversation) => self.execution.start_waiting(conversation),
+            LoopEvent::JournalUnreadable(conversation, problem) => {
+                self.execution.refuse_waiting(conversation, &problem);
+            }
+            LoopEvent::Taken(conversation) => self.drives.drive_was_taken(conversation),
+            LoopEvent::Recorded => {
+                self.go_on_after_commit();
+            }
+            LoopEvent::Reply(reply, resolved) => reply(self, resolved),
+            LoopEvent::Resolved(conversation) => self.deadlines.came_to_rest(conversation),
+            LoopEvent::Resolve(conversation, call, resolution, role, reply) => {
+                self.resolutions.resolve_call(conversation, call, resolution, role, reply);
+            }
+            LoopEvent::Overdue(conversation, call, ByKey::Yes) => self.deadlines.expire_by_key(conversation, call),
+            LoopEvent::Overdue(conversation, call, ByKey::No) => self.deadlines.expire_call(conversation, call),
+            LoopEvent::Stop(conversation) => self.stop(conversation, false),
+            LoopEvent::Agreed(conversation, question) => self.answer(conversation, question, true),
+        }
+    }
+
+    /// Hands inputs to a conversation's session.
+    fn feed(&self, conversation: &Conversation, inputs: impl IntoIterator<Item = Input>) {
+        conversation.session.feed(inputs, &Effects::new(self, conversation));
+    }
+
+    /// Leaves a job for a later [`Workspace::drain`].
+    pub fn post(&self, job: Job) {
+        self.background.mailbox().job(job);
+    }
+
+    /// Takes what background work has left, for a while. Whatever there is no time for comes with the next call, which the
+    /// host is asked for.
+    ///
+    /// # Panics
+    /// If a conversation or a job did; everything that was taken is done first.
+    pub fn drain(&self) {
+        let (notices, mut next) = self.background.drain();
+        let mut notices = notices.into_iter().peekable();
+        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(&mut notices)));
+        let rest: Vec<_> = notices.collect();
+        if !rest.is_empty() {
+            self.background.give_back(rest);
+            next = NextDrain::Now;
+        }
+        match next {
+            NextDrain::Woken => {}
+            NextDrain::Now => self.shared.host.perform(HostEffect::Wake),
+            // Counted from here: however long a slice takes, the user's keys get the pause.
+            NextDrain::After(pause) => self.shared.host.perform(HostEffect::WakeAfter { pause }),
+        }
+        self.drives.look_at_drives();
+        for waiting in self.unsettled.take(|buffer| self.is_settled_or_gone(buffer)) {
+            (waiting.then)(self);
+        }
+        if let Err(panic) = fed {
+            resume_unwind(panic);
+        }
+    }
+
+    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) {
+        let (mut failed, begun) = (None, Instant::now());
+        while let Some(notice) = notices.next() {
+            let fed = match notice {
+                Notice::Job(job) => catch_unwind(AssertUnwindSafe(|| job(self))),
+                Notice::Input(id, input) => {
+                    let mut inputs = vec![input];
+                    while let Some(Notice::Input(_, input)) =
+                        notices.next_if(|next| matches!(next, Notice::Input(other, _) if *other == id))
+                    {
+                        inputs.push(input);
+                    }
+                    let Some(conversation) = self.shared.conversations.by_id(id) else { continue };
+                    catch_unwind(AssertUnwindSafe(|| self.feed(&conversation, inputs)))
+                }
+            };
+            failed = failed.or(fed.err());
+            if begun.elapsed() > SLICE && !self.shared.is_leaving() {
+                break;
+            }
+        }
+        if let Some(panic) = failed {
+            // A panic in one conversation must not cost another its notices: the rest of the slice was fed all the same.
+            resume_unwind(panic);
+        }
+    }
+
+    /// Does what waits longest for records that are on the disk now. Says whether there was anything.
+    pub(super) fn go_on_after_commit(&self) -> bool {
+        let next = self.journaling.commits.pop();
+        next.map(|next| next(self)).is_some()
+    }
+
+    /// Resolves a call from outside, as soon as the conversation is read and it is known who holds it. `reply` hears of the end,
+    /// once the resolution is on the disk and in the document, before anything else follows from it.
+    pub fn resolve_later(
+        &self,
+        buffer: i32,
+        call: &CallId,
+        resolution: Resolution,
+        role: Role,
+        reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
+    ) {
+        let call = call.clone();
+        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
+            Some(conversation) => {
+                workspace.resolutions.resolve_call(&conversation, &call, resolution, role, Box::new(reply));
+            }
+            None => reply(workspace, Err(missing(&call))),
+        });
+    }
+
+    /// Does something as soon as the conversation in a buffer is settled, or there is none.
+    fn when_settled(&self, buffer: i32, then: impl FnOnce(&Self) + 'static) {
+        if self.is_settled_or_gone(buffer) {
+            return then(self);
+        }
+        let until = Instant::now() + PATIENCE;
+        self.unsettled.push(Waiting { buffer, until, then: Box::new(then) });
+        let mailbox = self.background.mailbox().clone();
+        let _ = self.background.worker().later(PATIENCE, move || mailbox.job(|_| {}));
+    }
+
+    fn is_settled_or_gone(&self, buffer: i32) -> bool {
+        self.conversation(buffer).is_none() || self.is_settled(buffer)
+    }
+}
