@@ -189,7 +189,7 @@ impl Previews {
             preview.diff.extend(fitted(words.as_slice(), width));
             return preview;
         };
-        conversation.proposals.show(&key, conversation.made_of(&key).as_ref());
+        conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
         let most = self.shared.config().tools.review.lines as usize;
         let lines = match &found {
             Ok(ready) => {
@@ -211,7 +211,7 @@ impl Previews {
             // Nothing would change, and the user has to know why.
             Err(problem) => {
                 preview.files = paths(&conversation.proposals.places(&key));
-                let kept = conversation.made_of(&key).map(|_| DiffLine::note(NotMade::Impossible.note()));
+                let kept = conversation.records.made(&key).map(|_| DiffLine::note(NotMade::Impossible.note()));
                 problem.to_string().lines().take(most.max(1)).map(DiffLine::note).chain(kept).collect()
             }
         };

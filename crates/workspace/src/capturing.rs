@@ -24,7 +24,7 @@ use super::{
     shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
-use flemma_chat::{CaptureTarget, Diagnostic, EditorReference, EditorSubject, LineRange, Severity, Uncaptured};
+use flemma_chat::{CaptureTarget, EditorReference, EditorSubject, LineRange, Uncaptured};
 use flemma_model::UserError;
 use flemma_provider::{ErrorKind, ProviderError};
 use flemma_runtime::{FileLines, SkippedFile, git_diff, is_there};
@@ -32,20 +32,6 @@ use flemma_tools::{
     builtin::{Readable, Unread},
     paths,
 };
-
-impl Conversation {
-    /// The references to the editor that the next request would capture and that may not be the user's, as they are written, with
-    /// the line of the first.
-    pub(super) fn unvetted_references(&self) -> Vec<(usize, String)> {
-        let page = &self.page;
-        let is_unvetted = |reference: &Uncaptured| {
-            matches!(reference.target, CaptureTarget::Editor(_))
-                && !page.is_by_user(reference.line..reference.line + 1)
-                && !page.files().allows_reference(&reference.written)
-        };
-        page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
-    }
-}
 
 /// What the references in a message mean when it is sent.
 pub struct References {
@@ -276,20 +262,4 @@ async fn diff(
 /// Does something that may wait for the disk.
 async fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, UserError> {
     tokio::task::spawn_blocking(work).await.map_err(|_| UserError::new("it could not be read"))
-}
-
-impl Conversation {
-    /// What is wrong with the text, with the files that it names, and with its references.
-    pub(super) fn text_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut found = self.page.diagnostics();
-        if self.captures.has_problems() {
-            found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {
-                let problem = self.captures.problem(&reference.written)?;
-                let message = format!("{}: {problem}.", reference.written);
-                Some(Diagnostic { line: reference.line, severity: Severity::Warning, message })
-            }));
-            found.sort_by_key(|diagnostic| diagnostic.line);
-        }
-        found
-    }
 }

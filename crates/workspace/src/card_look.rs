@@ -68,15 +68,8 @@ impl Looks {
         style: LookStyle,
         view: CardView,
     ) -> Look {
+        let CardPart::Result { output, status } = &card.part else { return use_line(card, style, view) };
         let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
-        let CardPart::Result { output, status } = &card.part else {
-            let sign = if view == CardView::Closed { fold_mark(style.signs) } else { ">" };
-            look.left.push(chunk(preview::clip(&format!(" {sign} {}", card.name), style.width), "FlemmaMeta"));
-            if card.fate == Fate::Open {
-                look.right.push(chunk("no result ", "FlemmaMeta"));
-            }
-            return look;
-        };
         let facts = self.call_facts(conversation, document, card, text);
         let state = self.state(conversation, card, facts.as_deref(), style);
         let mut right = format!("{} ", state.text);
@@ -85,23 +78,7 @@ impl Looks {
             right.insert(0, ' ');
         }
         look.right.push(chunk(right, state.group));
-        let mut summary = facts.as_ref().map_or_else(
-            || Summary {
-                tool: if card.name.is_empty() { "result".into() } else { card.name.clone() },
-                ..Summary::default()
-            },
-            |facts| facts.summary.clone(),
-        );
-        if let Some(facts) = facts.as_ref().filter(|_| status.is_some()) {
-            summary.changes = Self::proposed_lines(conversation, facts).or(summary.changes);
-        }
-        let partly = facts.as_ref().and_then(|facts| self.partly_taken(conversation, facts));
-        let (partly, counts) = partly.unwrap_or_default();
-        if !partly.is_empty() {
-            // The figures are those of the proposal.
-            summary.changes = counts;
-            summary.what = facts.as_ref().and_then(|facts| facts.path.clone()).unwrap_or(summary.what);
-        }
+        let (summary, partly) = self.summary(conversation, card, facts.as_deref(), status.is_some());
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
@@ -142,6 +119,29 @@ impl Looks {
             look.left.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
         }
         look
+    }
+
+    /// What a result is about, and how much of a change was taken if that is not all.
+    fn summary(
+        &self,
+        conversation: &Conversation,
+        card: &Card,
+        facts: Option<&CallFacts>,
+        is_waiting: bool,
+    ) -> (Summary, String) {
+        let Some(facts) = facts else {
+            let tool = if card.name.is_empty() { "result".into() } else { card.name.clone() };
+            return (Summary { tool, ..Summary::default() }, String::new());
+        };
+        let mut summary = facts.summary.clone();
+        if is_waiting {
+            summary.changes = Self::proposed_lines(conversation, facts).or(summary.changes);
+        }
+        let Some((partly, counts)) = self.partly_taken(conversation, facts) else { return (summary, String::new()) };
+        // The figures are those of the proposal.
+        summary.changes = counts;
+        summary.what = facts.path.clone().unwrap_or(summary.what);
+        (summary, partly)
     }
 
     /// How many lines a call that waits would add and remove.
@@ -218,6 +218,20 @@ impl Looks {
                 _ => with_time("✗ failed", "FlemmaFailed"),
             },
         }
+    }
+}
+
+/// The line of a tool use.
+fn use_line(card: &Card, style: LookStyle, view: CardView) -> Look {
+    let sign = if view == CardView::Closed { fold_mark(style.signs) } else { ">" };
+    let name = preview::clip(&format!(" {sign} {}", card.name), style.width);
+    let is_open = card.fate == Fate::Open;
+    Look {
+        line: card.lines.start,
+        whole: true,
+        left: vec![chunk(name, "FlemmaMeta")],
+        right: is_open.then(|| chunk("no result ", "FlemmaMeta")).into_iter().collect(),
+        ..Look::default()
     }
 }
 

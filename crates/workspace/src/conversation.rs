@@ -9,12 +9,11 @@ use std::{
 use super::{
     accounts::Accounts, bare_names::BareNames, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
     file_on_disk::FileOnDisk, generation::Generation, holder::Holding, interrupted_calls::InterruptedCalls,
-    kept_outbox::KeptOutbox, known_calls::KnownCalls, page::Page, ports::Host, proposals::Proposals,
+    kept_outbox::KeptOutbox, known_calls::KnownCalls, outbox::Since, page::Page, ports::Host, proposals::Proposals,
     questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
 };
 use flemma_agent::Session;
-use flemma_chat::{Decoration, Region};
-use flemma_model::CallId;
+use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, Severity, Status, StatusBlock, Uncaptured};
 use flemma_runtime::{ConversationId, backups::Proposal};
 use flemma_tools::TurnTools;
 
@@ -22,14 +21,16 @@ use flemma_tools::TurnTools;
 pub struct Conversation {
     id: ConversationId,
     buffer: i32,
-    pub(super) page: Page,
+    /// Its text, as far as it is read.
+    pub page: Page,
     pub(super) session: Session,
     pub(super) tasks: Tasks,
     pub(super) accounts: Accounts,
     pub(super) replies: Replies,
     pub(super) known_calls: KnownCalls,
     pub(super) bare_names: BareNames,
-    pub(super) outbox: KeptOutbox,
+    /// What is queued.
+    pub outbox: KeptOutbox,
     pub(super) evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
     pub(super) turn_tools: RefCell<Option<Rc<TurnTools>>>,
@@ -46,13 +47,13 @@ pub struct Conversation {
     pub(super) proposals: Proposals,
     pub(super) interrupted: InterruptedCalls,
     /// Whether the file is written when what happens now is over.
-    is_write_due: Cell<bool>,
+    pub(super) is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
     pub(super) is_review_due: Cell<bool>,
     /// Whether it was looked at whether it has to be carried on.
     pub(super) is_revived: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
-    is_diagnosed: Cell<bool>,
+    pub(super) is_diagnosed: Cell<bool>,
 }
 
 impl Conversation {
@@ -104,21 +105,6 @@ impl Conversation {
         self.gate.borrow_mut()
     }
 
-    /// Sets whether the file is written when what happens now is over; gives what was set before.
-    pub(super) fn set_write_due(&self, is_due: bool) -> bool {
-        self.is_write_due.replace(is_due)
-    }
-
-    /// Notes whether diagnostics are shown.
-    pub(super) fn set_diagnosed(&self, is_diagnosed: bool) {
-        self.is_diagnosed.set(is_diagnosed);
-    }
-
-    /// Whether diagnostics are shown.
-    pub(super) fn is_diagnosed(&self) -> bool {
-        self.is_diagnosed.get()
-    }
-
     /// Whether a reply or a tool is at work.
     #[must_use]
     pub fn is_busy(&self) -> bool {
@@ -131,54 +117,10 @@ impl Conversation {
         self.page.is_complete()
     }
 
-    /// Parses the next lines of a file that was just opened; says whether there are more.
-    pub(super) fn parse_on(&self) -> bool {
-        self.page.parse_on()
-    }
-
-    /// Does what can be done later for a file that was just opened; says whether there is more.
-    pub fn index_on(&self) -> bool {
-        self.page.index_on()
-    }
-
-    /// Lines have changed that changed once more before they were looked at.
-    pub fn missed(&self, lines: Range<usize>) {
-        self.page.missed(lines);
-    }
-
-    /// The changes that were just reported were undo or redo.
-    pub fn undone(&self) {
-        self.page.undone();
-    }
-
-    /// The changes that were reported so far are complete, and were not undo.
-    pub fn settle(&self) {
-        self.page.settle();
-    }
-
     /// Lines came from another file or from a command.
     pub fn read_in(&self, lines: Range<usize>) {
         self.page.read_in(lines);
         self.evaluated.forget();
-    }
-
-    /// The colours of these lines, as far as they are parsed.
-    #[must_use]
-    pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
-        self.page.decorations(lines)
-    }
-
-    /// The references to files and to the editor in these lines, as far as they are parsed: the line of each, and its range in
-    /// the line in bytes.
-    #[must_use]
-    pub fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
-        self.page.references(lines)
-    }
-
-    /// What of these lines is Markdown and what is code, as far as they are parsed.
-    #[must_use]
-    pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
-        self.page.regions(lines)
     }
 
     /// The ids of the calls that have no result yet.
@@ -198,22 +140,73 @@ impl Conversation {
         })
     }
 
-    /// The call whose use or result a line belongs to.
+    /// Whether what the user wants of it waits for the disk.
     #[must_use]
-    pub fn call_at(&self, line: usize) -> Option<CallId> {
-        self.page.call_at(line)
+    pub fn is_wanted(&self) -> bool {
+        self.holding.has_wish() || self.gate().is_reading()
     }
 
-    /// The line of the next or the previous message's marker.
-    #[must_use]
-    pub fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
-        self.page.message_from(line, is_forward)
+    /// Whether its text and its journal are read, so that it is known what its calls are.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_complete() && self.records.is_read()
     }
 
-    /// For each line, whether the user wrote it in this session: for tests.
-    #[must_use]
-    pub fn own_lines(&self) -> Vec<bool> {
-        let count = self.page.with_document(|_, text| text.line_count());
-        (0..count).map(|line| self.page.is_by_user(line..line + 1)).collect()
+    /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let is_idle = !self.is_busy() && !self.is_review_due.get();
+        // What was wanted may have to wait for the disk first, and it may turn out that there is nothing to decide about.
+        let is_due = self.is_wanted() || self.proposals.is_looking();
+        is_idle && !is_due && !self.tasks.has_tools() && !self.records.is_under_way()
+    }
+
+    /// This moment, for a message that says this.
+    pub(super) fn since(&self, words: &str) -> Since {
+        self.page.with_parsed(|document, text| {
+            let message = document.messages().len().saturating_sub(1);
+            Since { message, found: document.count_words(words, message, text) }
+        })
+    }
+
+    /// How many calls wait for the user here, as far as the text is parsed. Where nothing is at work, one whose block says that it
+    /// runs or was approved waits as well.
+    pub(super) fn waiting_count(&self) -> usize {
+        if self.holding.elsewhere().is_some() {
+            return 0;
+        }
+        let is_busy = self.is_busy();
+        self.page.with_parsed(|document, _| {
+            let waits = |block: &&StatusBlock| match block.status {
+                Status::Pending => block.kind() != AwaitKind::ClientExec,
+                Status::Approved | Status::Running => !is_busy,
+                Status::Denied | Status::Rejected => false,
+            };
+            document.open_states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
+        })
+    }
+
+    /// The references to the editor that the next request would capture and that may not be the user's, as they are written, with
+    /// the line of the first.
+    pub(super) fn unvetted_references(&self) -> Vec<(usize, String)> {
+        let page = &self.page;
+        let is_unvetted = |reference: &Uncaptured| {
+            matches!(reference.target, CaptureTarget::Editor(_))
+                && !page.is_by_user(reference.line..reference.line + 1)
+                && !page.files().allows_reference(&reference.written)
+        };
+        page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
+    }
+
+    /// What is wrong with the text, with the files that it names, and with its references.
+    pub(super) fn text_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut found = self.page.diagnostics();
+        if self.captures.has_problems() {
+            found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {
+                let problem = self.captures.problem(&reference.written)?;
+                let message = format!("{}: {problem}.", reference.written);
+                Some(Diagnostic { line: reference.line, severity: Severity::Warning, message })
+            }));
+            found.sort_by_key(|diagnostic| diagnostic.line);
+        }
+        found
     }
 }

@@ -92,7 +92,7 @@ impl Drives {
         if let Some(problem) = conversation.records.problem() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
         }
-        let is_known = conversation.is_held_here() && conversation.is_known();
+        let is_known = conversation.holding.is_here() && conversation.is_known();
         if !is_known || conversation.gate().is_waiting() || !conversation.is_at_rest() {
             return;
         }

@@ -9,8 +9,8 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Conversation, HostEffect, Workspace, accounts::PricedRequest, before_sending::Sending, ports::Announcement,
-    recipient, shared::Leaving, standing::Standing, writer::Writer,
+    Conversation, HostEffect, Workspace, accounts::PricedRequest, before_sending::Sending, call_key::Keyed as _,
+    ports::Announcement, recipient, shared::Leaving, standing::Standing, writer::Writer,
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
@@ -260,7 +260,7 @@ impl Shell for Effects<'_> {
     }
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
-        self.conversation.set_diagnosed(!diagnostics.is_empty());
+        self.conversation.is_diagnosed.set(!diagnostics.is_empty());
         self.workspace.shared.host.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
         for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
             // The user is told about this line.
@@ -367,11 +367,11 @@ impl Shell for Effects<'_> {
     }
 
     fn has_proposed(&self, call: &OpenCall) -> bool {
-        self.conversation.has_proposed(call)
+        self.conversation.records.has_proposed(&call.key())
     }
 
     fn has_begun(&self, call: &OpenCall) -> bool {
-        self.conversation.has_begun(call)
+        self.conversation.records.has_begun(&call.key())
     }
 
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {

@@ -3,43 +3,13 @@
 use std::ops::Range;
 
 use super::{Conversation, waiting_list::Lists};
-use flemma_chat::{Extent, FoldGroup, Hidden, Object};
+use flemma_chat::FoldGroup;
 
 impl Conversation {
-    /// The number of lines that are parsed.
-    #[must_use]
-    pub fn parsed(&self) -> usize {
-        self.page.parsed()
-    }
-
     /// The folds of the messages in these lines, as far as they are parsed.
     #[must_use]
     pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
         self.page.folds(lines, self.is_busy())
-    }
-
-    /// The cards of the blocks in these lines, as far as they are parsed.
-    #[must_use]
-    pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.page.with_parsed(|document, text| document.hidden(lines, text))
-    }
-
-    /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
-    #[must_use]
-    pub fn take_stale_folds(&self) -> Option<Range<usize>> {
-        self.page.take_stale_folds()
-    }
-
-    /// The lines of `count` messages from `at` on: see [`flemma_chat::Document::message_object`].
-    #[must_use]
-    pub fn message_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.page.message_object(at, is_selected, extent, count)
-    }
-
-    /// The lines of a tool card: see [`flemma_chat::Document::card_object`].
-    #[must_use]
-    pub fn card_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.page.card_object(at, is_selected, extent, count)
     }
 }
 

@@ -209,6 +209,11 @@ impl Holding {
     pub(super) fn take_wish(&self) -> Option<Wish> {
         self.wanted.take()
     }
+
+    /// Who holds it, in words, if that is not this buffer.
+    pub(super) fn elsewhere(&self) -> Option<String> {
+        self.other().map(|other| other.place())
+    }
 }
 
 /// The locks of this process.

@@ -408,7 +408,7 @@ impl Ownership {
         let conversation = self.shared.conversation(buffer)?;
         match conversation.holding.other() {
             Some(other) => Some(Err(other.0)),
-            None => conversation.is_held_here().then_some(Ok(())),
+            None => conversation.holding.is_here().then_some(Ok(())),
         }
     }
 
@@ -420,7 +420,7 @@ impl Ownership {
         let holding = &conversation.holding;
         match holding.other() {
             Some(other) => Err(UserError::new(other.message(&holding.name()))),
-            None if conversation.is_held_here() => Ok(()),
+            None if conversation.holding.is_here() => Ok(()),
             None => Err(UserError::new("it is not known yet whether another process holds this conversation")),
         }
     }
@@ -431,7 +431,7 @@ impl Ownership {
         if self.is_refused(conversation) {
             return;
         }
-        if conversation.is_held_here() && conversation.is_known() {
+        if conversation.holding.is_here() && conversation.is_known() {
             self.shared.tell(LoopEvent::Want(conversation, wish));
         } else {
             conversation.holding.wait(wish);
@@ -463,28 +463,5 @@ impl Ownership {
             });
         };
         let _ = self.background.worker().later(SOON, explain);
-    }
-}
-
-impl Conversation {
-    /// Whether nobody else can hold the conversation, so that its calls may be resolved and run here.
-    pub(super) fn is_held_here(&self) -> bool {
-        self.holding.is_here()
-    }
-
-    /// Whether what the user wants of it waits for the disk.
-    #[must_use]
-    pub fn is_wanted(&self) -> bool {
-        self.holding.has_wish() || self.gate().is_reading()
-    }
-
-    /// Whether its text and its journal are read, so that it is known what its calls are.
-    pub(super) fn is_known(&self) -> bool {
-        self.is_complete() && self.records.is_read()
-    }
-
-    /// Where else the conversation is held; `None` if it is not.
-    pub(super) fn held_elsewhere(&self) -> Option<String> {
-        self.holding.other().map(|other| other.place())
     }
 }

@@ -334,9 +334,9 @@ impl Journaling {
 
     /// Lets the host write the file when what happens now is over: calls that start together make one write.
     pub(super) fn write_soon(&self, conversation: &Conversation) {
-        if !conversation.set_write_due(true) {
+        if !conversation.is_write_due.replace(true) {
             self.background.post_for(conversation.id(), |this, conversation| {
-                conversation.set_write_due(false);
+                conversation.is_write_due.replace(false);
                 this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
             });
         }

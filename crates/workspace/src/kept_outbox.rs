@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::outbox::Outbox;
+use super::outbox::{Outbox, QueuedMessage};
 
 /// What is known of the file of an outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Kept {
 
 /// An outbox and its file.
 #[derive(Debug, Default)]
-pub(super) struct KeptOutbox {
+pub struct KeptOutbox {
     outbox: RefCell<Outbox>,
     kept: Cell<Kept>,
     /// The conversation's file to which it belongs, if it has one.
@@ -64,5 +64,11 @@ impl KeptOutbox {
         }
         self.kept.set(if path.is_some() { Kept::Unknown } else { Kept::Known });
         Some(self.path.replace(path))
+    }
+
+    /// The messages that wait, in the order in which they are sent.
+    #[must_use]
+    pub fn queued(&self) -> Vec<QueuedMessage> {
+        self.with(|outbox| outbox.waiting().to_vec())
     }
 }

@@ -138,16 +138,6 @@ impl Workspace {
     }
 }
 
-impl Conversation {
-    /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.
-    pub(super) fn is_at_rest(&self) -> bool {
-        let is_idle = !self.is_busy() && !self.is_review_due.get();
-        // What was wanted may have to wait for the disk first, and it may turn out that there is nothing to decide about.
-        let is_due = self.is_wanted() || self.proposals.is_looking();
-        is_idle && !is_due && !self.tasks.has_tools() && !self.records.is_under_way()
-    }
-}
-
 impl Workspace {
     /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.
     #[must_use]
@@ -169,7 +159,7 @@ impl Workspace {
     /// conversation is brought together with its journal.
     pub fn parse_on(&self, buffer: i32) -> bool {
         let Some(conversation) = self.shared.conversation(buffer) else { return false };
-        let more = conversation.parse_on();
+        let more = conversation.page.parse_on();
         if !more {
             self.recovery.recover(&conversation);
             self.background.wake();
@@ -182,7 +172,7 @@ impl Workspace {
     pub fn is_settled(&self, buffer: i32) -> bool {
         self.shared.conversation(buffer).is_some_and(|conversation| {
             let holding = &conversation.holding;
-            let is_held_known = conversation.is_held_here() || holding.other().is_some();
+            let is_held_known = conversation.holding.is_here() || holding.other().is_some();
             let is_read_or_not = conversation.records.problem().is_some() || conversation.is_known();
             is_read_or_not && is_held_known && self.shared.toolbox.is_ready()
         })
@@ -192,7 +182,7 @@ impl Workspace {
     pub fn ui_attached(&self) {
         for conversation in self.shared.conversations.all() {
             self.execution.offer_again(&conversation);
-            if conversation.is_known() && conversation.is_held_here() {
+            if conversation.is_known() && conversation.holding.is_here() {
                 self.queue.read_outbox(&conversation);
             }
         }
@@ -263,7 +253,7 @@ impl Workspace {
     pub fn noticed(&self, buffer: i32) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
         conversation.page.settle();
-        let is_here = conversation.held_elsewhere().is_none();
+        let is_here = conversation.holding.elsewhere().is_none();
         if conversation.page.take_touched() && !conversation.is_busy() && is_here {
             conversation.session.notice(&Effects::new(self, &conversation));
             self.deadlines.watch_deadlines(&conversation, true);
@@ -322,13 +312,14 @@ impl Workspace {
     /// Shows what is wrong with a conversation's text.
     pub(super) fn diagnose(&self, conversation: &Conversation) {
         let diagnostics = conversation.text_diagnostics();
-        conversation.set_diagnosed(!diagnostics.is_empty());
+        conversation.is_diagnosed.set(!diagnostics.is_empty());
         self.shared.host.perform(HostEffect::Diagnose { buffer: conversation.buffer(), diagnostics: &diagnostics });
     }
 
     /// Brings the diagnostics that are shown in a buffer up to date.
     pub fn diagnose_again(&self, buffer: i32) {
-        if let Some(conversation) = self.shared.conversation(buffer).filter(|conversation| conversation.is_diagnosed())
+        if let Some(conversation) =
+            self.shared.conversation(buffer).filter(|conversation| conversation.is_diagnosed.get())
         {
             self.diagnose(&conversation);
         }

@@ -15,7 +15,7 @@ impl Queue {
     /// The lines below the text: what steers and what is queued, each below what it waits for.
     #[must_use]
     pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
-        let waiting = conversation.queued();
+        let waiting = conversation.outbox.queued();
         let mut lines = Vec::new();
         for (at, message) in waiting.iter().enumerate() {
             // Those that steer come first.
@@ -32,7 +32,7 @@ impl Queue {
 
     /// What the messages wait for that steer or do not; `None` if there are none.
     pub(super) fn outbox_waits_for(&self, conversation: &Conversation, steers: bool) -> Option<String> {
-        let waiting = conversation.queued();
+        let waiting = conversation.outbox.queued();
         waiting.iter().find(|message| message.steers == steers)?;
         if conversation.is_busy() {
             let end = if steers { "before the next request" } else { "when the turn ends" };

@@ -15,8 +15,8 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use flemma_chat as chat;
 use flemma_chat::{
-    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
-    OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
+    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Hidden, NamedFile,
+    Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
 };
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -35,7 +35,7 @@ const REQUEST_SLICE: usize = 2_500;
 const MOST_REFERENCES: usize = 1_000;
 
 /// The text of a conversation and everything that follows from it.
-pub(super) struct Page {
+pub struct Page {
     text: Rc<dyn Text>,
     document: RefCell<Document>,
     /// Who wrote which line.
@@ -137,7 +137,7 @@ impl Page {
     }
 
     /// Parses the next lines of a file that was just opened; says whether there are more.
-    pub(super) fn parse_on(&self) -> bool {
+    pub fn parse_on(&self) -> bool {
         if self.is_complete.get() {
             return false;
         }
@@ -158,7 +158,7 @@ impl Page {
     }
 
     /// Does what can be done later for a file that was just opened; says whether there is more.
-    pub(super) fn index_on(&self) -> bool {
+    pub fn index_on(&self) -> bool {
         self.provenance.borrow_mut().index(SLICE)
     }
 
@@ -248,12 +248,12 @@ impl Page {
     }
 
     /// Lines have changed that changed once more before they were looked at.
-    pub(super) fn missed(&self, lines: Range<usize>) {
+    pub fn missed(&self, lines: Range<usize>) {
         self.provenance.borrow_mut().missed(lines);
     }
 
     /// The changes since the user's last step were undo or redo.
-    pub(super) fn undone(&self) {
+    pub fn undone(&self) {
         let document = self.document.borrow();
         let mut provenance = self.provenance.borrow_mut();
         let doubt = provenance.undone(self.text());
@@ -286,7 +286,7 @@ impl Page {
     }
 
     /// The user's edit is complete.
-    pub(super) fn settle(&self) {
+    pub fn settle(&self) {
         self.provenance.borrow_mut().settle();
         self.files.borrow_mut().settle();
     }
@@ -412,7 +412,7 @@ impl Page {
     }
 
     /// The call whose use or result this line belongs to.
-    pub(super) fn call_at(&self, line: usize) -> Option<CallId> {
+    pub fn call_at(&self, line: usize) -> Option<CallId> {
         self.with_document(|document, _| document.call_at(line)).map(|call| call.id)
     }
 
@@ -447,7 +447,7 @@ impl Page {
     }
 
     /// The line of the next or the previous message's marker.
-    pub(super) fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
+    pub fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
         self.with_document(|document, _| {
             let mut starts = document.messages().iter().map(|message| message.start);
             if is_forward {
@@ -465,7 +465,7 @@ impl Page {
     }
 
     /// The references in these lines, as far as they are parsed: the line of each, and its range in the line in bytes.
-    pub(super) fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
+    pub fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
         let document = self.document.borrow();
         let known = document.line_count();
         let lines = lines.start.min(known)..lines.end.min(known);
@@ -489,17 +489,17 @@ impl Page {
     }
 
     /// The colours of these lines, as far as they are parsed.
-    pub(super) fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
+    pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
         self.document.borrow().decorations(lines)
     }
 
     /// What of these lines is Markdown and what is code, as far as they are parsed.
-    pub(super) fn regions(&self, lines: Range<usize>) -> Vec<Region> {
+    pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
         self.document.borrow().regions(lines)
     }
 
     /// The number of lines that are parsed.
-    pub(super) fn parsed(&self) -> usize {
+    pub fn parsed(&self) -> usize {
         self.document.borrow().line_count()
     }
 
@@ -509,7 +509,7 @@ impl Page {
     }
 
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
-    pub(super) fn take_stale_folds(&self) -> Option<Range<usize>> {
+    pub fn take_stale_folds(&self) -> Option<Range<usize>> {
         self.stale_folds.take()
     }
 
@@ -519,30 +519,31 @@ impl Page {
     }
 
     /// The lines of `count` messages: see [`Document::message_object`].
-    pub(super) fn message_object(
-        &self,
-        at: &Range<usize>,
-        is_selected: bool,
-        extent: Extent,
-        count: usize,
-    ) -> Option<Object> {
+    pub fn message_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
         self.with_document(|document, text| document.message_object(at, is_selected, extent, count, text))
     }
 
     /// The lines of a tool card: see [`Document::card_object`].
-    pub(super) fn card_object(
-        &self,
-        at: &Range<usize>,
-        is_selected: bool,
-        extent: Extent,
-        count: usize,
-    ) -> Option<Object> {
+    pub fn card_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
         self.with_document(|document, text| document.card_object(at, is_selected, extent, count, text))
     }
 
     /// The edits that mark the reply at the end as cut off.
     pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
         self.with_document(|document, text| chat::mark_cut_off(document, text))
+    }
+
+    /// The lines of tokens and markers that are hidden.
+    #[must_use]
+    pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
+        self.with_parsed(|document, text| document.hidden(lines, text))
+    }
+
+    /// For each line, whether the user wrote it in this session: for tests.
+    #[must_use]
+    pub fn own_lines(&self) -> Vec<bool> {
+        let count = self.with_document(|_, text| text.line_count());
+        (0..count).map(|line| self.is_by_user(line..line + 1)).collect()
     }
 }
 

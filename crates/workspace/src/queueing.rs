@@ -12,7 +12,7 @@ use super::{
     holding::Ownership,
     journaling::Journaling,
     kept_outbox::Kept,
-    outbox::{MessageId, QueuedMessage, Since, Urgency},
+    outbox::{MessageId, QueuedMessage, Urgency},
     shared::Shared,
     standing::Calls,
 };
@@ -233,21 +233,5 @@ impl Queue {
         if !started || !matches!(told.recv_timeout(PATIENCE), Ok(Ok(()))) {
             self.shared.log(Level::Warn, "what was queued could not be written before the editor exited");
         }
-    }
-}
-
-impl Conversation {
-    /// The messages that wait, in the order in which they go out.
-    #[must_use]
-    pub fn queued(&self) -> Vec<QueuedMessage> {
-        self.outbox.with(|outbox| outbox.waiting().to_vec())
-    }
-
-    /// This moment, for a message that says this.
-    fn since(&self, words: &str) -> Since {
-        self.page.with_parsed(|document, text| {
-            let message = document.messages().len().saturating_sub(1);
-            Since { message, found: document.count_words(words, message, text) }
-        })
     }
 }

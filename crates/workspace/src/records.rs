@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::generation::Generation;
-use flemma_journal::{Actor, CallKey, Ending, Event, Ledger, Life, Record};
+use flemma_journal::{Actor, Asked, Binding, CallKey, Ending, Event, Ledger, Life, Record};
 use flemma_model::{CallId, UserError};
 
 /// How far the journal is read. Nothing of it counts before it is read completely.
@@ -278,6 +278,30 @@ impl Records {
     /// Whether the user was not told of these lost calls before.
     pub(super) fn is_news(&self, lost: &[String]) -> bool {
         self.told.replace(lost.to_vec()) != lost
+    }
+
+    /// What the user has made of a call's change in a review in which they have decided nothing.
+    pub(super) fn made(&self, key: &CallKey) -> Option<Binding> {
+        self.with_ledger(|ledger| ledger.made(key).cloned())
+    }
+
+    /// Whether the tool of a call waits with what it wants to write, or did.
+    pub(super) fn has_proposed(&self, key: &CallKey) -> bool {
+        self.with_ledger(|ledger| ledger.proposed(key).is_some())
+    }
+
+    /// Whether a call was ever started.
+    pub(super) fn has_begun(&self, key: &CallKey) -> bool {
+        self.with_ledger(|ledger| match ledger.life(key) {
+            Life::Unknown => false,
+            Life::Open { started, .. } => started.is_some(),
+            Life::Ended => ledger.ending(key).is_some_and(|ending| ending.started.is_some()),
+        })
+    }
+
+    /// What a call was recorded to ask for.
+    pub(super) fn asked(&self, key: &CallKey) -> Option<Asked> {
+        self.with_ledger(|ledger| ledger.asked(key).cloned())
     }
 }
 

@@ -98,7 +98,7 @@ impl Recovery {
                 let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file is older than what the call wants to write.
                 status == Some(Status::Running)
-                    && conversation.has_proposed(call)
+                    && conversation.records.has_proposed(&call.key())
                     && self.shared.host.carries_on()
                     && !conversation.is_at_work_on(&call.id)
             }

@@ -1,6 +1,6 @@
 //! What the model is told of a call that the user rejects: the tool may have words of its own for it.
 
-use super::{Conversation, ports::CallContext};
+use super::{Conversation, call_key::Keyed as _, ports::CallContext};
 use crate::answers::Answers;
 use flemma_agent as agent;
 use flemma_agent::CallResult;
@@ -28,7 +28,7 @@ impl Answers {
     pub(super) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = conversation.is_interrupted(call);
         let effect = is_interrupted.then(|| self.undo.effect_of_interrupted(conversation, call));
-        if conversation.has_proposed(call) {
+        if conversation.records.has_proposed(&call.key()) {
             // It did run until then.
             let before = self.undo.written_before(conversation, call);
             return agent::rejection(call, reason, None, |reason| Some(refused_write(reason, before.as_deref())));

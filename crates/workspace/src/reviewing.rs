@@ -4,7 +4,6 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use super::{
     Conversation, Resolution, ResolveError,
-    call_key::Keyed as _,
     event::LoopEvent,
     made::MadeFile,
     proposing::Reviews,
@@ -12,8 +11,7 @@ use super::{
     reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
 };
 use flemma_agent::Level;
-use flemma_chat::OpenCall;
-use flemma_journal::{Binding, CallKey, Event, Role, Take};
+use flemma_journal::{CallKey, Event, Role, Take};
 use flemma_model::{CallId, Digest, UserError};
 use flemma_text::{
     hunk_places::HunkPlace,
@@ -62,7 +60,7 @@ impl Reviews {
                 let (conversation, key) = of;
                 let mut change = 0;
                 if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
-                    conversation.proposals.show(&key, conversation.made_of(&key).as_ref());
+                    conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
                     change = conversation.proposals.change(&key);
                 }
                 let compared = match ready {
@@ -143,7 +141,7 @@ impl Reviews {
         is_in_conflict: bool,
     ) -> bool {
         let Some(conversation) = self.shared.conversation(buffer) else { return false };
-        if conversation.held_elsewhere().is_some() {
+        if conversation.holding.elsewhere().is_some() {
             return false;
         }
         let key = self.proposing_key(&conversation, call);
@@ -156,7 +154,7 @@ impl Reviews {
         if is_in_conflict && made.is_changed() {
             made.revision = CONFLICT.to_owned();
         }
-        let before = conversation.made_of(&key);
+        let before = conversation.records.made(&key);
         if before.as_ref() == Some(&made) || before.is_none() && !made.is_changed() {
             return true;
         }
@@ -189,25 +187,6 @@ impl Reviews {
         };
         let _ = self.background.run(work, then);
         true
-    }
-}
-
-impl Conversation {
-    /// What the user has made of a call's change in a review in which they have decided nothing.
-    pub(super) fn made_of(&self, key: &CallKey) -> Option<Binding> {
-        self.records.with_ledger(|ledger| ledger.made(key).cloned())
-    }
-
-    /// Why what the user has made of a call's change cannot be approved without a look at it; `None` if it can.
-    pub(super) fn made_of_another(&self, call: &OpenCall, key: &CallKey) -> Option<String> {
-        let made = self.made_of(key)?;
-        let why = self.proposals.why_not_made(key, &made)?;
-        Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
-    }
-
-    /// Whether the user has made something of a call's change and has not decided about it.
-    pub(super) fn has_made(&self, call: &OpenCall) -> bool {
-        self.made_of(&call.key()).is_some()
     }
 }
 

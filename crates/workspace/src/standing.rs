@@ -8,7 +8,7 @@ use super::{
 };
 use flemma_agent::{CallResult, Verdict};
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status};
-use flemma_journal::{Actor, Asked, CallKey, Ledger, Life};
+use flemma_journal::{Actor, CallKey, Ledger, Life};
 use flemma_tools::Executor;
 
 /// What is known of an open call from before.
@@ -99,20 +99,11 @@ impl Conversation {
         self.standing(call) == Standing::Interrupted
     }
 
-    /// Whether a call was started, and waits for a decision about what it wants to write, or is about to have that written.
-    pub(super) fn has_proposed(&self, call: &OpenCall) -> bool {
-        let key = call.key();
-        self.records.with_ledger(|ledger| ledger.proposed(&key).is_some())
-    }
-
-    /// Whether a call was started in its latest life, which may have ended.
-    pub(super) fn has_begun(&self, call: &OpenCall) -> bool {
-        let key = call.key();
-        self.records.with_ledger(|ledger| match ledger.life(&key) {
-            Life::Unknown => false,
-            Life::Open { started, .. } => started.is_some(),
-            Life::Ended => ledger.ending(&key).is_some_and(|ending| ending.started.is_some()),
-        })
+    /// Why what the user has made of a call's change cannot be approved without a look at it; `None` if it can.
+    pub(super) fn made_of_another(&self, call: &OpenCall, key: &CallKey) -> Option<String> {
+        let made = self.records.made(key)?;
+        let why = self.proposals.why_not_made(key, &made)?;
+        Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
     }
 }
 
@@ -172,17 +163,11 @@ impl Conversation {
         let open = self.page.open_call(&key.id);
         open.is_some_and(|call| call.key() == *key)
     }
-
-    /// What was recorded of the question of a call.
-    pub(super) fn asked(&self, call: &OpenCall) -> Option<Asked> {
-        let key = call.key();
-        self.records.with_ledger(|ledger| ledger.asked(&key).cloned())
-    }
 }
 
 impl Calls {
     pub(super) fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        conversation.has_proposed(call)
+        conversation.records.has_proposed(&call.key())
             || self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
     }
 }

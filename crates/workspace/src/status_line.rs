@@ -5,7 +5,6 @@
 
 use super::{Conversation, status_view::StatusReports};
 use flemma_agent::Activity;
-use flemma_chat::{AwaitKind, Status, StatusBlock};
 use flemma_model::Usage;
 use flemma_provider::usage::figures;
 
@@ -43,7 +42,7 @@ impl StatusReports {
     #[must_use]
     pub fn doing(&self, conversation: &Conversation) -> Option<String> {
         let activity = match conversation.session.activity() {
-            Activity::Idle => return conversation.held_elsewhere().map(|_| "read-only".to_owned()),
+            Activity::Idle => return conversation.holding.elsewhere().map(|_| "read-only".to_owned()),
             Activity::Loading => return Some("loading tools".to_owned()),
             Activity::Capturing => return Some("looking up references".to_owned()),
             Activity::Waiting => "waiting".to_owned(),
@@ -61,25 +60,6 @@ impl StatusReports {
             }
         };
         Some(activity + &conversation.progress_text())
-    }
-}
-
-impl Conversation {
-    /// How many calls wait for the user here, as far as the text is parsed. Where nothing is at work, one whose block says that it
-    /// runs or was approved waits as well.
-    fn waiting_count(&self) -> usize {
-        if self.held_elsewhere().is_some() {
-            return 0;
-        }
-        let is_busy = self.is_busy();
-        self.page.with_parsed(|document, _| {
-            let waits = |block: &&StatusBlock| match block.status {
-                Status::Pending => block.kind() != AwaitKind::ClientExec,
-                Status::Approved | Status::Running => !is_busy,
-                Status::Denied | Status::Rejected => false,
-            };
-            document.open_states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
-        })
     }
 }
 

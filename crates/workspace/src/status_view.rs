@@ -88,7 +88,8 @@ impl StatusReports {
         let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
         let activity = match conversation.session.activity() {
             Activity::Idle => conversation
-                .held_elsewhere()
+                .holding
+                .elsewhere()
                 .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
             Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
             Activity::Executing { running } => format!("{running} tools are running"),

@@ -51,7 +51,7 @@ impl Calls {
             Some(AwaitKind::Elicitation) => AwaitKind::Elicitation,
             Some(AwaitKind::ClientExec) if conversation.is_at_work_on(&call.id) => AwaitKind::ClientExec,
             None if self.shared.toolbox.get(&call.name).is_none() => {
-                let asked = conversation.asked(call);
+                let asked = conversation.records.asked(&call.key());
                 asked.and_then(|asked| AwaitKind::parse(&asked.kind)).unwrap_or_default()
             }
             _ => AwaitKind::Approval,
@@ -116,7 +116,9 @@ impl Calls {
         match kind {
             AwaitKind::Elicitation => self.form_question(&call.name, &call.input),
             AwaitKind::Approval if conversation.standing(call) == Standing::Interrupted => Some(INTERRUPTED.to_owned()),
-            AwaitKind::Approval if conversation.has_proposed(call) => self.write_question(conversation, call),
+            AwaitKind::Approval if conversation.records.has_proposed(&call.key()) => {
+                self.write_question(conversation, call)
+            }
             AwaitKind::Approval | AwaitKind::ClientExec => None,
         }
     }

@@ -56,7 +56,7 @@ impl ToolContexts {
     /// What the user has made of a call's change before; `None` if it is whatever the call writes.
     pub(super) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
         let approved = || conversation.records.with_ledger(|ledger| ledger.binding(key).cloned());
-        let binding = conversation.made_of(key).or_else(approved)?;
+        let binding = conversation.records.made(key).or_else(approved)?;
         Some(EarlierDecision { binding, contents: self.edited_contents() })
     }
 

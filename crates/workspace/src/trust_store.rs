@@ -15,27 +15,15 @@ use flemma_runtime::trust::{self, Trusted};
 pub struct TrustStore {
     pub(super) shared: Rc<Shared>,
     pub(super) background: Background<Self>,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// `None` until it was read.
-    trusted: RefCell<Option<Trusted>>,
-    is_reading: Cell<bool>,
+    pub(super) trusted: RefCell<Option<Trusted>>,
+    pub(super) is_reading: Cell<bool>,
     /// Whether the user was told that it cannot be written.
-    is_told: Cell<bool>,
+    pub(super) is_told: Cell<bool>,
 }
 
 impl TrustStore {
-    /// A store in the file `path`, which need not be there.
-    pub(super) fn new(shared: Rc<Shared>, background: Background<Self>, path: PathBuf) -> Self {
-        Self {
-            shared,
-            background,
-            path,
-            trusted: RefCell::default(),
-            is_reading: Cell::new(false),
-            is_told: Cell::new(false),
-        }
-    }
-
     /// Its file.
     pub(super) fn path(&self) -> &Path {
         &self.path

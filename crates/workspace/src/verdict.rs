@@ -108,7 +108,7 @@ impl Approval {
                 Decision::RequireApproval
             }
             // A policy knows nothing of what the user has left out or edited.
-            Decision::Approve if conversation.has_made(call) => Decision::RequireApproval,
+            Decision::Approve if conversation.records.made(&call.key()).is_some() => Decision::RequireApproval,
             // Whoever wrote the file may have named the tool, and must not choose what runs without asking. The user trusts
             // what the file itself approves.
             Decision::Approve

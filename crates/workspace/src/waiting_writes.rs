@@ -261,7 +261,7 @@ impl Execution {
 
     /// Tells a run that nothing is written of what it wanted to write, if that was decided. Says whether it was.
     pub(super) fn refuse_write(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        if conversation.has_proposed(call) {
+        if conversation.records.has_proposed(&call.key()) {
             return false;
         }
         let Some(problem) = conversation.tasks.take_rejection(&call.id) else { return false };

@@ -70,79 +70,125 @@ use flemma_tools::approval::Resolve;
 /// The agent that permits nothing, while the options that name another one cannot be read.
 const UNREAD_AGENT: &str = "(unknown: the options of `setup` have a mistake)";
 
-/// The application. It lives on the main thread. State is behind cells that are borrowed for one statement at a time: Lua that
-/// is called may call back.
-pub struct Workspace {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    /// The trust store.
-    pub trust: Rc<TrustStore>,
+/// Declares the application: its components in their order, each with those that it asks, and what it owns. `of background`: it
+/// has work done away from the main thread.
+macro_rules! components {
+    ($(#[$about:meta])* $workspace:ident($shared:ident, $background:ident, $state_dir:ident); $(
+        $(#[$doc:meta])*
+        $name:ident: $type:ident $(of $from:ident)?, asks [$($asked:ident),*] $(, owns { $($state:ident: $value:expr),* })?;
+    )*) => {
+        $(#[$about])*
+        pub struct $workspace {
+            /// What all components share.
+            pub shared: Rc<Shared>,
+            $($(#[$doc])* pub $name: Rc<$type>,)*
+            pub(super) background: Background<Self>,
+            pub(super) unsettled: Unsettled<Self>,
+        }
+
+        impl $workspace {
+            fn build($shared: Rc<Shared>, $background: Background<Self>, $state_dir: &Path) -> Self {
+                $(let $name = Rc::new($type {
+                    shared: Rc::clone(&$shared),
+                    $(background: $from.of(|workspace: &Self| &*workspace.$name),)?
+                    $($asked: Rc::clone(&$asked),)*
+                    $($($state: $value,)*)?
+                });)*
+                Self { $shared, $($name,)* $background, unsettled: Unsettled::default() }
+            }
+        }
+    };
+}
+
+components! {
+    /// The application. It lives on the main thread. State is behind cells that are borrowed for one statement at a time: Lua that
+    /// is called may call back.
+    Workspace(shared, background, state_dir);
+
+    /// What users trust: code in frontmatter, and files that may be shown.
+    trust: TrustStore of background, asks [], owns {
+        path: state_dir.join("trust.jsonl"),
+        trusted: RefCell::default(),
+        is_reading: Cell::default(),
+        is_told: Cell::default()
+    };
     /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
-    pub frontmatter: Rc<Frontmatter>,
+    frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
-    pub permissions: Rc<Permissions>,
+    permissions: Permissions of background, asks [trust, frontmatter], owns { lookups: Lookups::default() };
     /// Which process each conversation belongs to.
-    pub ownership: Rc<Ownership>,
+    ownership: Ownership of background, asks [], owns { locks: Locks::new(state_dir.join("locks")) };
     /// The records of calls: in memory, in the journal, and in which order they take effect.
-    pub journaling: Rc<Journaling>,
+    journaling: Journaling of background, asks [ownership], owns {
+        journal: Journal::new(state_dir.join("journal")),
+        commits: Commits::default()
+    };
     /// The changes of files that calls have made, and the way back.
-    pub undo: Rc<Undo>,
+    undo: Undo of background, asks [permissions, ownership], owns {
+        backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
+        session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..))
+    };
     /// What a tool is told about where it runs.
-    pub contexts: Rc<ToolContexts>,
+    contexts: ToolContexts, asks [frontmatter, permissions, undo], owns { unsaved_edits: RefCell::default() };
     /// What the user's policies say of a call.
-    pub approval: Rc<Approval>,
+    approval: Approval, asks [frontmatter, permissions, contexts];
     /// The open calls: what each waits for, and what was decided.
-    pub calls: Rc<Calls>,
+    calls: Calls of background, asks [frontmatter, approval];
     /// Starts that are recorded and have not happened yet.
-    pub starts: Rc<Starts>,
+    starts: Starts, asks [journaling];
     /// What the model is told of a call that a person or the clock has ended.
-    pub answers: Rc<Answers>,
+    answers: Answers, asks [undo];
     /// What calls would write, and what users make of it.
-    pub reviews: Rc<Reviews>,
+    reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
+        reviewers: Reviewers::default()
+    };
     /// The tools that run.
-    pub execution: Rc<Execution>,
+    execution: Execution of background, asks [frontmatter, permissions, journaling, undo, contexts, approval, calls, starts, reviews];
     /// The messages that wait for their turn.
-    pub queue: Rc<Queue>,
+    queue: Queue of background, asks [ownership, journaling, calls], owns {
+        outboxes: OutboxFiles::new(state_dir.join("outbox"))
+    };
     /// What the references in a message mean when it is sent.
-    pub references: Rc<References>,
+    references: References of background, asks [permissions];
     /// Decisions and answers: checked, recorded, and then carried out.
-    pub resolutions: Rc<Resolutions>,
+    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, starts, answers, execution];
     /// Decisions and answers that the user has typed into blocks.
-    pub written: Rc<WrittenBlocks>,
+    written: WrittenBlocks of background, asks [journaling, approval, calls, starts, answers, execution, resolutions];
     /// The deadlines of calls that wait.
-    pub deadlines: Rc<Deadlines>,
+    deadlines: Deadlines of background, asks [resolutions];
     /// What requests have used, and the notes about messages.
-    pub usage: Rc<Accounting>,
+    usage: Accounting of background, asks [frontmatter, permissions], owns {
+        ledger: RefCell::default(),
+        known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl")))
+    };
     /// Conversations that are carried on without a user.
-    pub drives: Rc<Drives>,
+    drives: Drives of background, asks [ownership, calls];
     /// The way of a wish to the session: trust first.
-    pub admission: Rc<Gatekeeper>,
+    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, written, deadlines, drives];
     /// A file that was opened, brought together with its journal.
-    pub recovery: Rc<Recovery>,
+    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, deadlines, drives];
     /// The files of conversations, as they are written.
-    pub saving: Rc<Saving>,
+    saving: Saving of background, asks [trust, ownership, journaling, queue], owns { flights: Flights::default() };
     /// The conversations of projects: where they are, and which was used last.
-    pub projects: Rc<ProjectConversations>,
+    projects: ProjectConversations of background, asks [];
     /// Commands that tools in Lua run.
-    pub commands: Rc<Commands>,
+    commands: Commands of background, asks [];
     /// What completion offers.
-    pub completions: Rc<Completions>,
+    completions: Completions of background, asks [permissions], owns { folders: Folders::default() };
     /// The forms of questions.
-    pub forms: Rc<Forms>,
+    forms: Forms of background, asks [journaling, permissions];
     /// The tools that are registered.
-    pub tools: Rc<Tools>,
+    tools: Tools of background, asks [];
     /// The options that commands change while Neovim runs.
-    pub switches: Rc<Switches>,
+    switches: Switches of background, asks [frontmatter];
     /// What `:Flemma status`, the list of tools and the status line say.
-    pub status: Rc<StatusReports>,
+    status: StatusReports, asks [frontmatter, permissions, usage];
     /// How messages, calls and folds are drawn.
-    pub looks: Rc<Looks>,
+    looks: Looks, asks [usage];
     /// What is shown at calls that wait.
-    pub previews: Rc<Previews>,
+    previews: Previews, asks [permissions];
     /// The lists of conversations and of calls that wait.
-    pub lists: Rc<Lists>,
-    pub(super) background: Background<Self>,
-    pub(super) unsettled: Unsettled<Self>,
+    lists: Lists of background, asks [ownership, journaling, calls, projects];
 }
 
 impl Workspace {
@@ -171,247 +217,7 @@ impl Workspace {
             is_answering: Cell::new(false),
             events: OnceCell::new(),
         });
-        let trust =
-            Rc::new(TrustStore::new(Rc::clone(&shared), background.of(|it| &it.trust), state_dir.join("trust.jsonl")));
-        let frontmatter = Rc::new(Frontmatter { shared: Rc::clone(&shared), trust: Rc::clone(&trust) });
-        let permissions = Rc::new(Permissions {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.permissions),
-            trust: Rc::clone(&trust),
-            frontmatter: Rc::clone(&frontmatter),
-            lookups: Lookups::default(),
-        });
-        let ownership = Rc::new(Ownership {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.ownership),
-            locks: Locks::new(state_dir.join("locks")),
-        });
-        let journaling = Rc::new(Journaling {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.journaling),
-            ownership: Rc::clone(&ownership),
-            journal: Journal::new(state_dir.join("journal")),
-            commits: Commits::default(),
-        });
-        let undo = Rc::new(Undo {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.undo),
-            permissions: Rc::clone(&permissions),
-            ownership: Rc::clone(&ownership),
-            backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
-            session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..)),
-        });
-        let contexts = Rc::new(ToolContexts {
-            shared: Rc::clone(&shared),
-            frontmatter: Rc::clone(&frontmatter),
-            permissions: Rc::clone(&permissions),
-            undo: Rc::clone(&undo),
-            unsaved_edits: RefCell::default(),
-        });
-        let approval = Rc::new(Approval {
-            shared: Rc::clone(&shared),
-            frontmatter: Rc::clone(&frontmatter),
-            permissions: Rc::clone(&permissions),
-            contexts: Rc::clone(&contexts),
-        });
-        let calls = Rc::new(Calls {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.calls),
-            frontmatter: Rc::clone(&frontmatter),
-            approval: Rc::clone(&approval),
-        });
-        let starts = Rc::new(Starts { shared: Rc::clone(&shared), journaling: Rc::clone(&journaling) });
-        let answers = Rc::new(Answers { shared: Rc::clone(&shared), undo: Rc::clone(&undo) });
-        let reviews = Rc::new(Reviews {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.reviews),
-            frontmatter: Rc::clone(&frontmatter),
-            journaling: Rc::clone(&journaling),
-            undo: Rc::clone(&undo),
-            contexts: Rc::clone(&contexts),
-            approval: Rc::clone(&approval),
-            calls: Rc::clone(&calls),
-            reviewers: Reviewers::default(),
-        });
-        let execution = Rc::new(Execution {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.execution),
-            frontmatter: Rc::clone(&frontmatter),
-            permissions: Rc::clone(&permissions),
-            journaling: Rc::clone(&journaling),
-            undo: Rc::clone(&undo),
-            contexts: Rc::clone(&contexts),
-            approval: Rc::clone(&approval),
-            calls: Rc::clone(&calls),
-            starts: Rc::clone(&starts),
-            reviews: Rc::clone(&reviews),
-        });
-        let queue = Rc::new(Queue {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.queue),
-            ownership: Rc::clone(&ownership),
-            journaling: Rc::clone(&journaling),
-            calls: Rc::clone(&calls),
-            outboxes: OutboxFiles::new(state_dir.join("outbox")),
-        });
-        let references = Rc::new(References {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.references),
-            permissions: Rc::clone(&permissions),
-        });
-        let resolutions = Rc::new(Resolutions {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.resolutions),
-            frontmatter: Rc::clone(&frontmatter),
-            ownership: Rc::clone(&ownership),
-            journaling: Rc::clone(&journaling),
-            undo: Rc::clone(&undo),
-            approval: Rc::clone(&approval),
-            calls: Rc::clone(&calls),
-            starts: Rc::clone(&starts),
-            answers: Rc::clone(&answers),
-            execution: Rc::clone(&execution),
-        });
-        let written = Rc::new(WrittenBlocks {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.written),
-            journaling: Rc::clone(&journaling),
-            approval: Rc::clone(&approval),
-            calls: Rc::clone(&calls),
-            starts: Rc::clone(&starts),
-            answers: Rc::clone(&answers),
-            execution: Rc::clone(&execution),
-            resolutions: Rc::clone(&resolutions),
-        });
-        let deadlines = Rc::new(Deadlines {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.deadlines),
-            resolutions: Rc::clone(&resolutions),
-        });
-        let usage = Rc::new(Accounting {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.usage),
-            frontmatter: Rc::clone(&frontmatter),
-            permissions: Rc::clone(&permissions),
-            ledger: RefCell::default(),
-            known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl"))),
-        });
-        let drives = Rc::new(Drives {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.drives),
-            ownership: Rc::clone(&ownership),
-            calls: Rc::clone(&calls),
-        });
-        let admission = Rc::new(Gatekeeper {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.admission),
-            trust: Rc::clone(&trust),
-            frontmatter: Rc::clone(&frontmatter),
-            ownership: Rc::clone(&ownership),
-            approval: Rc::clone(&approval),
-            calls: Rc::clone(&calls),
-            resolutions: Rc::clone(&resolutions),
-            written: Rc::clone(&written),
-            deadlines: Rc::clone(&deadlines),
-            drives: Rc::clone(&drives),
-        });
-        let recovery = Rc::new(Recovery {
-            shared: Rc::clone(&shared),
-            frontmatter: Rc::clone(&frontmatter),
-            ownership: Rc::clone(&ownership),
-            journaling: Rc::clone(&journaling),
-            undo: Rc::clone(&undo),
-            calls: Rc::clone(&calls),
-            reviews: Rc::clone(&reviews),
-            queue: Rc::clone(&queue),
-            deadlines: Rc::clone(&deadlines),
-            drives: Rc::clone(&drives),
-        });
-        let saving = Rc::new(Saving {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.saving),
-            trust: Rc::clone(&trust),
-            ownership: Rc::clone(&ownership),
-            journaling: Rc::clone(&journaling),
-            queue: Rc::clone(&queue),
-            flights: Flights::default(),
-        });
-        let projects =
-            Rc::new(ProjectConversations { shared: Rc::clone(&shared), background: background.of(|it| &it.projects) });
-        let commands = Rc::new(Commands { shared: Rc::clone(&shared), background: background.of(|it| &it.commands) });
-        let completions = Rc::new(Completions {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.completions),
-            permissions: Rc::clone(&permissions),
-            folders: Folders::default(),
-        });
-        let forms = Rc::new(Forms {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.forms),
-            journaling: Rc::clone(&journaling),
-            permissions: Rc::clone(&permissions),
-        });
-        let tools = Rc::new(Tools { shared: Rc::clone(&shared), background: background.of(|it| &it.tools) });
-        let switches = Rc::new(Switches {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.switches),
-            frontmatter: Rc::clone(&frontmatter),
-        });
-        let status = Rc::new(StatusReports {
-            shared: Rc::clone(&shared),
-            frontmatter: Rc::clone(&frontmatter),
-            permissions: Rc::clone(&permissions),
-            usage: Rc::clone(&usage),
-        });
-        let looks = Rc::new(Looks { shared: Rc::clone(&shared), usage: Rc::clone(&usage) });
-        let previews = Rc::new(Previews { shared: Rc::clone(&shared), permissions: Rc::clone(&permissions) });
-        let lists = Rc::new(Lists {
-            shared: Rc::clone(&shared),
-            background: background.of(|it| &it.lists),
-            ownership: Rc::clone(&ownership),
-            journaling: Rc::clone(&journaling),
-            calls: Rc::clone(&calls),
-            projects: Rc::clone(&projects),
-        });
-        let unsettled = Unsettled::default();
-        let workspace = Rc::new(Self {
-            shared,
-            trust,
-            frontmatter,
-            permissions,
-            ownership,
-            journaling,
-            undo,
-            contexts,
-            approval,
-            calls,
-            starts,
-            answers,
-            reviews,
-            execution,
-            queue,
-            references,
-            resolutions,
-            written,
-            deadlines,
-            usage,
-            drives,
-            admission,
-            recovery,
-            saving,
-            projects,
-            commands,
-            completions,
-            forms,
-            tools,
-            switches,
-            status,
-            looks,
-            previews,
-            lists,
-            background,
-            unsettled,
-        });
+        let workspace = Rc::new(Self::build(shared, background, state_dir));
         let acts = Rc::downgrade(&workspace);
         let _ = workspace.shared.events.set(Box::new(move |event| {
             if let Some(workspace) = acts.upgrade() {

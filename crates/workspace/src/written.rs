@@ -41,6 +41,8 @@ struct Written {
     starts: Vec<CallKey>,
     /// All calls that it is about: nobody else may resolve them meanwhile.
     calls: Vec<CallId>,
+    /// How many calls may start now.
+    free: usize,
 }
 
 /// Decisions and answers that the user has typed into blocks.
@@ -81,7 +83,7 @@ impl WrittenBlocks {
             // The same key was pressed before.
             return;
         }
-        let Written { records, answers, approved, starts, calls } = written;
+        let Written { records, answers, approved, starts, calls, .. } = written;
         for call in &calls {
             conversation.records.claim(call, Claim::Exclusive);
         }
@@ -125,8 +127,7 @@ impl WrittenBlocks {
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
         self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
-        let mut written = Written::default();
-        let mut free = self.calls.free_slots(conversation);
+        let mut written = Written { free: self.calls.free_slots(conversation), ..Written::default() };
         let now = self.shared.host.now();
         let mut late = 0;
         for call in conversation.page.open_calls() {
@@ -135,83 +136,93 @@ impl WrittenBlocks {
             }
             if conversation.is_at_work_on(&call.id) {
                 self.written_at_work(conversation, &mut written, &call)?;
-                continue;
-            }
-            if matches!(conversation.standing(&call), Standing::Ended(_)) {
-                // Its result is restored.
-                continue;
-            }
-            if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
-                // The clock deals with the others, some at a time.
+            } else if matches!(conversation.standing(&call), Standing::Ended(_)) {
+                // It is brought into the document first.
+            } else if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
                 if late < EXPIRED_AT_ONCE {
                     self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::Yes));
                 }
                 late += 1;
-                continue;
-            }
-            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-            if self.calls.effective_kind(conversation, &call) == AwaitKind::Elicitation
-                && status != Some(Status::Rejected)
-            {
-                if content.is_empty() {
-                    continue;
-                }
-                let answer = self.typed_answer(&call, content)?;
-                self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
-                let by = if only.is_some() { ResolvedBy::Typed } else { ResolvedBy::Document };
-                written.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
-                continue;
-            }
-            let is_approved = match status {
-                Some(Status::Denied) => continue,
-                Some(Status::Rejected) => {
-                    let answer = self.answers.rejection(conversation, &call, None);
-                    let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
-                    self.add(conversation, &mut written, &call, events);
-                    continue;
-                }
-                Some(_) if !content.is_empty() => {
-                    let answer = self.typed_result(&call, content)?;
-                    self.add(conversation, &mut written, &call, [Event::Resolved(recorded(&answer))]);
-                    continue;
-                }
-                Some(Status::Approved) => {
-                    let is_same = !conversation.session.was_changed_since_approval(&call);
-                    // What a policy has written is no decision of the user's: it is judged again when the call starts.
-                    let is_own = !conversation.tasks.is_judged(&CallKey::of(&call.id, &call.name, &call.input));
-                    only.is_some() || (is_same && is_own && self.calls.counts(conversation, &call))
-                }
-                Some(Status::Pending | Status::Running) | None => only.is_some(),
-            };
-            if is_approved {
-                let definition = self.shared.toolbox.get(&call.name);
-                let starts = free > 0 && self.resolutions.starts_at_once(conversation, definition.as_deref());
-                free = free.saturating_sub(usize::from(starts));
-                if only.is_none() && matches!(conversation.standing(&call), Standing::Approved(_)) {
-                    // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
-                    continue;
-                }
-                let key = call.key();
-                if let Some(problem) = conversation.made_of_another(&call, &key) {
-                    self.shared.host.notify(Level::Warn, &problem);
-                    self.shared.feed(conversation, [Input::Refused(call.id.clone())]);
-                    return None;
-                }
-                let shown = conversation.proposals.shown(&key).or_else(|| conversation.made_of(&key));
-                let bound = self.approval.bound(conversation, &call, shown);
-                let events = bound
-                    .into_iter()
-                    .chain([Event::Decided(Decision::Approved)])
-                    .chain(starts.then_some(Event::Started));
-                written.calls.push(call.id.clone());
-                // Whoever wrote the status, it is a key of the user that counts.
-                written.records.extend(self.journaling.records_of(conversation, &call, Role::User, events));
-                written.starts.extend(starts.then(|| key.clone()));
-                written.approved.push(key);
+            } else {
+                self.written_at_rest(conversation, &mut written, &call, only.is_some())?;
             }
         }
         (late == 0).then_some(written)
+    }
+
+    /// What is written about a call that waits. `is_meant`: a key is pressed on it.
+    fn written_at_rest(
+        &self,
+        conversation: &Conversation,
+        written: &mut Written,
+        call: &OpenCall,
+        is_meant: bool,
+    ) -> Option<()> {
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+        let is_question = self.calls.effective_kind(conversation, call) == AwaitKind::Elicitation;
+        let is_approved = match status {
+            status if is_question && status != Some(Status::Rejected) => {
+                if !content.is_empty() {
+                    let answer = self.typed_answer(call, content)?;
+                    self.add(conversation, written, call, [Event::Resolved(recorded(&answer))]);
+                    let by = if is_meant { ResolvedBy::Typed } else { ResolvedBy::Document };
+                    written.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
+                }
+                false
+            }
+            Some(Status::Denied) => false,
+            Some(Status::Rejected) => {
+                let answer = self.answers.rejection(conversation, call, None);
+                let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
+                self.add(conversation, written, call, events);
+                false
+            }
+            Some(_) if !content.is_empty() => {
+                let answer = self.typed_result(call, content)?;
+                self.add(conversation, written, call, [Event::Resolved(recorded(&answer))]);
+                false
+            }
+            Some(Status::Approved) => {
+                let is_same = !conversation.session.was_changed_since_approval(call);
+                // What a policy has written is no decision of the user's: it is judged again when the call starts.
+                let is_own = !conversation.tasks.is_judged(&call.key());
+                is_meant || (is_same && is_own && self.calls.counts(conversation, call))
+            }
+            Some(Status::Pending | Status::Running) | None => is_meant,
+        };
+        if is_approved { self.written_approval(conversation, written, call, is_meant) } else { Some(()) }
+    }
+
+    fn written_approval(
+        &self,
+        conversation: &Conversation,
+        written: &mut Written,
+        call: &OpenCall,
+        is_meant: bool,
+    ) -> Option<()> {
+        let definition = self.shared.toolbox.get(&call.name);
+        let starts = written.free > 0 && self.resolutions.starts_at_once(conversation, definition.as_deref());
+        written.free = written.free.saturating_sub(usize::from(starts));
+        if !is_meant && matches!(conversation.standing(call), Standing::Approved(_)) {
+            // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
+            return Some(());
+        }
+        let key = call.key();
+        if let Some(problem) = conversation.made_of_another(call, &key) {
+            self.shared.host.notify(Level::Warn, &problem);
+            self.shared.feed(conversation, [Input::Refused(call.id.clone())]);
+            return None;
+        }
+        let shown = conversation.proposals.shown(&key).or_else(|| conversation.records.made(&key));
+        let bound = self.approval.bound(conversation, call, shown).into_iter();
+        let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+        written.calls.push(call.id.clone());
+        // Whoever wrote the status, it is a key of the user that counts.
+        written.records.extend(self.journaling.records_of(conversation, call, Role::User, events));
+        written.starts.extend(starts.then(|| key.clone()));
+        written.approved.push(key);
+        Some(())
     }
 
     fn add(
@@ -221,13 +232,9 @@ impl WrittenBlocks {
         call: &OpenCall,
         events: impl IntoIterator<Item = Event>,
     ) {
+        let role = self.role_of(conversation, call);
         written.calls.push(call.id.clone());
-        written.records.extend(self.journaling.records_of(
-            conversation,
-            call,
-            self.role_of(conversation, call),
-            events,
-        ));
+        written.records.extend(self.journaling.records_of(conversation, call, role, events));
     }
 
     /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`

@@ -74,7 +74,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         };
         let named = |id: String| lua.create_table_from([("id", id)]);
         match which {
-            Which::At { line } => convert::list(lua, conversation.call_at(line).map(|call| named(call.0))),
+            Which::At { line } => convert::list(lua, conversation.page.call_at(line).map(|call| named(call.0))),
             Which::Waiting { first, last } => {
                 let waiting = conversation.waiting_in(&(first..last)).into_iter();
                 let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {

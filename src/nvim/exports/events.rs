@@ -91,7 +91,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // parse_on(buffer, is_parsed) -> whether there is more to do: to parse, or what can be done later
     exports.add("parse_on", |_, binding, (buffer, is_parsed): (i32, bool)| {
         if is_parsed {
-            return Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.index_on()));
+            return Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.page.index_on()));
         }
         Ok(binding.workspace.parse_on(buffer))
     })?;
@@ -141,9 +141,9 @@ fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
             }
         }
         BufferEvent::Diagnosed => workspace.diagnose_again(buffer),
-        BufferEvent::Undone => conversation()?.undone(),
-        BufferEvent::Settled => conversation()?.settle(),
-        BufferEvent::Missed { first, last } => conversation()?.missed(first..last),
+        BufferEvent::Undone => conversation()?.page.undone(),
+        BufferEvent::Settled => conversation()?.page.settle(),
+        BufferEvent::Missed { first, last } => conversation()?.page.missed(first..last),
         BufferEvent::ReadIn { first, last } => conversation()?.read_in(first..last),
     }
     None

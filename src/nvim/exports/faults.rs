@@ -32,7 +32,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             Fault::OwnLines => {
                 let conversation = buffer.and_then(|buffer| binding.workspace.conversation(buffer));
-                conversation.map(|conversation| conversation.own_lines()).unwrap_or_default().into_lua_multi(lua)
+                conversation.map(|conversation| conversation.page.own_lines()).unwrap_or_default().into_lua_multi(lua)
             }
         }
     })

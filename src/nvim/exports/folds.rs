@@ -47,7 +47,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // line of the card, the number of runs of lines in it that a reader need not see, and the first line of each run and the one after it
     exports.add("cards", |_, binding, (buffer, first, last): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
-        let cards = conversation.map(|conversation| conversation.hidden(first..last)).unwrap_or_default();
+        let cards = conversation.map(|conversation| conversation.page.hidden(first..last)).unwrap_or_default();
         let mut list = Vec::new();
         for card in cards {
             list.extend([card.block.start, card.block.end, card.card, card.lines.len()]);
@@ -60,20 +60,22 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let target = convert::variant(lua, &what, fields)?;
         let Some(conversation) = binding.workspace.conversation(buffer) else { return ().into_lua_multi(lua) };
         let object = match target {
-            Target::Message { line, forward } => return conversation.message_from(line, forward).into_lua_multi(lua),
+            Target::Message { line, forward } => {
+                return conversation.page.message_from(line, forward).into_lua_multi(lua);
+            }
             Target::WaitingCall { line, forward, count } => {
                 return binding.workspace.lists.waiting_from(buffer, line, forward, count).into_lua_multi(lua);
             }
             Target::StaleFolds => {
-                let lines = conversation.take_stale_folds();
+                let lines = conversation.page.take_stale_folds();
                 return lines.map(|lines| (lines.start, lines.end)).unzip().into_lua_multi(lua);
             }
             Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
                 let extent = if is_inner { Extent::Inner } else { Extent::Whole };
                 if is_message {
-                    conversation.message_object(&(first..last), is_selected, extent, count)
+                    conversation.page.message_object(&(first..last), is_selected, extent, count)
                 } else {
-                    conversation.card_object(&(first..last), is_selected, extent, count)
+                    conversation.page.card_object(&(first..last), is_selected, extent, count)
                 }
             }
         };

@@ -87,7 +87,7 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
             (rest.as_ref().map(|rest| rest.as_str()), rest.map(|rest| rest.words().to_owned())).into_lua_multi(lua)
         }
         State::Live { width } => convert::to_lua(lua, &conversation.live(width))?.into_lua_multi(lua),
-        State::Queued => conversation.queued().len().into_lua_multi(lua),
+        State::Queued => conversation.outbox.queued().len().into_lua_multi(lua),
         State::Outbox => convert::to_lua(lua, &workspace.queue.outbox_view(&conversation))?.into_lua_multi(lua),
         State::Draft => workspace.queue.draft(buffer).into_lua_multi(lua),
         State::AtRest => workspace.is_at_rest(buffer).into_lua_multi(lua),

@@ -188,7 +188,7 @@ impl Harness {
         let buffer = self.load(name);
         let conversation = self.workspace.attach(buffer);
         while self.workspace.parse_on(conversation.buffer()) {}
-        while conversation.index_on() {}
+        while conversation.page.index_on() {}
         self.workspace.saving.on_disk(buffer, &self.work(name));
         buffer
     }

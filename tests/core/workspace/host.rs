@@ -274,7 +274,7 @@ impl FakeHost {
             self.workspace().changed(number, change, Author::User { step });
         }
         buffer.history.borrow_mut().done = at;
-        self.workspace().conversation(number).expect("a conversation").undone();
+        self.workspace().conversation(number).expect("a conversation").page.undone();
         true
     }
 
@@ -292,7 +292,7 @@ impl FakeHost {
             self.workspace().changed(number, change, Author::User { step });
         }
         buffer.history.borrow_mut().done = at + 1;
-        self.workspace().conversation(number).expect("a conversation").undone();
+        self.workspace().conversation(number).expect("a conversation").page.undone();
         true
     }
 }

@@ -26,7 +26,7 @@ impl Harness {
 
     fn queued(&self) -> Vec<String> {
         let conversation = self.conversation();
-        conversation.queued().into_iter().map(|message| message.text).collect()
+        conversation.outbox.queued().into_iter().map(|message| message.text).collect()
     }
 
     /// The lines below the text.
@@ -109,7 +109,7 @@ fn a_queued_message_is_sent_as_the_users_own() {
     assert!(sent[1].contains("the fact") && sent[1].contains("@Assistant:\nwith"), "{}", sent[1]);
     assert!(chat.offered(1).contains(&"ls".to_owned()));
     assert_eq!(chat.questions(), 0);
-    let own = chat.conversation().own_lines();
+    let own = chat.conversation().page.own_lines();
     assert!(own[chat.line_with("@./facts.txt")], "the line is the user's");
     assert!(!own[chat.line_with("Fine.")]);
     assert_eq!((chat.queued().len(), chat.below().len()), (0, 0));
@@ -124,7 +124,7 @@ fn a_line_of_the_model_stays_the_models_in_a_queued_message() {
     chat.queue("@/etc/hostname\nmine");
     gate.open();
     chat.wait_for("Fine.");
-    let own = chat.conversation().own_lines();
+    let own = chat.conversation().page.own_lines();
     assert!(own[chat.line_with("mine")], "{own:?}\n{}", chat.text());
     assert!(!own[chat.line_with("mine") - 1], "a copy is not the user's, as with a paste");
 }
@@ -214,7 +214,7 @@ fn a_kill_loses_nothing_and_sends_nothing() {
     chat.drain_until("the text", |chat| chat.text().contains("two"));
     assert_eq!(chat.text(), "@You:\nHello\n\nzero\n\none\n\ntwo");
     assert_eq!((chat.sent(), chat.queued().len()), (0, 0));
-    let own = chat.conversation().own_lines();
+    let own = chat.conversation().page.own_lines();
     assert!(own[chat.line_with("two")] && !own[chat.line_with("Hello")]);
     chat.wait_for_words("queued messages were not sent");
     assert_eq!(chat.kept().len(), 2, "the file does not have them yet");

@@ -348,9 +348,9 @@ fn a_long_file_is_parsed_in_slices_for_its_journal() {
     desk.chat.put("other.chat", format!("@You:\n{long}\n{}", call("tool", "running")));
     let buffer = desk.chat.load("other.chat");
     let conversation = desk.chat.workspace.attach(buffer);
-    let parsed = Cell::new(conversation.parsed());
+    let parsed = Cell::new(conversation.page.parsed());
     desk.chat.drain_until("the result in the journal", |chat| {
-        let before = parsed.replace(conversation.parsed());
+        let before = parsed.replace(conversation.page.parsed());
         assert!(parsed.get() - before <= SLICE, "from {before} to {} at once", parsed.get());
         chat.text().contains("from the journal")
     });
