@@ -76,7 +76,7 @@ impl<T: Send + 'static> Asking<T> {
 
 /// A tool that was asked what a call would write.
 #[derive(Clone)]
-pub(super) struct Question {
+pub(super) struct SurveyQuestion {
     pub(super) asking: Arc<Asking<Answer>>,
     /// The files that the call may write, with links resolved, once that is known.
     pub(super) places: Arc<Mutex<Vec<PathBuf>>>,

@@ -2,7 +2,7 @@
 //! written below the reference ([`flemma_chat::write_captures`]).
 //!
 //! The session asks for it before a request (`capture`). The host is asked what the editor shows ([`HostEffect::Look`]); its
-//! answer comes back by [`Workspace::looked`]. Files and git are read on threads that may wait, and there every name is
+//! answer comes back by [`References::looked`](crate::components::References::looked). Files and git are read on threads that may wait, and there every name is
 //! judged by what the user denies reading and the agents permit. Then the session goes on, or nothing is sent.
 //!
 //! References that came with the file are asked about by the trust gate, as files are. What slips past it, because the

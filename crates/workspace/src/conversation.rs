@@ -7,10 +7,11 @@ use std::{
 };
 
 use super::{
-    accounts::Accounts, bare_names::BareNames, captures::Captures, drive::Drive, effective::Evaluated, ending::Ending,
-    file_on_disk::FileOnDisk, generation::Generation, holder::Holding, interrupted_calls::InterruptedCalls,
-    kept_outbox::KeptOutbox, known_calls::KnownCalls, outbox::Since, page::Page, ports::Host, proposals::Proposals,
-    questions::Questions, records::Records, replies::Replies, tasks::Tasks, trust::Gate,
+    accounts::Accounts, bare_names::BareNames, captures::Captures, drive::Drive, effective::Evaluated,
+    ending::TurnEnding, file_on_disk::FileOnDisk, generation::Generation, holder::Holding,
+    interrupted_calls::InterruptedCalls, kept_outbox::KeptOutbox, known_calls::KnownCalls, outbox::Since, page::Page,
+    ports::Host, proposals::Proposals, questions::Questions, records::Records, replies::Replies, tasks::Tasks,
+    trust::Gate,
 };
 use flemma_agent::Session;
 use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, Severity, Status, StatusBlock, Uncaptured};
@@ -41,7 +42,7 @@ pub struct Conversation {
     pub(super) records: Records,
     pub(super) deadlines: Generation,
     pub(super) drive: Drive,
-    pub(super) ending: Ending,
+    pub(super) ending: TurnEnding,
     pub(super) file: FileOnDisk,
     pub(super) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     pub(super) proposals: Proposals,
@@ -79,7 +80,7 @@ impl Conversation {
             records: Records::default(),
             deadlines: Generation::default(),
             drive: Drive::default(),
-            ending: Ending::default(),
+            ending: TurnEnding::default(),
             file,
             proposal: RefCell::default(),
             proposals: Proposals::default(),

@@ -6,7 +6,7 @@ use flemma_agent::Level;
 
 /// What the user knows of the end that a turn came to.
 #[derive(Debug, Default)]
-pub(super) struct Ending(Cell<Option<Known>>);
+pub(super) struct TurnEnding(Cell<Option<Known>>);
 
 /// What a user knows of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Known {
     Cancelled,
 }
 
-impl Ending {
+impl TurnEnding {
     /// What they know; `None` if nobody told them anything.
     pub(super) fn known(&self) -> Option<Known> {
         self.0.get()

@@ -1,7 +1,7 @@
 //! A conversation is held by one process, for one buffer: see [`flemma_runtime::holder`]. Where it is held elsewhere, it
 //! is only shown: the buffer is read-only, follows the file, and takes over when the other one is gone.
 //!
-//! [`Workspace::want_alone`] is the one way for a wish to reach the trust gate and the session.
+//! [`Ownership::want_alone`](crate::components::Ownership::want_alone) is the one way for a wish to reach the trust gate and the session.
 
 use std::{
     io,
@@ -286,7 +286,7 @@ impl Ownership {
     }
 
     /// Takes the conversation of a buffer over from the process that holds it, which does not answer or is gone. The outcome
-    /// is what [`Workspace::holder`] says then.
+    /// is what [`Ownership::holder`](crate::components::Ownership::holder) says then.
     pub fn steal(&self, buffer: i32) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
         let holding = &conversation.holding;

@@ -36,7 +36,7 @@ pub enum HostEffect<'a> {
     /// The user has to look at a line: opens the folds that it is in, in all windows.
     Unfold { buffer: i32, line: usize },
     /// Calls of a buffer are about to be approved: what the user has made of their changes in reviews that are open has to be known
-    /// ([`super::Workspace::keep_made`]).
+    /// ([`Reviews::keep_made`](crate::components::Reviews::keep_made)).
     NoteReviews { buffer: i32 },
     /// What calls in a buffer would write may be something else now.
     ProposalsChanged { buffer: i32 },
@@ -44,7 +44,7 @@ pub enum HostEffect<'a> {
     TurnOver { buffer: i32 },
     /// A write of a buffer's file has ended.
     Saved { buffer: i32, saved: Saved },
-    /// A drive has ended ([`super::Workspace::drive_result`]).
+    /// A drive has ended ([`Drives::drive_result`](crate::components::Drives::drive_result)).
     Driven { buffer: i32 },
     /// A tool may have changed files that are open. These were written for certain; their links are resolved.
     CheckFiles { written: &'a Written },
@@ -60,7 +60,7 @@ pub enum HostEffect<'a> {
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
     OpenForm { buffer: i32, call: &'a CallId },
     /// Looks up what the editor shows, for references in a conversation. The answers, in the same order, come back by
-    /// [`super::Workspace::looked`] with this number.
+    /// [`References::looked`](crate::components::References::looked) with this number.
     Look { buffer: i32, number: u64, references: &'a [LookedUp] },
     /// Comes back to [`super::Workspace::drain`] soon.
     Wake,

@@ -9,7 +9,7 @@ use super::outbox::{Outbox, QueuedMessage};
 
 /// What is known of the file of an outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum OutboxState {
     /// Nothing: it may have messages that have to come back before it is written.
     #[default]
     Unknown,
@@ -25,7 +25,7 @@ pub(super) enum Kept {
 #[derive(Debug, Default)]
 pub struct KeptOutbox {
     outbox: RefCell<Outbox>,
-    kept: Cell<Kept>,
+    kept: Cell<OutboxState>,
     /// The conversation's file to which it belongs, if it has one.
     path: RefCell<Option<PathBuf>>,
 }
@@ -42,12 +42,12 @@ impl KeptOutbox {
     }
 
     /// What is known of its file.
-    pub(super) fn kept(&self) -> Kept {
+    pub(super) fn kept(&self) -> OutboxState {
         self.kept.get()
     }
 
     /// Sets what is known of its file.
-    pub(super) fn set_kept(&self, kept: Kept) {
+    pub(super) fn set_kept(&self, kept: OutboxState) {
         self.kept.set(kept);
     }
 
@@ -62,7 +62,7 @@ impl KeptOutbox {
         if *self.path.borrow() == path {
             return None;
         }
-        self.kept.set(if path.is_some() { Kept::Unknown } else { Kept::Known });
+        self.kept.set(if path.is_some() { OutboxState::Unknown } else { OutboxState::Known });
         Some(self.path.replace(path))
     }
 

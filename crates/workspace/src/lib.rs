@@ -1,32 +1,12 @@
 //! The application without an editor.
 //!
-//! * A [`Workspace`] owns the options, the tools, what the user trusts, and the conversations.
+//! * A [`Workspace`] is a table of [`components`], in the order in which they may ask each other, and a loop that acts on what
+//!   they tell it (`event`, `event_loop`).
 //! * A [`Host`] is where the conversations are on the screen. It calls in: buffers come, change and go
 //!   ([`Workspace::attach`], [`Workspace::changed`]), a key wants something ([`Workspace::dispatch`]), background work has
 //!   left something ([`Workspace::drain`]). The workspace calls out: it shows, writes and asks.
 //! * [`Scripts`] run Lua: tools, policies and frontmatter that are written in it. A host without Lua has [`NoScripts`].
-//! * A [`Conversation`] and the views ([`Workspace::previews`], [`Workspace::looks`], [`Conversation::live`], [`Workspace::status`]) say what to
-//!   show. They are plain structs.
-//!
-//! Inside, what the user wants passes the [`trust::Gate`] and reaches the session of [`flemma_agent`], whose effects come
-//! back in `effects`. Background work brings its own continuation (`background`). State is in small structs that know
-//! nothing of each other; what happens to it is in the files that say `impl Workspace`.
-//!
-//! A tool call may outlive the editor. Its block in the document informs, and the user's [`flemma_journal`] decides:
-//!
-//! * `suspension` says what a call waits for, and watches its deadline. [`Workspace::pending_calls`] lists the calls that
-//!   wait.
-//! * [`Workspace::resolve_now`] and [`Workspace::resolve_later`] take every [`Resolution`]: checked, recorded and flushed
-//!   (`journaling`), written into the document, and only then the next turn starts. `written` does the same with what the
-//!   user has typed into blocks.
-//! * `proposing` finds out what calls that wait would write, `reviewing` shows the whole of it, and an approval is for what was
-//!   shown.
-//! * `waiting_writes` lets a tool in Lua that runs wait for a decision about what it wants to write.
-//! * `capturing` finds out what references in the user's message mean, before it is sent.
-//! * `running` starts a tool once its start is recorded.
-//! * `recovery` brings a file that was opened together with the journal: `standing` is what that says of one call.
-//! * `holding` keeps it to one process for each conversation.
-//! * `driving` carries a conversation on without a user.
+//! * A [`Conversation`] is the state of one buffer, in a struct for each thing that belongs to it.
 //!
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};

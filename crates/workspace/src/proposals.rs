@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    asking::Question,
+    asking::SurveyQuestion,
     made::NotMade,
     ready::{Found, Ready, label},
 };
@@ -43,7 +43,7 @@ struct Entry {
     /// Why the last survey has found out nothing.
     delay: Option<Delay>,
     /// What its tool was asked and had not answered by then.
-    asked: Option<Question>,
+    asked: Option<SurveyQuestion>,
     /// Whether it has to be found out again.
     is_due: bool,
     /// The calls above that the last proposal followed.
@@ -163,7 +163,7 @@ impl Proposals {
     }
 
     /// What a tool was asked and may not have answered.
-    pub(super) fn asked(&self, key: &CallKey) -> Option<Question> {
+    pub(super) fn asked(&self, key: &CallKey) -> Option<SurveyQuestion> {
         self.entries.borrow().get(key)?.asked.clone()
     }
 
@@ -175,7 +175,7 @@ impl Proposals {
     }
 
     /// The tool of a call takes long. Says whether that is news for the user.
-    pub(super) fn note_slow(&self, key: &CallKey, survey: u64, question: Question) -> bool {
+    pub(super) fn note_slow(&self, key: &CallKey, survey: u64, question: SurveyQuestion) -> bool {
         self.note_delay(key, survey, Delay::Slow, Some(question))
     }
 
@@ -185,7 +185,7 @@ impl Proposals {
         self.note_delay(key, survey, delay, None)
     }
 
-    fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<Question>) -> bool {
+    fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<SurveyQuestion>) -> bool {
         let mut entries = self.entries.borrow_mut();
         let Some(entry) = entries.get_mut(key).filter(|entry| self.counts(entry, survey)) else { return false };
         let is_news = entry.found.is_none() && entry.delay.as_ref() != Some(&delay);

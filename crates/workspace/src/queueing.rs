@@ -11,7 +11,7 @@ use super::{
     background::Background,
     holding::Ownership,
     journaling::Journaling,
-    kept_outbox::Kept,
+    kept_outbox::OutboxState,
     outbox::{MessageId, QueuedMessage, Urgency},
     shared::Shared,
     standing::Calls,
@@ -131,8 +131,8 @@ impl Queue {
         let moved = outbox.move_to(self.shared.place(conversation).file.as_ref());
         let has_user = self.shared.host.carries_on() && self.shared.host.has_ui() && !conversation.drive.is_known();
         let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
-        let Some(path) = outbox.path().filter(|_| outbox.kept() == Kept::Unknown && is_wanted) else { return };
-        outbox.set_kept(Kept::Reading);
+        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Unknown && is_wanted) else { return };
+        outbox.set_kept(OutboxState::Reading);
         let (files, before) = (self.outboxes.clone(), moved.flatten());
         let read = {
             let path = path.clone();
@@ -142,7 +142,7 @@ impl Queue {
             this.outbox_was_read(conversation, &path, before.as_ref(), read);
         };
         if let Err(error) = self.background.run_for(conversation.id(), read, then) {
-            outbox.set_kept(Kept::Unreadable);
+            outbox.set_kept(OutboxState::Unreadable);
             self.shared.warn(&format!("what you queue is not kept on the disk: {error}"));
         }
     }
@@ -164,13 +164,13 @@ impl Queue {
         let kept = match read {
             Ok(kept) => kept,
             Err(error) => {
-                outbox.set_kept(Kept::Unreadable);
+                outbox.set_kept(OutboxState::Unreadable);
                 return self.shared.warn(&format!(
                     "what was queued in an earlier session cannot be read, and what you queue is not kept: {error}"
                 ));
             }
         };
-        outbox.set_kept(Kept::Known);
+        outbox.set_kept(OutboxState::Known);
         let had_any = !kept.is_empty();
         let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
         conversation.page.with_document(|document, text| {
@@ -208,7 +208,7 @@ impl Queue {
     pub(super) fn keep_outbox(&self, conversation: &Conversation) {
         let outbox = &conversation.outbox;
         self.read_outbox(conversation);
-        let Some(path) = outbox.path().filter(|_| outbox.kept() == Kept::Known) else { return };
+        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Known) else { return };
         self.outboxes.set(&path, outbox.with(super::outbox::Outbox::kept));
         let files = self.outboxes.clone();
         let then = |this: &Self, written: io::Result<()>| {

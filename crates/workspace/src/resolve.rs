@@ -11,7 +11,7 @@ use flemma_tools::{
     approval::{ApprovalCall, Decision, Resolver},
 };
 
-/// Who decides about a call that the agents of a conversation do not permit ([`Workspace::permitted`]).
+/// Who decides about a call that the agents of a conversation do not permit ([`Permissions::permitted`](crate::components::Permissions::permitted)).
 const AGENT: &str = "urn:flemma:agent";
 
 /// A call that nobody has made: for `resolve` in Lua.

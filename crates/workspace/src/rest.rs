@@ -1,6 +1,6 @@
 //! Why a conversation has come to rest, and telling the user who does not look at it.
 //!
-//! While a conversation is out of sight, its messages begin with its name ([`Workspace::with_name`]). A stop that no message has
+//! While a conversation is out of sight, its messages begin with its name ([`Shared::with_name`](crate::components::Shared::with_name)). A stop that no message has
 //! explained gets one of its own.
 
 use super::{Conversation, PendingCall, ending::Known, standing::Calls};

@@ -13,7 +13,7 @@ pub struct Reviewed {
     pub call: CallId,
     /// Its tool.
     pub tool: String,
-    /// The revision, for [`Workspace::accept`](super::Workspace::accept).
+    /// The revision, for [`Reviews::accept`](crate::components::Reviews::accept).
     pub revision: String,
     /// Which of the changes it is that the call makes one after the other, if its tool asks for each.
     pub change: u64,

@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    asking::{Answer, Asking, Question},
+    asking::{Answer, Asking, SurveyQuestion},
     made::{EarlierDecision, Made},
     ready::{Found, Ready},
 };
@@ -39,7 +39,7 @@ pub(super) struct Candidate {
     /// Whether it is being carried out. Nobody knows then whether its change is on the disk yet, and its tool is not asked.
     pub(super) is_at_work: bool,
     /// What an earlier survey has asked its tool.
-    pub(super) asked: Option<Question>,
+    pub(super) asked: Option<SurveyQuestion>,
 }
 
 /// What a survey says about a call.
@@ -54,7 +54,7 @@ pub(super) enum Surveyed {
         is_stale: bool,
     },
     /// Its tool takes long to say that.
-    Slow(Question),
+    Slow(SurveyQuestion),
     /// It may be about a file that this call above may write, of which it is not known yet what.
     WaitsFor {
         call: CallKey,
@@ -82,7 +82,7 @@ pub(super) fn survey(
 struct Survey<'a, Tell, Late> {
     candidates: &'a [Arc<Candidate>],
     /// What the tool of each one was asked last.
-    asked: RefCell<Vec<Option<Question>>>,
+    asked: RefCell<Vec<Option<SurveyQuestion>>>,
     tell: Tell,
     late: Late,
 }
@@ -167,7 +167,7 @@ impl<Tell: Fn(&CallKey, Surveyed), Late: Fn() + Clone + Send + 'static> Survey<'
             *resolved.lock().unwrap_or_else(PoisonError::into_inner) = real;
             candidate.answer(seen, &above, is_afresh)
         };
-        let question = Question { asking: Asking::ask(answer, self.late.clone()), places };
+        let question = SurveyQuestion { asking: Asking::ask(answer, self.late.clone()), places };
         self.asked.borrow_mut()[at] = Some(question.clone());
         question.asking.wait(patience)
     }

@@ -1,7 +1,7 @@
 //! Records what tools change in files, and takes it back when the user wants that.
 //!
 //! Everything that waits for the disk is done away from the main thread. The user is shown a [`Proposal`] first, which has a number:
-//! [`Workspace::restore_files`] does exactly what was shown, and nothing of a proposal that is not the latest.
+//! [`Undo::restore_files`](crate::components::Undo::restore_files) does exactly what was shown, and nothing of a proposal that is not the latest.
 
 use std::{
     path::{Path, PathBuf},
@@ -43,7 +43,7 @@ pub enum TakeBack {
 /// A proposal and its number.
 #[derive(Clone, Debug)]
 pub struct Proposed {
-    /// The number for [`Workspace::restore_files`].
+    /// The number for [`Undo::restore_files`](crate::components::Undo::restore_files).
     pub number: u64,
     /// What would be done.
     pub proposal: Rc<Proposal>,

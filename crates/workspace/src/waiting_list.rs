@@ -72,7 +72,7 @@ pub enum WaitingPlace {
 
 /// What was found on the disk.
 #[derive(Default)]
-struct Found {
+struct Scan {
     calls: Vec<(PathBuf, CallOnDisk)>,
     problems: Vec<String>,
     is_cut_short: bool,
@@ -110,7 +110,7 @@ impl Lists {
         }
     }
 
-    fn waiting_list(&self, found: Found) -> WaitingList {
+    fn waiting_list(&self, found: Scan) -> WaitingList {
         let mut calls = self.waiting_here();
         let files = found.calls.into_iter().map(|(file, call)| WaitingCall {
             text: self.sentence(&call.tool, &call.input, &call.state),
@@ -201,9 +201,9 @@ fn shown(text: &str) -> String {
 }
 
 /// Looks at files, without those that are `open`. It blocks on the disk.
-fn look(folder: &Path, known: Vec<PathBuf>, open: &[PathBuf], disk: &CallsOnDisk) -> Found {
+fn look(folder: &Path, known: Vec<PathBuf>, open: &[PathBuf], disk: &CallsOnDisk) -> Scan {
     let end = Instant::now() + PATIENCE;
-    let mut found = Found::default();
+    let mut found = Scan::default();
     // A file may be reached under several names.
     let mut seen: BTreeSet<PathBuf> = open.iter().filter_map(|file| file.canonicalize().ok()).collect();
     let known = known.into_iter().filter(|file| file.is_absolute()).map(Ok);

@@ -1,6 +1,6 @@
 //! Tools written in Lua that wait for a decision about what they want to write.
 //!
-//! A tool that runs proposes contents of files ([`Workspace::propose_write`]). They are kept beside the journal, which records them
+//! A tool that runs proposes contents of files ([`Execution::propose_write`](crate::components::Execution::propose_write)). They are kept beside the journal, which records them
 //! by their digests, and from then on the call is pending like any other: nothing is busy, and the same keys, commands and
 //! deadlines decide about it. Its run is set aside ([`super::tasks`]). When the call is approved, it is started once more, and what
 //! starts is the writing of what was kept, not the tool. Then the run goes on, and hears of the outcome. A run that is gone, because
@@ -102,9 +102,9 @@ impl Execution {
             Ok(found)
         };
         let wanting = Wanting { call, run, callback };
-        let then = move |this: &Self, conversation: &Conversation, found: Result<Found, ModelError>| match found {
+        let then = move |this: &Self, conversation: &Conversation, found: Result<FoundWrite, ModelError>| match found {
             Err(problem) => this.shared.give_answer(callback, Err(UserError::new(problem.to_string()))),
-            Ok(Found { proposal, .. }) if changes_nothing(&proposal) => {
+            Ok(FoundWrite { proposal, .. }) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
                 this.shared.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
@@ -146,7 +146,7 @@ impl Execution {
     }
 
     /// Writes what the user's own policy approves, while the call goes on running.
-    fn write_now(&self, conversation: &Conversation, wanting: Wanting, mut found: Found, mut context: Context) {
+    fn write_now(&self, conversation: &Conversation, wanting: Wanting, mut found: FoundWrite, mut context: Context) {
         let Wanting { call, run, callback } = wanting;
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
@@ -289,7 +289,7 @@ fn followed_by(outcome: &Outcome, words: &str) -> CallResult {
 }
 
 /// What was found out about what a run wants to write.
-struct Found {
+struct FoundWrite {
     proposed: Proposed,
     contents: KeptContent,
     proposal: Proposal,
@@ -313,7 +313,7 @@ fn propose(
     context: &Context,
     is_decided: bool,
     keep: impl Fn(&[u8]) -> io::Result<()>,
-) -> Result<Found, ModelError> {
+) -> Result<FoundWrite, ModelError> {
     let contents = Arc::new(contents);
     let by_digest = Arc::clone(&contents);
     let kept: KeptContent = Arc::new(move |digest| by_digest.get(digest.as_str()).cloned());
@@ -328,7 +328,7 @@ fn propose(
     for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
         file.seen = context.seen.known(&change.path);
     }
-    Ok(Found { proposed, contents: kept, proposal })
+    Ok(FoundWrite { proposed, contents: kept, proposal })
 }
 
 /// Notes what the files have before they are written.

@@ -31,7 +31,7 @@ use flemma_tools::{Executor, form::Form};
 
 /// What the user has written about some calls.
 #[derive(Default)]
-struct Written {
+struct TypedDecisions {
     records: Vec<Record>,
     /// Answers, which take effect before anything else.
     answers: Vec<Input>,
@@ -83,7 +83,7 @@ impl WrittenBlocks {
             // The same key was pressed before.
             return;
         }
-        let Written { records, answers, approved, starts, calls, .. } = written;
+        let TypedDecisions { records, answers, approved, starts, calls, .. } = written;
         for call in &calls {
             conversation.records.claim(call, Claim::Exclusive);
         }
@@ -125,9 +125,9 @@ impl WrittenBlocks {
 
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
-    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<Written> {
+    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<TypedDecisions> {
         self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
-        let mut written = Written { free: self.calls.free_slots(conversation), ..Written::default() };
+        let mut written = TypedDecisions { free: self.calls.free_slots(conversation), ..TypedDecisions::default() };
         let now = self.shared.host.now();
         let mut late = 0;
         for call in conversation.page.open_calls() {
@@ -154,7 +154,7 @@ impl WrittenBlocks {
     fn written_at_rest(
         &self,
         conversation: &Conversation,
-        written: &mut Written,
+        written: &mut TypedDecisions,
         call: &OpenCall,
         is_meant: bool,
     ) -> Option<()> {
@@ -197,7 +197,7 @@ impl WrittenBlocks {
     fn written_approval(
         &self,
         conversation: &Conversation,
-        written: &mut Written,
+        written: &mut TypedDecisions,
         call: &OpenCall,
         is_meant: bool,
     ) -> Option<()> {
@@ -228,7 +228,7 @@ impl WrittenBlocks {
     fn add(
         &self,
         conversation: &Conversation,
-        written: &mut Written,
+        written: &mut TypedDecisions,
         call: &OpenCall,
         events: impl IntoIterator<Item = Event>,
     ) {
@@ -239,7 +239,12 @@ impl WrittenBlocks {
 
     /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`
     /// after a message.
-    fn written_at_work(&self, conversation: &Conversation, written: &mut Written, call: &OpenCall) -> Option<()> {
+    fn written_at_work(
+        &self,
+        conversation: &Conversation,
+        written: &mut TypedDecisions,
+        call: &OpenCall,
+    ) -> Option<()> {
         if conversation.session.is_working_on(&call.id) {
             return Some(());
         }

@@ -1,6 +1,6 @@
 //! What an agent permits in a conversation: who chooses it, what is checked, and when.
 
-use std::{fs, os::unix::fs::symlink, rc::Rc};
+use std::{fs, os::unix::fs::symlink};
 
 use flemma_config::AgentOptions;
 use flemma_tools::{approval::Decision, declare::Field};

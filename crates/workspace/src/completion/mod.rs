@@ -4,7 +4,7 @@
 //! * `gather` finds out what is wanted ([`flemma_chat::Completable`]) and collects it. Files are listed away from the main thread.
 //! * `lua` and `json` find out which option the cursor of a frontmatter is at: a [`slot::Spot`]. `options` has what goes there.
 //!
-//! The omnifunc and the sources for completion plugins (`lua/flemma/completion.lua`) all ask [`super::Workspace::complete`].
+//! The omnifunc and the sources for completion plugins (`lua/flemma/completion.lua`) all ask [`Completions::complete`](crate::components::Completions::complete).
 
 mod gather;
 mod item;
