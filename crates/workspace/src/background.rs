@@ -5,7 +5,7 @@ use std::{io, ops::ControlFlow, rc::Rc, sync::Arc, time::Duration};
 
 use tokio::task::AbortHandle;
 
-use super::{Conversation, Workspace};
+use crate::{Conversation, Workspace};
 use flemma_agent::Input;
 use flemma_model::UserError;
 use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
@@ -14,7 +14,7 @@ use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
 pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
 
 /// Where results are left for a component. A clone is the same mailbox.
-pub(super) struct Mailbox<C: 'static> {
+pub(crate) struct Mailbox<C: 'static> {
     queue: Arc<Queue<Job>>,
     component: fn(&Workspace) -> &C,
 }
@@ -27,28 +27,28 @@ impl<C> Clone for Mailbox<C> {
 
 impl<C> Mailbox<C> {
     /// Leaves an input for a conversation.
-    pub(super) fn input(&self, conversation: ConversationId, input: Input) {
+    pub(crate) fn input(&self, conversation: ConversationId, input: Input) {
         self.queue.push(Notice::Input(conversation, input));
     }
 
     /// Leaves a job.
-    pub(super) fn job(&self, job: impl FnOnce(&C) + Send + 'static) {
+    pub(crate) fn job(&self, job: impl FnOnce(&C) + Send + 'static) {
         self.queue.push(Notice::Job(self.addressed(job)));
     }
 
     /// Leaves a job about a conversation. It is dropped if that is closed by then.
-    pub(super) fn job_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
+    pub(crate) fn job_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
         self.queue.push(Notice::Job(self.addressed_for(id, job)));
     }
 
     /// A job with the component's address on it.
-    pub(super) fn addressed(&self, job: impl FnOnce(&C) + Send + 'static) -> Job {
+    pub(crate) fn addressed(&self, job: impl FnOnce(&C) + Send + 'static) -> Job {
         let component = self.component;
         Box::new(move |workspace| job(component(workspace)))
     }
 
     /// The same for something that waits for a result.
-    pub(super) fn addressed_with<R>(
+    pub(crate) fn addressed_with<R>(
         &self,
         then: impl FnOnce(&C, R) + Send + 'static,
     ) -> Box<dyn FnOnce(&Workspace, R) + Send> {
@@ -57,7 +57,7 @@ impl<C> Mailbox<C> {
     }
 
     /// A job about a conversation, with the component's address on it.
-    pub(super) fn addressed_for(
+    pub(crate) fn addressed_for(
         &self,
         id: ConversationId,
         job: impl FnOnce(&C, &Conversation) + Send + 'static,
@@ -72,48 +72,48 @@ impl<C> Mailbox<C> {
 }
 
 /// What runs in the background for a component.
-pub(super) struct Background<C: 'static> {
+pub(crate) struct Background<C: 'static> {
     worker: Rc<Worker>,
     mailbox: Mailbox<C>,
 }
 
 impl Background<Workspace> {
     /// `wake` is called, from any thread, when a drain is due.
-    pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
         let mailbox = Mailbox { queue: Arc::new(Queue::new(wake)), component: |workspace| workspace };
         Self { worker: Rc::default(), mailbox }
     }
 
     /// The same threads and queue for one of the components.
-    pub(super) fn of<C>(&self, component: fn(&Workspace) -> &C) -> Background<C> {
+    pub(crate) fn of<C>(&self, component: fn(&Workspace) -> &C) -> Background<C> {
         let mailbox = Mailbox { queue: Arc::clone(&self.mailbox.queue), component };
         Background { worker: Rc::clone(&self.worker), mailbox }
     }
 
     /// What tasks have left, up to a bound, and when to come back.
-    pub(super) fn drain(&self) -> (Vec<Notice<Job>>, NextDrain) {
+    pub(crate) fn drain(&self) -> (Vec<Notice<Job>>, NextDrain) {
         self.mailbox.queue.drain()
     }
 
     /// Gives back what there was no time for.
-    pub(super) fn give_back(&self, rest: Vec<Notice<Job>>) {
+    pub(crate) fn give_back(&self, rest: Vec<Notice<Job>>) {
         self.mailbox.queue.give_back(rest);
     }
 }
 
 impl<C> Background<C> {
     /// The threads themselves.
-    pub(super) fn worker(&self) -> &Worker {
+    pub(crate) fn worker(&self) -> &Worker {
         &self.worker
     }
 
     /// The same, to be kept.
-    pub(super) fn worker_handle(&self) -> Rc<Worker> {
+    pub(crate) fn worker_handle(&self) -> Rc<Worker> {
         Rc::clone(&self.worker)
     }
 
     /// Where tasks leave their results.
-    pub(super) fn mailbox(&self) -> &Mailbox<C> {
+    pub(crate) fn mailbox(&self) -> &Mailbox<C> {
         &self.mailbox
     }
 
@@ -121,7 +121,7 @@ impl<C> Background<C> {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn run<R: Send + 'static>(
+    pub(crate) fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
         then: impl FnOnce(&C, R) + Send + 'static,
@@ -137,7 +137,7 @@ impl<C> Background<C> {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn run_for<R: Send + 'static>(
+    pub(crate) fn run_for<R: Send + 'static>(
         &self,
         id: ConversationId,
         work: impl FnOnce() -> R + Send + 'static,
@@ -151,7 +151,7 @@ impl<C> Background<C> {
     }
 
     /// The same for something that hears of every outcome, also that no thread could be started.
-    pub(super) fn run_or_tell<R: Send + 'static>(
+    pub(crate) fn run_or_tell<R: Send + 'static>(
         &self,
         component: &C,
         work: impl FnOnce() -> R + Send + 'static,
@@ -168,12 +168,12 @@ impl<C> Background<C> {
     }
 
     /// Does something for a conversation with the next drain.
-    pub(super) fn post_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
+    pub(crate) fn post_for(&self, id: ConversationId, job: impl FnOnce(&C, &Conversation) + Send + 'static) {
         self.mailbox.job_for(id, job);
     }
 
     /// Lets the next drain come soon.
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.mailbox.job(|_| {});
     }
 
@@ -182,7 +182,7 @@ impl<C> Background<C> {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn watch<S: Send + 'static>(
+    pub(crate) fn watch<S: Send + 'static>(
         &self,
         pause: Duration,
         look: impl FnMut() -> ControlFlow<S, Option<S>> + Send + 'static,
@@ -196,7 +196,7 @@ impl<C> Background<C> {
     }
 
     /// Brings an input to a conversation after a pause; at once where no thread could wait.
-    pub(super) fn later(&self, conversation: ConversationId, pause: Duration, input: Input) {
+    pub(crate) fn later(&self, conversation: ConversationId, pause: Duration, input: Input) {
         let mailbox = self.mailbox.clone();
         let late = input.clone();
         if self.worker.later(pause, move || mailbox.input(conversation, late)).is_err() {

@@ -6,18 +6,18 @@
 
 use std::path::Path;
 
-use super::{Conversation, effective::Effective, permissions::Permissions, shared::Shared};
+use crate::{Conversation, approval::permissions::Permissions, options::effective::Effective, shared::Shared};
 use flemma_chat::Transcript;
 use flemma_provider::Request;
 use flemma_tools::TurnTools;
 
 /// What the steps may look at.
-pub(super) struct Sending<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) permissions: &'a Permissions,
-    pub(super) conversation: &'a Conversation,
-    pub(super) file: &'a Effective,
-    pub(super) turn: &'a TurnTools,
+pub(crate) struct Sending<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) permissions: &'a Permissions,
+    pub(crate) conversation: &'a Conversation,
+    pub(crate) file: &'a Effective,
+    pub(crate) turn: &'a TurnTools,
 }
 
 type Step = fn(&Sending<'_>, Request) -> Request;
@@ -27,7 +27,7 @@ const STEPS: [Step; 4] = [drop_old_results, add_prompts, offer_tools, withhold_f
 
 impl Sending<'_> {
     /// The request for a conversation.
-    pub(super) fn request(&self, transcript: Transcript) -> Request {
+    pub(crate) fn request(&self, transcript: Transcript) -> Request {
         let options = self.file.config.parameters_for(self.file.config.provider);
         let request = Request {
             model: options.model,

@@ -1,4 +1,4 @@
-//! One conversation: what it owns, piece by piece. What happens to it is told in [`super::dispatch`].
+//! One conversation: what it owns, piece by piece. What happens to it is told in [`crate::dispatch`].
 
 use std::{
     cell::{Cell, RefCell, RefMut},
@@ -6,12 +6,24 @@ use std::{
     rc::Rc,
 };
 
-use super::{
-    accounts::Accounts, bare_names::BareNames, captures::Captures, drive::Drive, effective::Evaluated,
-    ending::TurnEnding, file_on_disk::FileOnDisk, generation::Generation, holder::Holding,
-    interrupted_calls::InterruptedCalls, kept_outbox::KeptOutbox, known_calls::KnownCalls, outbox::Since, page::Page,
-    ports::Host, proposals::Proposals, questions::Questions, records::Records, replies::Replies, tasks::Tasks,
-    trust::Gate,
+use crate::{
+    drives::drive::Drive,
+    ending::TurnEnding,
+    execution::tasks::Tasks,
+    generation::Generation,
+    journaling::records::Records,
+    options::effective::Evaluated,
+    ownership::holder::Holding,
+    page::Page,
+    ports::Host,
+    queue::{kept::KeptOutbox, outbox::Since},
+    references::{bare_names::BareNames, captures::Captures},
+    reviews::proposals::Proposals,
+    saving::file_on_disk::FileOnDisk,
+    trust::{Gate, questions::Questions},
+    undo::interrupted_calls::InterruptedCalls,
+    usage::{accounts::Accounts, replies::Replies},
+    views::known_calls::KnownCalls,
 };
 use flemma_agent::Session;
 use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, Severity, Status, StatusBlock, Uncaptured};
@@ -24,42 +36,42 @@ pub struct Conversation {
     buffer: i32,
     /// Its text, as far as it is read.
     pub page: Page,
-    pub(super) session: Session,
-    pub(super) tasks: Tasks,
-    pub(super) accounts: Accounts,
-    pub(super) replies: Replies,
-    pub(super) known_calls: KnownCalls,
-    pub(super) bare_names: BareNames,
+    pub(crate) session: Session,
+    pub(crate) tasks: Tasks,
+    pub(crate) accounts: Accounts,
+    pub(crate) replies: Replies,
+    pub(crate) known_calls: KnownCalls,
+    pub(crate) bare_names: BareNames,
     /// What is queued.
     pub outbox: KeptOutbox,
-    pub(super) evaluated: Evaluated,
+    pub(crate) evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
-    pub(super) turn_tools: RefCell<Option<Rc<TurnTools>>>,
+    pub(crate) turn_tools: RefCell<Option<Rc<TurnTools>>>,
     gate: RefCell<Gate>,
-    pub(super) captures: Captures,
-    pub(super) holding: Holding,
-    pub(super) questions: Questions,
-    pub(super) records: Records,
-    pub(super) deadlines: Generation,
-    pub(super) drive: Drive,
-    pub(super) ending: TurnEnding,
-    pub(super) file: FileOnDisk,
-    pub(super) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
-    pub(super) proposals: Proposals,
-    pub(super) interrupted: InterruptedCalls,
+    pub(crate) captures: Captures,
+    pub(crate) holding: Holding,
+    pub(crate) questions: Questions,
+    pub(crate) records: Records,
+    pub(crate) deadlines: Generation,
+    pub(crate) drive: Drive,
+    pub(crate) ending: TurnEnding,
+    pub(crate) file: FileOnDisk,
+    pub(crate) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
+    pub(crate) proposals: Proposals,
+    pub(crate) interrupted: InterruptedCalls,
     /// Whether the file is written when what happens now is over.
-    pub(super) is_write_due: Cell<bool>,
+    pub(crate) is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
-    pub(super) is_review_due: Cell<bool>,
+    pub(crate) is_review_due: Cell<bool>,
     /// Whether it was looked at whether it has to be carried on.
-    pub(super) is_revived: Cell<bool>,
+    pub(crate) is_revived: Cell<bool>,
     /// Whether diagnostics are shown, which have to go when their cause does.
-    pub(super) is_diagnosed: Cell<bool>,
+    pub(crate) is_diagnosed: Cell<bool>,
 }
 
 impl Conversation {
     /// The conversation in a buffer of the host's. `file` is what is known of its file.
-    pub(super) fn new(id: ConversationId, buffer: i32, host: &Rc<dyn Host>, file: FileOnDisk) -> Self {
+    pub(crate) fn new(id: ConversationId, buffer: i32, host: &Rc<dyn Host>, file: FileOnDisk) -> Self {
         Self {
             id,
             buffer,
@@ -92,7 +104,7 @@ impl Conversation {
         }
     }
 
-    pub(super) fn id(&self) -> ConversationId {
+    pub(crate) fn id(&self) -> ConversationId {
         self.id
     }
 
@@ -102,7 +114,7 @@ impl Conversation {
         self.buffer
     }
 
-    pub(super) fn gate(&self) -> RefMut<'_, Gate> {
+    pub(crate) fn gate(&self) -> RefMut<'_, Gate> {
         self.gate.borrow_mut()
     }
 
@@ -148,12 +160,12 @@ impl Conversation {
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.
-    pub(super) fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.is_complete() && self.records.is_read()
     }
 
     /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.
-    pub(super) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_at_rest(&self) -> bool {
         let is_idle = !self.is_busy() && !self.is_review_due.get();
         // What was wanted may have to wait for the disk first, and it may turn out that there is nothing to decide about.
         let is_due = self.is_wanted() || self.proposals.is_looking();
@@ -161,7 +173,7 @@ impl Conversation {
     }
 
     /// This moment, for a message that says this.
-    pub(super) fn since(&self, words: &str) -> Since {
+    pub(crate) fn since(&self, words: &str) -> Since {
         self.page.with_parsed(|document, text| {
             let message = document.messages().len().saturating_sub(1);
             Since { message, found: document.count_words(words, message, text) }
@@ -170,7 +182,7 @@ impl Conversation {
 
     /// How many calls wait for the user here, as far as the text is parsed. Where nothing is at work, one whose block says that it
     /// runs or was approved waits as well.
-    pub(super) fn waiting_count(&self) -> usize {
+    pub(crate) fn waiting_count(&self) -> usize {
         if self.holding.elsewhere().is_some() {
             return 0;
         }
@@ -187,7 +199,7 @@ impl Conversation {
 
     /// The references to the editor that the next request would capture and that may not be the user's, as they are written, with
     /// the line of the first.
-    pub(super) fn unvetted_references(&self) -> Vec<(usize, String)> {
+    pub(crate) fn unvetted_references(&self) -> Vec<(usize, String)> {
         let page = &self.page;
         let is_unvetted = |reference: &Uncaptured| {
             matches!(reference.target, CaptureTarget::Editor(_))
@@ -198,7 +210,7 @@ impl Conversation {
     }
 
     /// What is wrong with the text, with the files that it names, and with its references.
-    pub(super) fn text_diagnostics(&self) -> Vec<Diagnostic> {
+    pub(crate) fn text_diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.page.diagnostics();
         if self.captures.has_problems() {
             found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {

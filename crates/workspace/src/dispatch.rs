@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Conversation, Workspace, always_approve::BUSY, questions::QuestionSubject, wish::Wish};
+use crate::{
+    Conversation, Workspace,
+    approval::always::BUSY,
+    trust::{questions::QuestionSubject, wish::Wish},
+};
 use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -38,7 +42,7 @@ pub enum Command {
         /// The lines, from 0.
         lines: Range<usize>,
     },
-    /// The answer to a question: see [`HostEffect::Ask`](super::HostEffect::Ask).
+    /// The answer to a question: see [`HostEffect::Ask`](crate::HostEffect::Ask).
     Answer {
         /// The number of the question.
         question: u64,
@@ -94,7 +98,7 @@ impl Workspace {
 
     /// Stops everything apart from decisions that are on their way to the disk. `was_deciding` says whether there were some that do not
     /// count any more.
-    pub(super) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
+    pub(crate) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
         let waited_for_trust = conversation.gate().cancel();
         let waited_for_holder = conversation.holding.take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
@@ -113,7 +117,7 @@ impl Workspace {
         }
     }
 
-    pub(super) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
+    pub(crate) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
         match conversation.questions.take(question) {
             Some(QuestionSubject::Frontmatter) => self.admission.frontmatter_was_answered(conversation, is_yes),
             Some(QuestionSubject::Files) => {

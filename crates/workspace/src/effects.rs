@@ -8,9 +8,15 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{
-    Conversation, HostEffect, Workspace, accounts::PricedRequest, before_sending::Sending, call_key::Keyed as _,
-    ports::Announcement, recipient, shared::Leaving, standing::Standing, writer::Writer,
+use crate::{
+    Conversation, HostEffect, Workspace,
+    before_sending::Sending,
+    calls::{Standing, key::Keyed as _},
+    options::recipient,
+    ports::Announcement,
+    shared::Leaving,
+    usage::accounts::PricedRequest,
+    writer::Writer,
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
@@ -23,17 +29,17 @@ use flemma_provider::{ErrorKind, ProviderError};
 use flemma_runtime::{OnUpdate, RequestUpdate};
 
 /// How long inputs are taken and effects are performed at a time. The user's keys are heard in between.
-pub(super) const SLICE: Duration = Duration::from_millis(25);
+pub(crate) const SLICE: Duration = Duration::from_millis(25);
 
 /// A conversation in its workspace: what its session acts on.
-pub(super) struct Effects<'a> {
+pub(crate) struct Effects<'a> {
     workspace: &'a Workspace,
     conversation: &'a Conversation,
     begun: Instant,
 }
 
 impl<'a> Effects<'a> {
-    pub(super) fn new(workspace: &'a Workspace, conversation: &'a Conversation) -> Self {
+    pub(crate) fn new(workspace: &'a Workspace, conversation: &'a Conversation) -> Self {
         Self { workspace, conversation, begun: Instant::now() }
     }
 

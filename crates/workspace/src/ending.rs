@@ -6,11 +6,11 @@ use flemma_agent::Level;
 
 /// What the user knows of the end that a turn came to.
 #[derive(Debug, Default)]
-pub(super) struct TurnEnding(Cell<Option<Known>>);
+pub(crate) struct TurnEnding(Cell<Option<Known>>);
 
 /// What a user knows of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// A message said that something is wrong.
     Told,
     /// They have stopped it themselves.
@@ -19,24 +19,24 @@ pub(super) enum Known {
 
 impl TurnEnding {
     /// What they know; `None` if nobody told them anything.
-    pub(super) fn known(&self) -> Option<Known> {
+    pub(crate) fn known(&self) -> Option<Known> {
         self.0.get()
     }
 
     /// Something begins, whose end nobody knows yet.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.0.set(None);
     }
 
     /// The user was told something.
-    pub(super) fn told(&self, level: Level) {
+    pub(crate) fn told(&self, level: Level) {
         if level != Level::Info && self.0.get().is_none() {
             self.0.set(Some(Known::Told));
         }
     }
 
     /// The user stops everything.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.0.set(Some(Known::Cancelled));
     }
 }

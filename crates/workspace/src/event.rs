@@ -1,9 +1,9 @@
 //! What components tell the loop. A component asks those below it, and never one above: what is to happen there, it tells.
 
-use super::{
+use crate::{
     Conversation, Workspace,
-    resolution::{Resolution, ResolveError},
-    wish::Wish,
+    resolutions::{Resolution, ResolveError},
+    trust::wish::Wish,
 };
 use flemma_agent::Input;
 use flemma_chat::OpenCall;
@@ -11,10 +11,10 @@ use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
 
 /// Who hears how a resolution ended.
-pub(super) type Reply = Box<dyn FnOnce(&Workspace, Result<(), ResolveError>) + Send>;
+pub(crate) type Reply = Box<dyn FnOnce(&Workspace, Result<(), ResolveError>) + Send>;
 
 /// Something that has happened, or should.
-pub(super) enum LoopEvent<'a> {
+pub(crate) enum LoopEvent<'a> {
     /// Inputs for the session of a conversation.
     Input(&'a Conversation, Vec<Input>),
     /// Somebody wants something of a conversation that is read, and held here.
@@ -51,7 +51,7 @@ pub(super) enum LoopEvent<'a> {
 
 /// Whether the user has pressed a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByKey {
+pub(crate) enum ByKey {
     Yes,
     No,
 }

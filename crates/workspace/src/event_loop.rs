@@ -7,12 +7,12 @@ use std::{
     vec::IntoIter,
 };
 
-use super::{
+use crate::{
     Conversation, HostEffect, Workspace,
     background::Job,
     effects::{Effects, SLICE},
     event::{ByKey, LoopEvent},
-    resolution::{Resolution, ResolveError, missing},
+    resolutions::{Resolution, ResolveError, missing},
     unsettled::Waiting,
 };
 use flemma_agent::Input;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Workspace {
     /// Acts on what a component has told.
-    pub(super) fn act(&self, event: LoopEvent<'_>) {
+    pub(crate) fn act(&self, event: LoopEvent<'_>) {
         match event {
             LoopEvent::Input(conversation, inputs) => self.feed(conversation, inputs),
             LoopEvent::Want(conversation, wish) => self.admission.want(conversation, wish),
@@ -120,7 +120,7 @@ impl Workspace {
     }
 
     /// Does what waits longest for records that are on the disk now. Says whether there was anything.
-    pub(super) fn go_on_after_commit(&self) -> bool {
+    pub(crate) fn go_on_after_commit(&self) -> bool {
         let next = self.journaling.commits.pop();
         next.map(|next| next(self)).is_some()
     }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::editor_view::LookedUp;
+use crate::references::editor_view::LookedUp;
 use flemma_agent::{CursorTarget, Level};
 use flemma_chat::{AwaitKind, Diagnostic};
 use flemma_model::{CallId, UserError};
 use flemma_provider::usage::Record;
 use flemma_tools::Written;
 
-/// Something to show, to tell or to ask ([`super::Host::perform`]).
+/// Something to show, to tell or to ask ([`crate::Host::perform`]).
 #[expect(missing_docs, reason = "what is said of an effect says what its fields are")]
 #[derive(Debug)]
 pub enum HostEffect<'a> {
@@ -19,13 +19,13 @@ pub enum HostEffect<'a> {
     Observe { buffer: i32, is_observed: bool },
     /// Shows whether the conversation is busy, and whether it does something else now than before.
     Show { buffer: i32, is_busy: bool, is_other: bool },
-    /// The status blocks have changed, which has to be noticed ([`super::Workspace::noticed`]).
+    /// The status blocks have changed, which has to be noticed ([`crate::Workspace::noticed`]).
     Refresh { buffer: i32 },
     /// What is drawn over the text of a buffer has changed.
     Redraw { buffer: i32 },
     /// The user's edit has to be settled when it is complete: before the next key, which may be undo
-    /// ([`Conversation::settle`](super::Conversation::settle)), and at the latest when nothing else is to be done
-    /// ([`super::Workspace::noticed`]).
+    /// ([`Conversation::settle`](crate::Conversation::settle)), and at the latest when nothing else is to be done
+    /// ([`crate::Workspace::noticed`]).
     Unsettled { buffer: i32 },
     /// Shows diagnostics in place of those before.
     Diagnose { buffer: i32, diagnostics: &'a [Diagnostic] },
@@ -54,7 +54,7 @@ pub enum HostEffect<'a> {
     RefuseLate { buffer: i32, tool: &'a str, call: &'a str, text: &'a [u8] },
     /// Tells other plugins what happened.
     Announce { buffer: i32, what: Announcement<'a> },
-    /// Asks the user. The answer comes back as [`super::Command::Answer`] with this number; the answer to an earlier question
+    /// Asks the user. The answer comes back as [`crate::Command::Answer`] with this number; the answer to an earlier question
     /// has no effect any more.
     Ask { buffer: i32, number: u64, question: Question },
     /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
@@ -62,9 +62,9 @@ pub enum HostEffect<'a> {
     /// Looks up what the editor shows, for references in a conversation. The answers, in the same order, come back by
     /// [`References::looked`](crate::components::References::looked) with this number.
     Look { buffer: i32, number: u64, references: &'a [LookedUp] },
-    /// Comes back to [`super::Workspace::drain`] soon.
+    /// Comes back to [`crate::Workspace::drain`] soon.
     Wake,
-    /// Comes back to [`super::Workspace::drain`] after a pause, once; a pause that is not over begins anew.
+    /// Comes back to [`crate::Workspace::drain`] after a pause, once; a pause that is not over begins anew.
     WakeAfter { pause: Duration },
 }
 

@@ -46,183 +46,93 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod accounting;
-mod accounts;
-mod admission;
-mod always_approve;
-mod answers;
-mod approval_chain;
-mod approval_facts;
-mod arriving;
-mod asking;
-mod attached_files;
+mod approval;
 mod background;
-mod bare_names;
 mod before_sending;
-mod buffer_view;
-mod call_key;
-mod calls_on_disk;
-mod captured_diff;
-mod captured_text;
-mod captures;
-mod capturing;
-mod card_look;
-mod chat_files;
-mod commands;
-mod commits;
+mod calls;
 mod completion;
 mod conversation;
-mod conversation_list;
-mod deadlines;
-mod decisions;
 mod dispatch;
-mod drive;
-mod driving;
-mod editor_view;
-mod effective;
+mod drives;
 mod effects;
 mod ending;
 mod event;
 mod event_loop;
-mod file_hints;
-mod file_layout;
-mod file_on_disk;
-mod fold_text;
-mod folds;
-mod forms;
-mod from_code;
-mod frontmatter;
+mod execution;
 mod generation;
-mod holder;
-mod holding;
 mod host_effect;
-mod interrupted;
-mod interrupted_calls;
 mod journaling;
-mod kept_outbox;
-mod known_calls;
-mod known_messages;
-mod latest_output;
-mod launch;
 mod lifecycle;
-mod look;
-mod looks;
-mod lookups;
-mod lua_outcome;
-mod made;
-mod message_notes;
-mod notes;
-mod option_layers;
-mod outbox;
-mod outbox_view;
-mod outlook;
-mod outputs;
+mod lists;
+mod options;
+mod ownership;
 mod page;
-mod path_questions;
-mod patience;
-mod pending;
-mod permissions;
 pub mod ports;
-mod prepare;
-mod project_conversations;
 mod projects;
-mod promptly;
-mod proposals;
-mod proposing;
-mod protected_files;
-mod questions;
-mod queueing;
-mod ready;
-mod recipient;
-mod records;
-mod recovery;
-mod rejection;
-mod replies;
-mod resolution;
-mod resolve;
-mod resolved;
-mod rest;
-mod reviewed;
-mod reviewers;
-mod reviewing;
-mod revival;
-mod running;
+mod queue;
+mod references;
+mod resolutions;
+mod reviews;
 mod saving;
 mod shared;
-mod stale;
-mod stale_folds;
-mod standing;
-mod starts;
-mod status_line;
-mod status_view;
-mod survey;
-mod suspension;
-mod switch;
-mod taking_back;
-mod tasks;
-mod tool_answer;
-mod tool_context;
-mod toolbox;
 mod tools;
 pub mod trust;
-mod trust_store;
-mod turn_tools;
+mod undo;
 mod unsettled;
-mod verdict;
-mod waiting_list;
-mod waiting_writes;
-mod wish;
+mod usage;
+mod views;
 mod workspace;
 mod writer;
-mod written;
 
+pub use approval::hypothetical::HypotheticalCall;
 pub use background::Job;
-pub use buffer_view::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
-pub use calls_on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
-pub use chat_files::{chat_files, project_chat_files};
+pub use calls::forms::AskedForm;
+pub use calls::on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
+pub use calls::outlook::CallState;
+pub use calls::pending::PendingCall;
+pub use calls::rest::Rest;
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
-pub use conversation_list::{ConversationRow, RowState};
 pub use dispatch::Command;
-pub use drive::{DriveEnd, DriveOptions};
-pub use editor_view::{EditorItem, EditorView, LookedUp};
-pub use file_layout::{FileLayout, LineBreak};
-pub use forms::AskedForm;
-pub use from_code::{Asked, AskedAbout};
+pub use drives::drive::{DriveEnd, DriveOptions};
+pub use execution::latest_output::LatestOutput;
+pub use execution::lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
+pub use execution::tasks::StopTool;
+pub use execution::tool_answer::ToolAnswer;
+pub use execution::waiting_writes::WantedWrite;
 pub use host_effect::HostEffect;
-pub use latest_output::LatestOutput;
 pub use lifecycle::Redraw;
-pub use look::{Chunk, Look, LookStyle, Signs};
-pub use lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
-pub use made::{Draft, MadeFile};
-pub use outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
-pub use outlook::CallState;
-pub use pending::PendingCall;
+pub use lists::chat_files::{chat_files, project_chat_files};
+pub use lists::conversations::{ConversationRow, RowState};
+pub use lists::{WaitingCall, WaitingList, WaitingPlace};
+pub use options::switch::{Switched, Toggle};
 pub use ports::{Host, NoScripts, Scripts};
-pub use resolution::{Resolution, ResolveError};
-pub use resolve::HypotheticalCall;
-pub use rest::Rest;
-pub use reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
-pub use stale::Stale;
-pub use status_view::{OptionLayer, OptionRow, StatusView};
-pub use switch::{Switched, Toggle};
-pub use taking_back::{Proposed, TakeBack};
-pub use tasks::StopTool;
-pub use tool_answer::ToolAnswer;
-pub use waiting_list::{WaitingCall, WaitingList, WaitingPlace};
-pub use waiting_writes::WantedWrite;
-pub use wish::Wish;
+pub use queue::outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
+pub use references::editor_view::{EditorItem, EditorView, LookedUp};
+pub use references::from_code::{Asked, AskedAbout};
+pub use resolutions::stale::Stale;
+pub use resolutions::{Resolution, ResolveError};
+pub use reviews::made::{Draft, MadeFile};
+pub use reviews::reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
+pub use saving::file_layout::{FileLayout, LineBreak};
+pub use trust::wish::Wish;
+pub use undo::{Proposed, TakeBack};
+pub use views::look::{Chunk, Look, LookStyle, Signs};
+pub use views::previews::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
+pub use views::status::{OptionLayer, OptionRow, StatusView};
 pub use workspace::Workspace;
 
 /// The components of a [`Workspace`].
 pub mod components {
     pub use super::{
-        accounting::Accounting, admission::Gatekeeper, answers::Answers, buffer_view::Previews, capturing::References,
-        commands::Commands, completion::Completions, deadlines::Deadlines, driving::Drives, forms::Forms,
-        frontmatter::Frontmatter, holding::Ownership, journaling::Journaling, looks::Looks, permissions::Permissions,
-        project_conversations::ProjectConversations, proposing::Reviews, queueing::Queue, recovery::Recovery,
-        resolution::Resolutions, running::Execution, saving::Saving, shared::Shared, standing::Calls, starts::Starts,
-        status_view::StatusReports, switch::Switches, taking_back::Undo, tool_context::ToolContexts, tools::Tools,
-        trust_store::TrustStore, verdict::Approval, waiting_list::Lists, written::WrittenBlocks,
+        approval::Approval, approval::permissions::Permissions, calls::Calls, calls::forms::Forms,
+        completion::Completions, drives::Drives, execution::Execution, execution::commands::Commands,
+        execution::context::ToolContexts, journaling::Journaling, journaling::recovery::Recovery, lists::Lists,
+        options::Frontmatter, options::switch::Switches, ownership::Ownership, projects::ProjectConversations,
+        queue::Queue, references::References, resolutions::Resolutions, resolutions::answers::Answers,
+        resolutions::deadlines::Deadlines, resolutions::starts::Starts, resolutions::written::WrittenBlocks,
+        reviews::Reviews, saving::Saving, shared::Shared, tools::Tools, trust::gatekeeper::Gatekeeper,
+        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Looks, views::previews::Previews,
+        views::status::StatusReports,
     };
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Conversation, HostEffect, Workspace, effects::Effects, page::Changed, shared::Leaving, writer::Writer};
+use crate::{Conversation, HostEffect, Workspace, effects::Effects, page::Changed, shared::Leaving, writer::Writer};
 use flemma_agent::{Input, Level};
 use flemma_chat as chat;
 use flemma_chat::{Author, Change};
@@ -310,7 +310,7 @@ impl Workspace {
     }
 
     /// Shows what is wrong with a conversation's text.
-    pub(super) fn diagnose(&self, conversation: &Conversation) {
+    pub(crate) fn diagnose(&self, conversation: &Conversation) {
         let diagnostics = conversation.text_diagnostics();
         conversation.is_diagnosed.set(!diagnostics.is_empty());
         self.shared.host.perform(HostEffect::Diagnose { buffer: conversation.buffer(), diagnostics: &diagnostics });

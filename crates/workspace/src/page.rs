@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
+use crate::{options::effective::Source, references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
 use flemma_chat as chat;
 use flemma_chat::{
     Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Hidden, NamedFile,
@@ -61,13 +61,13 @@ pub struct Page {
 
 /// What a change has brought about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(crate) struct Changed {
     /// The lines that may look different now, apart from their surroundings in Markdown or code.
-    pub(super) lines: Range<usize>,
+    pub(crate) lines: Range<usize>,
     /// The first lines of the message and of the block above them or around them, where they may look different now.
-    pub(super) heads: Vec<usize>,
+    pub(crate) heads: Vec<usize>,
     /// Whether a tool's block has changed.
-    pub(super) tools: bool,
+    pub(crate) tools: bool,
 }
 
 impl Changed {
@@ -83,7 +83,7 @@ impl Changed {
 
 impl Page {
     /// A page of which nothing is parsed yet.
-    pub(super) fn new(text: Rc<dyn Text>) -> Self {
+    pub(crate) fn new(text: Rc<dyn Text>) -> Self {
         Self {
             text,
             document: RefCell::default(),
@@ -101,38 +101,38 @@ impl Page {
     }
 
     /// The text as it is now.
-    pub(super) fn text(&self) -> &dyn Text {
+    pub(crate) fn text(&self) -> &dyn Text {
         &*self.text
     }
 
     /// The lines as they are now, for another thread.
-    pub(super) fn copy(&self) -> Snapshot {
+    pub(crate) fn copy(&self) -> Snapshot {
         self.copy.borrow_mut().take(self.text())
     }
 
     /// Whether the whole text is parsed.
-    pub(super) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.is_complete.get()
     }
 
     /// Whether a request waits for the rest of the messages to be read.
-    pub(super) fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         self.is_reading.get()
     }
 
     /// Whether Flemma is writing.
-    pub(super) fn is_writing(&self) -> bool {
+    pub(crate) fn is_writing(&self) -> bool {
         self.is_writing.get()
     }
 
     /// Lends the document, parsed to its end.
-    pub(super) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+    pub(crate) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
         look(&mut self.document.borrow_mut(), self.text())
     }
 
     /// Lends the document as far as it is parsed.
-    pub(super) fn with_parsed<R>(&self, look: impl FnOnce(&Document, &dyn Text) -> R) -> R {
+    pub(crate) fn with_parsed<R>(&self, look: impl FnOnce(&Document, &dyn Text) -> R) -> R {
         look(&self.document.borrow(), self.text())
     }
 
@@ -163,26 +163,26 @@ impl Page {
     }
 
     /// Reads the next lines for an estimate; says whether there are more.
-    pub(super) fn estimate_on(&self) -> bool {
+    pub(crate) fn estimate_on(&self) -> bool {
         self.parse_on() || self.with_document(|document, text| document.build_ahead(text, SLICE))
     }
 
     /// Reads some of the messages that no request has been made of; says whether there are more.
-    pub(super) fn read_on(&self) -> bool {
+    pub(crate) fn read_on(&self) -> bool {
         let more = self.parse_on() || self.with_document(|document, text| document.build_ahead(text, REQUEST_SLICE));
         self.is_reading.set(more);
         more
     }
 
     /// The text changed, each of these ranges by itself; `author` changed it.
-    pub(super) fn changed(&self, changes: impl IntoIterator<Item = Change>, author: Author) -> Changed {
+    pub(crate) fn changed(&self, changes: impl IntoIterator<Item = Change>, author: Author) -> Changed {
         self.follow(changes, author, |document, provenance, change, text| {
             provenance.follow(document, change, author, text)
         })
     }
 
     /// The user has changed each of the lines in these runs by itself: see [`Provenance::follow_lines`].
-    pub(super) fn changed_lines(&self, runs: &[[usize; 2]], step: u64, author: Author) -> Changed {
+    pub(crate) fn changed_lines(&self, runs: &[[usize; 2]], step: u64, author: Author) -> Changed {
         let changes = runs.iter().map(|[first, last]| Change { first: *first, old_last: *last, new_last: *last });
         self.follow(changes, author, |document, provenance, change, text| {
             provenance.follow_lines(document, change.first..change.new_last, step, text)
@@ -261,7 +261,7 @@ impl Page {
     }
 
     /// Lines came from another file or from a command: they are as little the user's as those of a file that is opened.
-    pub(super) fn read_in(&self, lines: Range<usize>) {
+    pub(crate) fn read_in(&self, lines: Range<usize>) {
         self.with_document(|document, text| {
             let mut provenance = self.provenance.borrow_mut();
             provenance.read_in(lines.clone(), text);
@@ -271,7 +271,7 @@ impl Page {
     }
 
     /// The text was read anew from its file.
-    pub(super) fn reload(&self) {
+    pub(crate) fn reload(&self) {
         self.document.take();
         self.provenance.take();
         self.files.borrow_mut().forget();
@@ -281,7 +281,7 @@ impl Page {
     }
 
     /// Whether an edit of the user's waits to be settled.
-    pub(super) fn is_unsettled(&self) -> bool {
+    pub(crate) fn is_unsettled(&self) -> bool {
         self.provenance.borrow().is_unsettled() || self.files.borrow().is_unsettled()
     }
 
@@ -292,24 +292,24 @@ impl Page {
     }
 
     /// Sets whether the user has changed a tool's block.
-    pub(super) fn touch(&self, is_touched: bool) {
+    pub(crate) fn touch(&self, is_touched: bool) {
         self.is_touched.set(is_touched);
     }
 
     /// Whether the user has changed a tool's block since this was last asked.
-    pub(super) fn take_touched(&self) -> bool {
+    pub(crate) fn take_touched(&self) -> bool {
         self.is_touched.take()
     }
 
     /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's own.
-    pub(super) fn writing(&self, write: impl FnOnce()) {
+    pub(crate) fn writing(&self, write: impl FnOnce()) {
         self.is_writing.set(true);
         write();
         self.is_writing.set(false);
     }
 
     /// The same for what the user has written elsewhere: it is theirs, as what they paste here is.
-    pub(super) fn writing_own(&self, write: impl FnOnce()) {
+    pub(crate) fn writing_own(&self, write: impl FnOnce()) {
         self.is_writing_own.set(true);
         self.writing(write);
         self.is_writing_own.set(false);
@@ -317,37 +317,37 @@ impl Page {
     }
 
     /// Whether Flemma is writing what the user has written elsewhere.
-    pub(super) fn is_writing_own(&self) -> bool {
+    pub(crate) fn is_writing_own(&self) -> bool {
         self.is_writing_own.get()
     }
 
     /// Whether the next edit belongs to the step of undo before it. The edits after it do.
-    pub(super) fn joins(&self) -> bool {
+    pub(crate) fn joins(&self) -> bool {
         self.joins.replace(true)
     }
 
     /// The next edit begins a step of undo.
-    pub(super) fn undo_step(&self) {
+    pub(crate) fn undo_step(&self) {
         self.joins.set(false);
     }
 
     /// Whether the user wrote all of these lines in this session.
-    pub(super) fn is_by_user(&self, lines: Range<usize>) -> bool {
+    pub(crate) fn is_by_user(&self, lines: Range<usize>) -> bool {
         self.provenance.borrow().is_by_user(lines)
     }
 
     /// The user takes these lines as their own.
-    pub(super) fn adopt(&self, lines: Range<usize>) {
+    pub(crate) fn adopt(&self, lines: Range<usize>) {
         self.with_document(|_, text| self.provenance.borrow_mut().adopt(lines, text));
     }
 
     /// Whether the status in a call's block was written in this session, by the user or after a decision.
-    pub(super) fn is_authorised(&self, call: &OpenCall) -> bool {
+    pub(crate) fn is_authorised(&self, call: &OpenCall) -> bool {
         call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_authorised(placeholder.fence))
     }
 
     /// The status that was just written into a call's block was decided.
-    pub(super) fn authorise(&self, call: &CallId) {
+    pub(crate) fn authorise(&self, call: &CallId) {
         self.with_document(|document, text| {
             if let Some(line) = document.status_line(call) {
                 self.provenance.borrow_mut().authorise(line, text);
@@ -356,27 +356,27 @@ impl Page {
     }
 
     /// The frontmatter, if there is any that is complete.
-    pub(super) fn frontmatter(&self) -> Option<Source> {
+    pub(crate) fn frontmatter(&self) -> Option<Source> {
         self.with_document(|document, text| Source::of(document, text))
     }
 
     /// The files of the conversation.
-    pub(super) fn files(&self) -> std::cell::RefMut<'_, AttachedFiles> {
+    pub(crate) fn files(&self) -> std::cell::RefMut<'_, AttachedFiles> {
         self.files.borrow_mut()
     }
 
     /// Every file that the text names, in order.
-    pub(super) fn named_files(&self) -> Vec<NamedFile> {
+    pub(crate) fn named_files(&self) -> Vec<NamedFile> {
         self.with_document(|document, text| document.files(0..text.line_count(), text))
     }
 
     /// The references in what the user wrote last that are not captured yet.
-    pub(super) fn uncaptured(&self) -> Vec<Uncaptured> {
+    pub(crate) fn uncaptured(&self) -> Vec<Uncaptured> {
         self.with_document(|document, text| document.uncaptured(text))
     }
 
     /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
-    pub(super) fn unvetted(&self, folder: &Path) -> Vec<PathBuf> {
+    pub(crate) fn unvetted(&self, folder: &Path) -> Vec<PathBuf> {
         self.files.borrow_mut().start_in(folder);
         if self.files.borrow().is_vetted() {
             return Vec::new();
@@ -386,12 +386,12 @@ impl Page {
     }
 
     /// Keeps what the last request left out; says whether that has changed.
-    pub(super) fn leave_out(&self, left_out: Vec<SkippedFile>) -> bool {
+    pub(crate) fn leave_out(&self, left_out: Vec<SkippedFile>) -> bool {
         self.files.borrow_mut().leave_out(left_out)
     }
 
     /// What is wrong with the text, and with the files that it names.
-    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_document(|document, text| {
             let mut found = document.diagnostics(text);
             found.extend(document.unsent(text));
@@ -402,7 +402,7 @@ impl Page {
     }
 
     /// The open calls whose blocks these lines touch, in their order.
-    pub(super) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
+    pub(crate) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
         self.with_document(|document, text| {
             let lines = lines.start..lines.end.min(text.line_count());
             let touched: HashSet<CallId> = document.cards(lines).into_iter().map(|card| card.id).collect();
@@ -417,32 +417,32 @@ impl Page {
     }
 
     /// The ids of all calls, with or without a result.
-    pub(super) fn call_ids(&self) -> HashSet<CallId> {
+    pub(crate) fn call_ids(&self) -> HashSet<CallId> {
         self.with_document(|document, _| document.call_ids().cloned().collect())
     }
 
     /// The calls whose results end the conversation: see [`flemma_chat::Document::calls_at_end`].
-    pub(super) fn calls_at_end(&self) -> Vec<CallId> {
+    pub(crate) fn calls_at_end(&self) -> Vec<CallId> {
         self.with_document(|document, text| document.calls_at_end(text))
     }
 
     /// How many calls with this key have a result here.
-    pub(super) fn answered(&self, key: &CallKey) -> usize {
+    pub(crate) fn answered(&self, key: &CallKey) -> usize {
         self.with_document(|document, text| answered(document, text, key))
     }
 
     /// The open calls, in their order.
-    pub(super) fn open_calls(&self) -> Vec<OpenCall> {
+    pub(crate) fn open_calls(&self) -> Vec<OpenCall> {
         self.with_document(|document, text| document.open_calls(text))
     }
 
     /// The last open call with this id.
-    pub(super) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
+    pub(crate) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
         self.with_document(|document, text| document.open_call(id, text))
     }
 
     /// The ids of the open calls, in their order.
-    pub(super) fn open_ids(&self) -> Vec<CallId> {
+    pub(crate) fn open_ids(&self) -> Vec<CallId> {
         self.with_document(|document, _| document.open_states().into_iter().map(|(id, _)| id.clone()).collect())
     }
 
@@ -459,7 +459,7 @@ impl Page {
     }
 
     /// The line of the last marker of a speaker.
-    pub(super) fn last_marker(&self, role: Speaker) -> Option<usize> {
+    pub(crate) fn last_marker(&self, role: Speaker) -> Option<usize> {
         let document = self.document.borrow();
         document.messages().iter().rev().find(|message| message.role == role).map(|message| message.start)
     }
@@ -477,14 +477,14 @@ impl Page {
     }
 
     /// The words in these lines that may be files which the user wants to attach, as far as they are parsed.
-    pub(super) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
+    pub(crate) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
         let document = self.document.borrow();
         let known = document.line_count();
         document.bare_names(&(lines.start.min(known)..lines.end.min(known)), self.text())
     }
 
     /// What can be completed at a place, as far as the text is parsed.
-    pub(super) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
+    pub(crate) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
         self.document.borrow().completable(line, column, self.text())
     }
 
@@ -504,7 +504,7 @@ impl Page {
     }
 
     /// The folds of the messages in these lines, as far as they are parsed.
-    pub(super) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
+    pub(crate) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
         self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
     }
 
@@ -514,7 +514,7 @@ impl Page {
     }
 
     /// The first line of the block in place of an open call's result.
-    pub(super) fn result_line(&self, id: &CallId) -> Option<usize> {
+    pub(crate) fn result_line(&self, id: &CallId) -> Option<usize> {
         self.open_call(id)?.placeholder.map(|placeholder| placeholder.fence)
     }
 
@@ -529,7 +529,7 @@ impl Page {
     }
 
     /// The edits that mark the reply at the end as cut off.
-    pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
+    pub(crate) fn cut_off(&self) -> Vec<chat::TextEdit> {
         self.with_document(|document, text| chat::mark_cut_off(document, text))
     }
 
@@ -548,7 +548,7 @@ impl Page {
 }
 
 /// How many calls with this key have a result in a document.
-pub(super) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
+pub(crate) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
     let inputs = document.answered_inputs(&key.id, &key.tool, text);
     inputs.iter().filter(|input| input.digest() == key.input).count()
 }

@@ -13,14 +13,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use super::host_effect::{Announcement, Question, Saved};
-use super::{
+use crate::{
+    execution::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer},
     host_effect::HostEffect,
-    latest_output::LatestOutput,
-    lua_outcome::LuaOutcome,
-    reviewed::{DrawnHunks, Reviewed},
-    tasks::StopTool,
-    tool_answer::ToolAnswer,
+    reviews::reviewed::{DrawnHunks, Reviewed},
 };
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, Text, TextEdit};
@@ -31,6 +27,8 @@ use flemma_tools::{
     DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
     command::CommandResult,
 };
+
+pub use crate::host_effect::{Announcement, Question, Saved};
 
 /// Where a conversation is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +57,7 @@ impl Place {
 }
 
 /// The folder of a file; `None` where the path is empty.
-pub(super) fn folder_of(file: &str) -> Option<PathBuf> {
+pub(crate) fn folder_of(file: &str) -> Option<PathBuf> {
     Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }
 

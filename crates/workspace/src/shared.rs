@@ -10,15 +10,15 @@ use std::{
 
 use serde_json::Value;
 
-use super::{
+use crate::{
     Conversation,
+    approval::patience::Patience,
     event::LoopEvent,
-    option_layers::OptionLayers,
-    patience::Patience,
+    options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
-    projects::Projects,
-    resolution::Resolution,
-    toolbox::Toolbox,
+    projects::folders::Projects,
+    resolutions::Resolution,
+    tools::toolbox::Toolbox,
 };
 use flemma_agent::{Input, Level};
 use flemma_config::{Config, LevelFilter};
@@ -29,7 +29,7 @@ use flemma_tools::LuaRef;
 
 /// How far the exit of the editor is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Leaving {
+pub(crate) enum Leaving {
     /// It does not exit.
     #[default]
     No,
@@ -41,19 +41,19 @@ pub(super) enum Leaving {
 
 /// The conversations, by buffer.
 #[derive(Default)]
-pub(super) struct Conversations {
+pub(crate) struct Conversations {
     by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
     last_id: Cell<u64>,
 }
 
 impl Conversations {
     /// The conversation with this id.
-    pub(super) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
+    pub(crate) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
         self.by_buffer.borrow().values().find(|conversation| conversation.id() == id).map(Rc::clone)
     }
 
     /// All conversations.
-    pub(super) fn all(&self) -> Vec<Rc<Conversation>> {
+    pub(crate) fn all(&self) -> Vec<Rc<Conversation>> {
         self.by_buffer.borrow().values().map(Rc::clone).collect()
     }
 
@@ -62,20 +62,20 @@ impl Conversations {
         self.by_buffer.borrow().get(&buffer).map(Rc::clone)
     }
 
-    pub(super) fn insert(&self, conversation: Rc<Conversation>) {
+    pub(crate) fn insert(&self, conversation: Rc<Conversation>) {
         self.by_buffer.borrow_mut().insert(conversation.buffer(), conversation);
     }
 
-    pub(super) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
+    pub(crate) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
         self.by_buffer.borrow_mut().remove(&buffer)
     }
 
-    pub(super) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
+    pub(crate) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
         self.by_buffer.take().into_values()
     }
 
     /// The id for the next conversation; says whether it is the first one.
-    pub(super) fn next_id(&self) -> (ConversationId, bool) {
+    pub(crate) fn next_id(&self) -> (ConversationId, bool) {
         let last = self.last_id.get();
         self.last_id.set(last + 1);
         (ConversationId(last + 1), last == 0)
@@ -84,51 +84,51 @@ impl Conversations {
 
 /// What all components share.
 pub struct Shared {
-    pub(super) host: Rc<dyn Host>,
-    pub(super) scripts: Rc<dyn Scripts>,
-    pub(super) worker: Rc<Worker>,
-    pub(super) options: OptionLayers,
-    pub(super) toolbox: Toolbox,
-    pub(super) projects: Projects,
-    pub(super) conversations: Conversations,
+    pub(crate) host: Rc<dyn Host>,
+    pub(crate) scripts: Rc<dyn Scripts>,
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) options: OptionLayers,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) projects: Projects,
+    pub(crate) conversations: Conversations,
     /// Where the whole of a truncated output is kept for a few days.
-    pub(super) outputs: Outputs,
-    pub(super) patience: Patience,
+    pub(crate) outputs: Outputs,
+    pub(crate) patience: Patience,
     /// Whether the editor is about to exit, so that nothing new starts.
-    pub(super) leaving: Cell<Leaving>,
+    pub(crate) leaving: Cell<Leaving>,
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
-    pub(super) is_answering: Cell<bool>,
+    pub(crate) is_answering: Cell<bool>,
     /// The loop.
-    pub(super) events: OnceCell<Box<dyn Fn(LoopEvent<'_>)>>,
+    pub(crate) events: OnceCell<Box<dyn Fn(LoopEvent<'_>)>>,
 }
 
 impl Shared {
     /// Tells the loop what has happened, and what should happen.
-    pub(super) fn tell(&self, event: LoopEvent<'_>) {
+    pub(crate) fn tell(&self, event: LoopEvent<'_>) {
         if let Some(events) = self.events.get() {
             events(event);
         }
     }
 
     /// Hands inputs to the session of a conversation.
-    pub(super) fn feed(&self, conversation: &Conversation, inputs: impl IntoIterator<Item = Input>) {
+    pub(crate) fn feed(&self, conversation: &Conversation, inputs: impl IntoIterator<Item = Input>) {
         self.tell(LoopEvent::Input(conversation, inputs.into_iter().collect()));
     }
 
     /// Resolves a call. Nobody hears how that ended.
-    pub(super) fn resolve(&self, conversation: &Conversation, call: &CallId, resolution: Resolution, role: Role) {
+    pub(crate) fn resolve(&self, conversation: &Conversation, call: &CallId, resolution: Resolution, role: Role) {
         self.tell(LoopEvent::Resolve(conversation, call, resolution, role, Box::new(|_, _| {})));
     }
 
     /// Does something with a conversation, unless it was closed.
-    pub(super) fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Conversation)) {
+    pub(crate) fn with_conversation(&self, id: ConversationId, work: impl FnOnce(&Conversation)) {
         if let Some(conversation) = self.conversations.by_id(id) {
             work(&conversation);
         }
     }
 
     /// Does something whose consequences follow when the caller is answered.
-    pub(super) fn answering(&self, work: impl FnOnce()) {
+    pub(crate) fn answering(&self, work: impl FnOnce()) {
         let before = self.is_answering.replace(true);
         work();
         self.is_answering.set(before);
@@ -136,12 +136,12 @@ impl Shared {
 
     /// Whether a conversation does not go on here, because the editor exits or its drive was stopped. What was decided stays so for
     /// whoever opens it next.
-    pub(super) fn is_ending(&self, conversation: &Conversation) -> bool {
+    pub(crate) fn is_ending(&self, conversation: &Conversation) -> bool {
         self.is_leaving() || conversation.drive.is_stopping()
     }
 
     /// Whether the user of a conversation has keys and commands, which messages may name.
-    pub(super) fn has_editor(&self, conversation: &Conversation) -> bool {
+    pub(crate) fn has_editor(&self, conversation: &Conversation) -> bool {
         self.host.carries_on() && !conversation.drive.is_known()
     }
 
@@ -156,7 +156,7 @@ impl Shared {
     ///
     /// # Errors
     /// When the disk takes longer. The work is then done all the same, and nobody hears of it.
-    pub(super) fn promptly<R: Send + 'static>(
+    pub(crate) fn promptly<R: Send + 'static>(
         &self,
         place: &Path,
         work: impl FnOnce() -> R + Send + 'static,
@@ -178,13 +178,13 @@ impl Shared {
     }
 
     /// Tells the user something about a conversation.
-    pub(super) fn notify(&self, conversation: &Conversation, level: Level, message: &str) {
+    pub(crate) fn notify(&self, conversation: &Conversation, level: Level, message: &str) {
         conversation.ending.told(level);
         self.host.notify(level, &self.with_name(conversation, message));
     }
 
     /// A message about a conversation, which names it where the user does not see it.
-    pub(super) fn with_name(&self, conversation: &Conversation, message: &str) -> String {
+    pub(crate) fn with_name(&self, conversation: &Conversation, message: &str) -> String {
         if !self.has_editor(conversation) || self.host.is_in_sight(conversation.buffer()) {
             return message.to_owned();
         }
@@ -192,7 +192,7 @@ impl Shared {
     }
 
     /// The name of a conversation, for messages.
-    pub(super) fn name(&self, conversation: &Conversation) -> String {
+    pub(crate) fn name(&self, conversation: &Conversation) -> String {
         let file = self.place(conversation).file;
         Path::new(&file).file_name().map_or_else(|| "[No Name]".to_owned(), |name| name.to_string_lossy().into_owned())
     }
@@ -203,19 +203,19 @@ impl Shared {
     }
 
     /// Warns the user about a function of a definition, once for each function.
-    pub(super) fn warn_once(&self, function: LuaRef, message: &str) {
+    pub(crate) fn warn_once(&self, function: LuaRef, message: &str) {
         if self.toolbox.is_news_about(function) {
             self.warn(message);
         }
     }
 
     /// Whether tools may run now: conversations go on here, and every tool is known.
-    pub(super) fn can_run_tools(&self) -> bool {
+    pub(crate) fn can_run_tools(&self) -> bool {
         self.host.carries_on() && self.toolbox.is_ready()
     }
 
     /// Tells the user, once, of names in `auto_approve` and in presets that are no tools, as far as all sources have loaded.
-    pub(super) fn check_names(&self, is_sending: bool) {
+    pub(crate) fn check_names(&self, is_sending: bool) {
         if self.toolbox.is_ready() {
             for problem in self.toolbox.check_names(&self.config(), is_sending) {
                 self.host.notify(Level::Warn, &problem.to_string());
@@ -224,17 +224,17 @@ impl Shared {
     }
 
     /// Whether the editor is about to exit.
-    pub(super) fn is_leaving(&self) -> bool {
+    pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.get() != Leaving::No
     }
 
     /// Where a conversation is.
-    pub(super) fn place(&self, conversation: &Conversation) -> Place {
+    pub(crate) fn place(&self, conversation: &Conversation) -> Place {
         self.place_of(conversation.buffer())
     }
 
     /// Where the conversation of a buffer is. The conversation of a project works on the project, wherever its file is.
-    pub(super) fn place_of(&self, buffer: i32) -> Place {
+    pub(crate) fn place_of(&self, buffer: i32) -> Place {
         let place = self.host.place(buffer);
         match self.project_of(Path::new(&place.file)) {
             Some(project) => Place { cwd: project.clone(), project: Some(project), ..place },
@@ -253,7 +253,7 @@ impl Shared {
     }
 
     /// Warns the user, and writes that to the log.
-    pub(super) fn warn(&self, message: &str) {
+    pub(crate) fn warn(&self, message: &str) {
         self.log(Level::Warn, message);
         self.host.notify(Level::Warn, message);
     }

@@ -3,13 +3,13 @@
 use std::{cell::RefCell, time::Instant};
 
 /// What waits, in its order.
-pub(super) struct Unsettled<W>(RefCell<Vec<Waiting<W>>>);
+pub(crate) struct Unsettled<W>(RefCell<Vec<Waiting<W>>>);
 
 /// Something that is done then, or at the latest `until`.
-pub(super) struct Waiting<W> {
-    pub(super) buffer: i32,
-    pub(super) until: Instant,
-    pub(super) then: Box<dyn FnOnce(&W)>,
+pub(crate) struct Waiting<W> {
+    pub(crate) buffer: i32,
+    pub(crate) until: Instant,
+    pub(crate) then: Box<dyn FnOnce(&W)>,
 }
 
 impl<W> Default for Unsettled<W> {
@@ -19,12 +19,12 @@ impl<W> Default for Unsettled<W> {
 }
 
 impl<W> Unsettled<W> {
-    pub(super) fn push(&self, waiting: Waiting<W>) {
+    pub(crate) fn push(&self, waiting: Waiting<W>) {
         self.0.borrow_mut().push(waiting);
     }
 
     /// Takes what waits no longer.
-    pub(super) fn take(&self, is_settled: impl Fn(i32) -> bool) -> Vec<Waiting<W>> {
+    pub(crate) fn take(&self, is_settled: impl Fn(i32) -> bool) -> Vec<Waiting<W>> {
         let now = Instant::now();
         let mut waiting = self.0.borrow_mut();
         waiting.extract_if(.., |waiting| now >= waiting.until || is_settled(waiting.buffer)).collect()

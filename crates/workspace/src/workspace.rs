@@ -1,7 +1,7 @@
 //! The application: its components, and how they are put together.
 //!
 //! A component owns one kind of state. It may ask those that are built before it; what is to happen in others, it tells the loop
-//! ([`LoopEvent`](super::event::LoopEvent)).
+//! ([`LoopEvent`](crate::event::LoopEvent)).
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -11,56 +11,32 @@ use std::{
 
 use serde_json::json;
 
-use super::{
+use crate::{
     Conversation,
-    accounting::Accounting,
-    admission::Gatekeeper,
-    answers::Answers,
-    approval_chain,
+    approval::{Approval, chain, lookups::Lookups, patience::Patience, permissions::Permissions},
     background::Background,
-    buffer_view::Previews,
-    capturing::References,
-    commands::Commands,
-    commits::Commits,
+    calls::{Calls, forms::Forms},
     completion::Completions,
-    deadlines::Deadlines,
-    driving::Drives,
-    file_on_disk::Flights,
-    forms::Forms,
-    frontmatter::Frontmatter,
-    holder::Locks,
-    holding::Ownership,
-    journaling::Journaling,
-    known_messages::KnownMessages,
-    looks::Looks,
-    lookups::Lookups,
-    option_layers::OptionLayers,
-    patience::Patience,
-    permissions::Permissions,
+    drives::Drives,
+    execution::{Execution, commands::Commands, context::ToolContexts},
+    journaling::{Journaling, commits::Commits, recovery::Recovery},
+    lists::Lists,
+    options::{Frontmatter, layers::OptionLayers, switch::Switches},
+    ownership::{Ownership, holder::Locks},
     ports::{Host, Scripts},
-    project_conversations::ProjectConversations,
-    projects::Projects as ProjectFolders,
-    proposing::Reviews,
-    queueing::Queue,
-    recovery::Recovery,
-    resolution::Resolutions,
-    reviewers::Reviewers,
-    running::Execution,
-    saving::Saving,
+    projects::{ProjectConversations, folders::Projects as ProjectFolders},
+    queue::Queue,
+    references::References,
+    resolutions::{Resolutions, answers::Answers, deadlines::Deadlines, starts::Starts, written::WrittenBlocks},
+    reviews::{Reviews, reviewers::Reviewers},
+    saving::{Saving, file_on_disk::Flights},
     shared::{Conversations, Shared},
-    standing::Calls,
-    starts::Starts,
-    status_view::StatusReports,
-    switch::Switches,
-    taking_back::Undo,
-    tool_context::ToolContexts,
-    toolbox::Toolbox,
-    tools::Tools,
-    trust_store::TrustStore,
+    tools::{Tools, toolbox::Toolbox},
+    trust::{gatekeeper::Gatekeeper, store::TrustStore},
+    undo::Undo,
     unsettled::Unsettled,
-    verdict::Approval,
-    waiting_list::Lists,
-    written::WrittenBlocks,
+    usage::{Accounting, known_messages::KnownMessages},
+    views::{Looks, previews::Previews, status::StatusReports},
 };
 use flemma_config::Config;
 use flemma_model::UserError;
@@ -82,8 +58,8 @@ macro_rules! components {
             /// What all components share.
             pub shared: Rc<Shared>,
             $($(#[$doc])* pub $name: Rc<$type>,)*
-            pub(super) background: Background<Self>,
-            pub(super) unsettled: Unsettled<Self>,
+            pub(crate) background: Background<Self>,
+            pub(crate) unsettled: Unsettled<Self>,
         }
 
         impl $workspace {
@@ -225,7 +201,7 @@ impl Workspace {
             }
         }));
         let config = workspace.shared.config();
-        let built = approval_chain::build(&config, None, &workspace.shared.scripts, &workspace.shared.host);
+        let built = chain::build(&config, None, &workspace.shared.scripts, &workspace.shared.host);
         workspace.shared.toolbox.configure(&config, built);
         workspace
     }
@@ -271,13 +247,13 @@ impl Workspace {
             error.problems.iter().map(|problem| UserError::new(problem.to_string())).collect::<Vec<_>>()
         })?;
         // A denial that cannot be read would deny nothing.
-        let mut problems = approval_chain::problems(&config);
+        let mut problems = chain::problems(&config);
         problems.extend(config.agent.as_ref().and_then(|agent| config.unknown_agent(agent)));
         if !problems.is_empty() {
             return Err(problems);
         }
         let is_policy_function = policy.is_some();
-        let built = approval_chain::build(&config, policy, &self.shared.scripts, &self.shared.host);
+        let built = chain::build(&config, policy, &self.shared.scripts, &self.shared.host);
         self.shared.toolbox.configure(&config, built);
         self.shared.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
         Ok(())

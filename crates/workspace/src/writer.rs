@@ -1,29 +1,29 @@
 //! Writing to the buffer of a conversation.
 
-use super::{Conversation, shared::Shared};
+use crate::{Conversation, shared::Shared};
 use flemma_agent::Level;
 use flemma_chat::TextEdit;
 
 /// The pen of a conversation.
-pub(super) struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     shared: &'a Shared,
     conversation: &'a Conversation,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) const fn new(shared: &'a Shared, conversation: &'a Conversation) -> Self {
+    pub(crate) const fn new(shared: &'a Shared, conversation: &'a Conversation) -> Self {
         Self { shared, conversation }
     }
 
     /// Makes these edits.
-    pub(super) fn apply(&self, edits: &[TextEdit]) {
+    pub(crate) fn apply(&self, edits: &[TextEdit]) {
         self.conversation.page.writing(|| {
             self.write(edits);
         });
     }
 
     /// Makes these edits in the user's name. Says whether that succeeded.
-    pub(super) fn apply_own(&self, edits: &[TextEdit]) -> bool {
+    pub(crate) fn apply_own(&self, edits: &[TextEdit]) -> bool {
         let mut is_written = false;
         self.conversation.page.writing_own(|| is_written = self.write(edits));
         is_written

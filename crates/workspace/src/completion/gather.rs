@@ -6,11 +6,16 @@ use std::{
     rc::Rc,
 };
 
-use super::{
-    Completion, Item, ItemKind, json, lua,
-    options::{Sources, Syntax, group_item, tool_items},
+use crate::{
+    Conversation,
+    approval::{chain, permissions::Permissions},
+    background::Background,
+    completion::{
+        Completion, Item, ItemKind, json, lua,
+        options::{Sources, Syntax, group_item, tool_items},
+    },
+    shared::Shared,
 };
-use crate::{Conversation, approval_chain, background::Background, permissions::Permissions, shared::Shared};
 use flemma_chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name};
 use flemma_provider::ProviderName;
 use flemma_runtime::{FolderEntries, FolderQuery, Folders};
@@ -241,7 +246,7 @@ impl Completions {
             provider: provider_in(before).unwrap_or(config.provider),
             tools: tools.iter().map(|(tool, is_enabled)| (&**tool, *is_enabled)).collect(),
             groups: &groups,
-            presets: approval_chain::presets(&config),
+            presets: chain::presets(&config),
         };
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || spot.is_quoted && "-$.".contains(c);
         let rest = after.find(|c| !is_part(c)).unwrap_or(after.len());

@@ -51,18 +51,18 @@ pub struct Item {
 
 impl Item {
     /// An item that is shown as it is written.
-    pub(super) fn new(kind: ItemKind, word: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ItemKind, word: impl Into<String>) -> Self {
         let word = word.into();
         Self { kind, label: word.clone(), word, detail: String::new(), documentation: String::new() }
     }
 
     /// The same with these words beside it.
-    pub(super) fn detail(self, detail: impl Into<String>) -> Self {
+    pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }
     }
 
     /// The same with this documentation.
-    pub(super) fn documentation(self, documentation: impl Into<String>) -> Self {
+    pub(crate) fn documentation(self, documentation: impl Into<String>) -> Self {
         Self { documentation: documentation.into(), ..self }
     }
 }

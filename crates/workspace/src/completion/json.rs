@@ -3,7 +3,7 @@
 //! The code ends at the cursor, so it is never complete, and it may be wrong before that: whatever it is, a place is found from
 //! the brackets, strings and signs.
 
-use super::slot::{Slot, Spot, join};
+use crate::completion::slot::{Slot, Spot, join};
 use flemma_config::buffer::{AUTO_APPROVE, OPERATIONS, TOOLS};
 
 /// An object or a list that is open at the cursor.
@@ -21,7 +21,7 @@ fn path_of(table: &str, key: &str) -> String {
 }
 
 /// The place of the cursor at the end of the code.
-pub(super) fn spot(code: &str) -> Option<Spot> {
+pub(crate) fn spot(code: &str) -> Option<Spot> {
     let mut open: Vec<Open> = Vec::new();
     let mut at = 0;
     while let Some(c) = code[at..].chars().next() {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::slot::{Slot, Spot, join};
+use crate::completion::slot::{Slot, Spot, join};
 use flemma_config::buffer::{AUTO_APPROVE, TOOLS};
 
 /// Words that are no names.
@@ -88,7 +88,7 @@ struct Reader<'a> {
 }
 
 /// The place of the cursor at the end of the code.
-pub(super) fn spot(code: &str) -> Option<Spot> {
+pub(crate) fn spot(code: &str) -> Option<Spot> {
     let (tokens, end) = tokens(code);
     let mut reader = Reader::default();
     let known = if matches!(end, End::Name(_)) { tokens.len() - 1 } else { tokens.len() };

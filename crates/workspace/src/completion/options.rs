@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::{
+use crate::completion::{
     item::{Item, ItemKind},
     slot::{Slot, Spot},
 };
@@ -17,7 +17,7 @@ use flemma_tools::{Definition, Group, Presets};
 
 /// The language of frontmatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub(crate) enum Syntax {
     Lua,
     Json,
 }
@@ -32,22 +32,22 @@ const METHODS: [(&str, &str); 5] = [
 ];
 
 /// What the items of frontmatter are made of.
-pub(super) struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     /// The options that would hold without the file, as a [`Config`](flemma_config::Config) serialises.
-    pub(super) config: Value,
+    pub(crate) config: Value,
     /// The provider that the file talks to.
-    pub(super) provider: ProviderName,
+    pub(crate) provider: ProviderName,
     /// The tools, each with whether it is offered without the file.
-    pub(super) tools: Vec<(&'a Definition, bool)>,
+    pub(crate) tools: Vec<(&'a Definition, bool)>,
     /// The groups of tools.
-    pub(super) groups: &'a [Group],
+    pub(crate) groups: &'a [Group],
     /// The presets of approvals.
-    pub(super) presets: Presets,
+    pub(crate) presets: Presets,
 }
 
 impl Sources<'_> {
     /// What belongs at a place.
-    pub(super) fn items(&self, spot: &Spot, syntax: Syntax) -> Vec<Item> {
+    pub(crate) fn items(&self, spot: &Spot, syntax: Syntax) -> Vec<Item> {
         let quoted = |items: Vec<Item>| if spot.is_quoted { items } else { items.into_iter().map(in_quotes).collect() };
         match &spot.slot {
             Slot::Root => vec![root("flemma.opt")],
@@ -162,7 +162,7 @@ fn words(path: &str) -> Vec<Item> {
 }
 
 /// The models of a provider that are known, the newest first.
-pub(super) fn models(provider: ProviderName) -> impl Iterator<Item = Item> {
+pub(crate) fn models(provider: ProviderName) -> impl Iterator<Item = Item> {
     let now = SystemTime::now();
     provider.models().into_iter().flatten().map(move |name| {
         let item = Item::new(ItemKind::Model, *name).detail(provider.name());
@@ -201,7 +201,7 @@ fn agent_item(name: &str, agent: &Value) -> Item {
 }
 
 /// Tools by their names, those that are enabled first.
-pub(super) fn tool_items<'a>(tools: impl IntoIterator<Item = (&'a Definition, bool)>) -> Vec<Item> {
+pub(crate) fn tool_items<'a>(tools: impl IntoIterator<Item = (&'a Definition, bool)>) -> Vec<Item> {
     let mut tools: Vec<_> = tools.into_iter().collect();
     tools.sort_by_key(|(_, is_enabled)| !is_enabled);
     let item = |(tool, is_enabled): (&Definition, bool)| {
@@ -212,7 +212,7 @@ pub(super) fn tool_items<'a>(tools: impl IntoIterator<Item = (&'a Definition, bo
 }
 
 /// A group of tools by this name.
-pub(super) fn group_item(group: &Group, name: &str) -> Item {
+pub(crate) fn group_item(group: &Group, name: &str) -> Item {
     let tools: Vec<_> = group.tools.iter().map(|tool| format!("`{tool}`")).collect();
     let mut text = group.description.clone().unwrap_or_default();
     if !tools.is_empty() {

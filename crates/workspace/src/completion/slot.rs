@@ -2,7 +2,7 @@
 
 /// What belongs where the cursor is. Paths are those of options in a file; the empty one is that of all options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(crate) enum Slot {
     /// `flemma.opt`.
     Root,
     /// What follows `flemma.`.
@@ -17,16 +17,16 @@ pub(super) enum Slot {
 
 /// The place of the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(crate) struct Spot {
     /// What belongs there.
-    pub(super) slot: Slot,
+    pub(crate) slot: Slot,
     /// How many bytes before the cursor already belong to it.
-    pub(super) typed: usize,
+    pub(crate) typed: usize,
     /// Whether the cursor is in a string.
-    pub(super) is_quoted: bool,
+    pub(crate) is_quoted: bool,
 }
 
 /// The path of an option in a table.
-pub(super) fn join(table: &str, name: &str) -> String {
+pub(crate) fn join(table: &str, name: &str) -> String {
     if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
 }

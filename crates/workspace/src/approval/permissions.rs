@@ -1,0 +1,325 @@
+//! What the agents of a conversation permit, and whether it permits a call.
+//!
+//! A conversation has the agent of the user's configuration, and the one that its file names. Both have to agree, so a file
+//! can only restrict further. What relative paths of an agent mean depends on the user's configuration and on where the
+//! file is, and not on what the file says.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::{Arc, mpsc},
+};
+
+use serde_json::Value;
+
+use crate::{
+    Conversation,
+    approval::{facts::path_base, lookups::Lookups, questions::PathQuestions},
+    background::Background,
+    options::{Frontmatter, effective::Effective, notes},
+    ports::{Place, folder_of},
+    shared::Shared,
+    trust::store::TrustStore,
+};
+use flemma_agent::Level;
+use flemma_config::{AgentOptions, Config};
+use flemma_model::{CallId, ModelError};
+use flemma_text::escape_controls;
+use flemma_tools::{
+    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, PathKind, Permitted, Silent,
+    TurnTools,
+    builtin::{Readable, missing_file},
+    paths,
+    rules::{DeniedPaths, Names, SHELL_TOOL},
+};
+
+/// The agent of a file whose frontmatter has a mistake: it may have named one.
+const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
+
+/// Why a call is not permitted.
+pub(crate) enum NotPermitted {
+    /// The agents forbid it.
+    Forbidden(ModelError),
+    /// Nobody knows, since something does not answer.
+    Unclear(Silent),
+}
+
+/// The agents of a conversation of which `file` is in effect: those of the user and of the file.
+///
+/// # Errors
+/// The name of one that is not known. It may permit nothing.
+fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &'a AgentOptions)>, &'a str> {
+    if file.fault.is_some() && !config.agents.is_empty() {
+        return Err(UNKNOWN);
+    }
+    let chosen: BTreeSet<&String> = config.agent.iter().chain(&file.config.agent).collect();
+    let of = |name: &'a String| config.agents.get(name).map(|options| (name.as_str(), options)).ok_or(name.as_str());
+    chosen.into_iter().map(of).collect()
+}
+
+/// What tools and references may read and write, and where they run.
+pub struct Permissions {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) trust: Rc<TrustStore>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    /// What the disk is being asked.
+    pub(crate) lookups: Lookups,
+}
+
+impl Permissions {
+    /// What the agents of a conversation permit.
+    pub(crate) fn permitted(&self, conversation: &Conversation) -> Permitted {
+        let file = self.frontmatter.of(conversation);
+        self.permitted_by(&file, &self.shared.place(conversation))
+    }
+
+    /// The same of a conversation at `place`, of which `file` is in effect.
+    pub(crate) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
+        self.agents_at(file, place).permitted()
+    }
+
+    /// The agents of a conversation. This does not read the disk.
+    pub(crate) fn agents_of(&self, conversation: &Conversation) -> Agents {
+        self.agents_at(&self.frontmatter.of(conversation), &self.shared.place(conversation))
+    }
+
+    fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
+        let config = self.shared.config();
+        // Not the file's own folder of notes: it would choose what the paths mean.
+        let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
+        match agents(&config, file) {
+            Ok(agents) => {
+                let known = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();
+                Agents { known, unknown: None, base }
+            }
+            Err(unknown) => Agents { known: Vec::new(), unknown: Some(unknown.to_owned()), base },
+        }
+    }
+
+    /// The tools that agents refuse whatever a call names, because they do not declare which files they use: of the tools that are
+    /// chosen (`None`: of those that are enabled), each with the agent. This does not read the disk.
+    pub(crate) fn refused_tools(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
+        let config = self.shared.config();
+        let none = AgentOptions::default();
+        let agents = match agents(&config, file) {
+            Ok(agents) => agents.into_iter().filter(|(_, options)| options.is_restricting()).collect(),
+            Err(unknown) => vec![(unknown, &none)],
+        };
+        if agents.is_empty() {
+            return Vec::new();
+        }
+        let refused = self.shared.toolbox.names(chosen).into_iter().filter_map(|name| {
+            let (agent, _) = agents.iter().find(|(_, options)| !options.unchecked_tools.contains(&name))?;
+            let is_checked = self.shared.toolbox.get(&name).is_none_or(|tool| tool.declares_paths());
+            (!is_checked).then(|| (name, (*agent).to_owned()))
+        });
+        refused.collect()
+    }
+
+    /// The tools that a request offers in this turn; `None` for the enabled ones. Those that an agent refuses whatever a call names
+    /// are not among them: a model would only waste a call.
+    pub(crate) fn offered_tools(&self, file: &Effective, turn: &TurnTools) -> Option<BTreeSet<String>> {
+        let chosen = self.shared.toolbox.chosen(file, turn);
+        let refused = self.refused_tools(file, chosen.as_ref());
+        if refused.is_empty() {
+            return chosen;
+        }
+        let mut names: BTreeSet<String> = self.shared.toolbox.names(chosen.as_ref()).into_iter().collect();
+        for (name, _) in &refused {
+            names.remove(name);
+        }
+        Some(names)
+    }
+
+    /// Checks that the agents of a conversation permit a call. Nobody is asked about one that they do not permit. Gives where the files
+    /// are that it names.
+    ///
+    /// # Errors
+    /// That it is not permitted, or that this is not known.
+    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, NotPermitted> {
+        let disk = self.known_disk(questions);
+        let (permitted, judged) = (questions.check_paths(&disk), questions.judged(&disk));
+        match disk.lacks() {
+            Some(silent) => Err(NotPermitted::Unclear(silent)),
+            None => permitted.map(|()| judged).map_err(NotPermitted::Forbidden),
+        }
+    }
+
+    /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,
+    /// as far as that is known.
+    pub(crate) fn start_folder(&self, place: &Place, file: Option<&Effective>, definition: &Definition) -> PathBuf {
+        if definition.path_kind != PathKind::File {
+            return file
+                .map_or_else(|| notes::root(&self.shared.config(), place), |file| notes::root(&file.config, place));
+        }
+        // A conversation without a file has no folder, so that the tool's own one counts.
+        place.chat_dir().unwrap_or_else(|| self.working_directory(place, &definition.name))
+    }
+
+    /// The folder in which a tool works and its commands run, and by which they are judged: its option `cwd`, or else the root of
+    /// the project or the editor's working directory.
+    pub(crate) fn working_directory(&self, place: &Place, tool: &str) -> PathBuf {
+        let own = self.shared.config().tools.options_of(tool);
+        let own = own.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        paths::resolve(&place.cwd, Path::new(own)).components().collect()
+    }
+
+    /// The same for the conversation in a buffer.
+    #[must_use]
+    pub fn working_directory_of(&self, buffer: i32, tool: &str) -> PathBuf {
+        self.working_directory(&self.shared.place_of(buffer), tool)
+    }
+
+    /// The folder in which the commands of a tool run, if that is not the folder of the conversation's file.
+    pub(crate) fn runs_elsewhere(&self, place: &Place, tool: &str) -> Option<PathBuf> {
+        let folder = self.working_directory(place, tool);
+        (tool == SHELL_TOOL && folder_of(&place.file).is_some_and(|own| own != folder)).then_some(folder)
+    }
+
+    /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
+    /// permit it, it must not be written, or it is not what was judged when `call` was approved. `None` if it may. A relative
+    /// path starts at the conversation's folder. The disk is waited for for a moment only, and without its answer no file may be used.
+    #[must_use]
+    pub fn path_problem(
+        &self,
+        conversation: &Conversation,
+        call: &CallId,
+        access: Access,
+        path: &Path,
+    ) -> Option<ModelError> {
+        let folder = self.shared.place(conversation).folder();
+        let (permitted, denied) = (self.permitted(conversation), self.denied(conversation));
+        let (owner, judged) = (self.owner(), conversation.tasks.judged(call));
+        let path = path.to_owned();
+        let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy().into_owned());
+        let judge = move || {
+            let (resolved, name) = (paths::resolve(&folder, &path), path.to_string_lossy());
+            if let Err(problem) = permitted.check(access, &resolved, &*name) {
+                return Some(problem);
+            }
+            let real = paths::real(&resolved);
+            let is_moved = |judged: &Judged| judged.place_of(&resolved).is_some_and(|place| place != real);
+            let problem = match access {
+                _ if judged.as_deref().is_some_and(is_moved) => "leads elsewhere than when the call was approved",
+                Access::Read
+                    if !denied.allows(&folder, &resolved)
+                        || denied.judge_names(Linked::at(&real)) != Names::Allowed =>
+                {
+                    return Some(ModelError::new(format!(
+                        "The user's policy denies reading {}.",
+                        escape_controls(&name)
+                    )));
+                }
+                Access::Read => return None,
+                Access::Write => match owner.class_of(&resolved) {
+                    FileClass::Refused(_) => "must not be written by tools",
+                    FileClass::StartUp if judged.is_some_and(|judged| judged.is_by_policy()) => {
+                        "is read by a program when it starts. A call that writes it has to be approved by the user"
+                    }
+                    FileClass::StartUp | FileClass::Ordinary => return None,
+                },
+            };
+            Some(ModelError::new(format!("{} {problem}.", escape_controls(&name))))
+        };
+        self.shared.promptly(&resolved, judge).unwrap_or_else(|_| {
+            Some(ModelError::new(format!("The file system of {} does not answer.", escape_controls(&name))))
+        })
+    }
+
+    /// Notes in the log that a call was not permitted.
+    pub(crate) fn log_not_permitted(&self, tool: &str, problem: &ModelError) {
+        self.shared.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
+    }
+}
+
+impl Permissions {
+    /// What the messages of a conversation may refer to.
+    pub(crate) fn readable(&self, conversation: &Conversation) -> Readable {
+        let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
+        Readable::new(self.shared.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
+            .with_foreign(conversation.page.files().foreign())
+            .with_own(self.shared.outputs.folder())
+            .with_unsaved(self.shared.host.unsaved_files())
+    }
+
+    /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they
+    /// are: a message is sent whole or not at all.
+    pub(crate) fn judged_files(&self, conversation: &Conversation) -> Vec<PathBuf> {
+        let mut files = conversation.page.named_files();
+        files.retain(|file| file.columns.is_some() && !file.has_lines);
+        if !files.is_empty() {
+            let (page, folder) = (&conversation.page, self.shared.place(conversation).folder());
+            // These are left out of the request, and the rest is sent.
+            files.retain(|file| !page.files().is_withheld(&file.path, &folder));
+            let readable = self.readable(conversation);
+            files.retain(|file| readable.judges(&file.path));
+        }
+        files.into_iter().map(|file| file.path).collect()
+    }
+
+    /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](flemma_tools::rules::DeniedPaths::allows)): paths of files, or
+    /// names of buffers. Also whether nothing at all is denied, and everything is permitted.
+    #[must_use]
+    pub fn may_read(&self, conversation: &Conversation, names: &[PathBuf]) -> (Vec<bool>, bool) {
+        let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
+        let folder = self.shared.place(conversation).folder();
+        let is_all = denied.is_empty() && permitted.is_everything();
+        if is_all {
+            return (vec![true; names.len()], true);
+        }
+        let (asked, first) = (names.to_vec(), folder.clone());
+        let may_read = move || {
+            let may_read = |name: &PathBuf| denied.allows(&folder, name) && permitted.allows_name(&folder, name);
+            asked.iter().map(may_read).collect::<Vec<_>>()
+        };
+        (self.shared.promptly(&first, may_read).unwrap_or_else(|_| vec![false; names.len()]), is_all)
+    }
+
+    /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
+    /// know of this path. This reads the folder.
+    #[must_use]
+    pub fn missing_file(&self, conversation: &Conversation, path: &Path, name: &str) -> Option<String> {
+        let denied = self.denied(conversation);
+        let permitted = self.permitted(conversation);
+        let folder = self.shared.place(conversation).folder();
+        let (missing, name) = (path.to_owned(), name.to_owned());
+        let look = move || {
+            let is_shown = |path: &Path| denied.allows(&folder, path) && permitted.allows_name(&folder, path);
+            is_shown(&missing).then(|| missing_file(&missing, &name, is_shown))
+        };
+        self.shared.promptly(path, look).ok().flatten()
+    }
+
+    /// What is known of the disk about a call: the answers to all these questions, as far as the disk gives them in time.
+    pub(crate) fn known_disk(&self, questions: &PathQuestions) -> Disk {
+        let disk = Disk::known(Facts::new());
+        questions.ask(&disk);
+        if !disk.has_unasked() {
+            // It is not about paths.
+            return disk;
+        }
+        let mut facts = Facts::new();
+        self.shared.patience.wait(|patience| {
+            let recording = Disk::recording(self.lookups.ask(patience));
+            let (asked, questions) = (recording.clone(), questions.clone());
+            let (tell, told) = mpsc::channel();
+            let started = self.background.worker().spawn_blocking(move || {
+                questions.ask(&asked);
+                let _ = tell.send(());
+            });
+            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
+            facts = recording.facts();
+            is_done.then_some(())
+        });
+        Disk::known(facts)
+    }
+
+    /// The paths that the user denies reading, in the configuration and in the file.
+    pub(crate) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
+        let file = self.frontmatter.of(conversation);
+        self.shared.toolbox.denied(file.list(), &path_base(&self.shared.place(conversation)))
+    }
+}

@@ -1,0 +1,181 @@
+//! What the journal says of a call in the document.
+
+pub(crate) mod forms;
+pub(crate) mod key;
+pub(crate) mod on_disk;
+pub(crate) mod outlook;
+pub(crate) mod pending;
+pub(crate) mod rest;
+pub(crate) mod suspension;
+
+use std::rc::Rc;
+
+use crate::{
+    Conversation, approval::Approval, background::Background, calls::key::Keyed as _, journaling::restored,
+    options::Frontmatter, reviews::native, shared::Shared,
+};
+use flemma_agent::{CallResult, Verdict};
+use flemma_chat::{AwaitKind, Awaiting, OpenCall, Status};
+use flemma_journal::{Actor, CallKey, Ledger, Life};
+use flemma_tools::Executor;
+
+/// What is known of an open call from before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing that counts.
+    New,
+    /// It was approved, and has not started.
+    Approved(Actor),
+    /// It was started, and waits for a decision about what it wants to write.
+    Proposed,
+    /// It was started, and nobody knows whether it has ended.
+    Interrupted,
+    /// It has ended: the document lacks the result.
+    Ended(CallResult),
+}
+
+impl Standing {
+    /// What a journal says of an open call that nothing is at work on. `answered` counts the results of calls with this key
+    /// in the document.
+    pub(crate) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
+        match ledger.life(key) {
+            // What was approved is what it wants to write.
+            Life::Open { approved, .. } if ledger.proposed(key).is_some() => {
+                approved.map_or(Self::Proposed, Self::Approved)
+            }
+            Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
+            Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
+            Life::Open { started: Some(_), .. } => Self::Interrupted,
+            Life::Unknown | Life::Open { .. } => Self::New,
+            // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
+            Life::Ended => match ledger.last_result(key) {
+                Some(result) if ledger.endings(key) > answered() => Self::Ended(restored(result)),
+                _ => Self::New,
+            },
+        }
+    }
+
+    /// What a call waits for, where the tools of the user are not known; `None` if that was not recorded either. `executor`
+    /// is that of the built-in tool of this name: the user may have another one instead, and then that is recorded.
+    pub(crate) fn kind(&self, ledger: &Ledger, key: &CallKey, executor: Option<&Executor>) -> Option<AwaitKind> {
+        if *self == Self::Interrupted {
+            return Some(AwaitKind::Approval);
+        }
+        let recorded = ledger.asked(key).and_then(|asked| AwaitKind::parse(&asked.kind));
+        recorded.or_else(|| match executor {
+            Some(Executor::Human) => Some(AwaitKind::Elicitation),
+            Some(Executor::Client(_) | Executor::Server(_) | Executor::Provider) => Some(AwaitKind::Approval),
+            // It was categorised here, and asks for nothing else.
+            None => matches!(ledger.life(key), Life::Open { .. }).then_some(AwaitKind::Approval),
+        })
+    }
+}
+
+/// Whether the approval of a call has been carried out: it waits for the editor's user interface now.
+pub(crate) fn is_handed_on(ledger: &Ledger, key: &CallKey) -> bool {
+    ledger.asked(key).is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
+}
+
+/// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
+/// an approval or a run that nobody here knows of (`is_real`) waits for the user like any other call.
+pub(crate) fn waits(call: &OpenCall, is_real: impl FnOnce() -> bool) -> Option<Awaiting> {
+    let block = &call.placeholder.as_ref()?.block;
+    match block.status {
+        Status::Pending => Some(block.awaiting()),
+        Status::Approved | Status::Running => (!is_real()).then(|| Awaiting { expires: None, ..block.awaiting() }),
+        Status::Denied | Status::Rejected => None,
+    }
+}
+
+impl Conversation {
+    /// What the journal says of an open call.
+    pub(crate) fn standing(&self, call: &OpenCall) -> Standing {
+        let key = call.key();
+        let records = &self.records;
+        let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || self.page.answered(&key)));
+        match standing {
+            Standing::Interrupted if records.may_start(&key) => {
+                records.approved_by(&key).map_or(Standing::Interrupted, Standing::Approved)
+            }
+            Standing::Interrupted if self.is_at_work_on(&call.id) => Standing::New,
+            standing => standing,
+        }
+    }
+
+    /// Whether a call was started and it is not known whether it has ended.
+    pub(crate) fn is_interrupted(&self, call: &OpenCall) -> bool {
+        self.standing(call) == Standing::Interrupted
+    }
+
+    /// Why what the user has made of a call's change cannot be approved without a look at it; `None` if it can.
+    pub(crate) fn made_of_another(&self, call: &OpenCall, key: &CallKey) -> Option<String> {
+        let made = self.records.made(key)?;
+        let why = self.proposals.why_not_made(key, &made)?;
+        Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
+    }
+}
+
+/// The open calls: what each waits for, and what was decided.
+pub struct Calls {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) approval: Rc<Approval>,
+}
+
+impl Calls {
+    /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
+    /// the user's journal has the decision, or a run that went before had got so far.
+    pub(crate) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        conversation.page.is_authorised(call)
+            || matches!(conversation.standing(call), Standing::Approved(_))
+            || self.is_repeated(conversation, call)
+    }
+
+    /// Whether a driven conversation has a call that a policy approves and that does no harm when it runs twice. A run that was
+    /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
+    /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
+    pub(crate) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        conversation.drive.is_on()
+            && matches!(status, Some(Status::Approved | Status::Running))
+            && self.is_repeatable(call)
+            && !conversation.is_at_work_on(&call.id)
+            && self.approval.verdict(conversation, call) == Verdict::Run
+    }
+
+    /// Whether it does no harm when a call runs twice.
+    pub(crate) fn is_repeatable(&self, call: &OpenCall) -> bool {
+        let is_idempotent = self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent);
+        is_idempotent && self.suspends_as(call).is_none()
+    }
+}
+
+impl Conversation {
+    /// Whether a call runs here now, is about to, or is being run by the editor's user interface.
+    pub(crate) fn is_at_work_on(&self, call: &flemma_model::CallId) -> bool {
+        self.session.is_working_on(call) || self.tasks.is_running(call)
+    }
+}
+
+impl Conversation {
+    /// Whether a call that has not begun is approved, as the journal has it.
+    pub(crate) fn stays_approved(&self, call: &OpenCall) -> bool {
+        let key = CallKey::of(&call.id, &call.name, &call.input);
+        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&key).is_some());
+        is_approved && !self.tasks.has_begun(&call.id)
+    }
+
+    /// Whether a call with this key is open.
+    pub(crate) fn is_open(&self, key: &CallKey) -> bool {
+        let open = self.page.open_call(&key.id);
+        open.is_some_and(|call| call.key() == *key)
+    }
+}
+
+impl Calls {
+    pub(crate) fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        conversation.records.has_proposed(&call.key())
+            || self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
+    }
+}

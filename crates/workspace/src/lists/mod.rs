@@ -1,0 +1,247 @@
+//! The calls that wait in all conversations of the user: those that are open, and those on the disk.
+//!
+//! Files are read by a thread of their own, for a limited time: a folder may be a whole home. An open conversation is not read
+//! from the disk as well, under whatever name its file has there.
+
+pub(crate) mod chat_files;
+pub(crate) mod conversations;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    background::Background,
+    calls::{
+        Calls,
+        on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk},
+        outlook::CallState,
+    },
+    journaling::Journaling,
+    lists::chat_files::chat_files,
+    ownership::Ownership,
+    projects::ProjectConversations,
+    saving::file_layout::FileLayout,
+    shared::Shared,
+};
+use flemma_chat::{AwaitKind, Awaiting, Document};
+use flemma_model::{CallId, ToolInput, UserError};
+use flemma_text::one_line;
+use flemma_tools::{Summary, preview};
+
+/// For how long files are read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest question in a list, in characters.
+const LONGEST: usize = 200;
+
+/// The most cells of what a call is about, and of its label.
+const SUBJECT: usize = 60;
+
+/// The calls that wait, for a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitingList {
+    /// The calls: of the open conversations in the order of their buffers, then of files in the order of their names.
+    pub calls: Vec<WaitingCall>,
+    /// Why files could not be read.
+    pub problems: Vec<String>,
+    /// Whether there was no time to read all files.
+    pub is_cut_short: bool,
+}
+
+/// A call that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingCall {
+    /// Where its conversation is.
+    pub place: WaitingPlace,
+    /// The line of its status block, or else of the call, from 0.
+    pub line: usize,
+    /// Its id.
+    pub id: CallId,
+    /// What it waits for and until when, on one line.
+    pub text: String,
+}
+
+/// Where a conversation is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitingPlace {
+    /// In this buffer.
+    Buffer(i32),
+    /// In this file, which is not open.
+    File(PathBuf),
+}
+
+/// What was found on the disk.
+#[derive(Default)]
+struct Scan {
+    calls: Vec<(PathBuf, CallOnDisk)>,
+    problems: Vec<String>,
+    is_cut_short: bool,
+}
+
+/// The lists of conversations and of calls that wait.
+pub struct Lists {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) ownership: Rc<Ownership>,
+    pub(crate) journaling: Rc<Journaling>,
+    pub(crate) calls: Rc<Calls>,
+    pub(crate) projects: Rc<ProjectConversations>,
+}
+
+impl Lists {
+    /// Lists the calls that wait in the open conversations, in those below `folder`, and, if `is_all`, in those whose calls
+    /// this user's journal knows. `then` is called with the list when the files are read.
+    pub fn list_waiting(&self, folder: PathBuf, is_all: bool, then: impl FnOnce(&Self, WaitingList) + Send + 'static) {
+        let open: Vec<PathBuf> =
+            self.shared.conversations.all().iter().map(|it| self.shared.place(it).file.into()).collect();
+        let (journal, locks, now) =
+            (self.journaling.journal.clone(), self.ownership.locks.folder.clone(), self.shared.host.now());
+        let look = move || {
+            let known = if is_all { journal.conversations() } else { Vec::new() };
+            look(&folder, known, &open, &CallsOnDisk::new(journal, locks, now))
+        };
+        let outcome = self.background.run(look, |this: &Self, found| {
+            let list = this.waiting_list(found);
+            then(this, list);
+        });
+        if let Err(error) = outcome {
+            self.shared.warn(&format!("the calls that wait cannot be listed: no thread could be started ({error})"));
+        }
+    }
+
+    fn waiting_list(&self, found: Scan) -> WaitingList {
+        let mut calls = self.waiting_here();
+        let files = found.calls.into_iter().map(|(file, call)| WaitingCall {
+            text: self.sentence(&call.tool, &call.input, &call.state),
+            place: WaitingPlace::File(file),
+            line: call.line,
+            id: call.id,
+        });
+        calls.extend(files);
+        WaitingList { calls, problems: found.problems, is_cut_short: found.is_cut_short }
+    }
+
+    /// The calls that wait in the open conversations.
+    fn waiting_here(&self) -> Vec<WaitingCall> {
+        let mut calls = Vec::new();
+        for conversation in self.shared.conversations.all() {
+            let place = WaitingPlace::Buffer(conversation.buffer());
+            for call in self.calls.pending_calls(Some(conversation.buffer())) {
+                let awaiting = Awaiting { kind: call.kind, expires: call.expires, ..Awaiting::default() };
+                let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
+                let text = self.words(&call.tool, &input, call.question, &awaiting);
+                calls.push(WaitingCall { place: place.clone(), line: call.line, id: call.id, text });
+            }
+            if conversation.is_busy() {
+                continue;
+            }
+            // Without autopilot, the calls of a reply have no blocks until the user goes on.
+            let open = conversation.page.open_calls().into_iter();
+            calls.extend(open.filter(|call| call.placeholder.is_none() && !call.aborted).map(|call| WaitingCall {
+                place: place.clone(),
+                line: call.line,
+                text: self.sentence(&call.name, &call.input, &StateOnDisk::Known(CallState::Undecided)),
+                id: call.id,
+            }));
+        }
+        calls
+    }
+
+    /// What a call waits for, on one line. The words of a file are cut to size.
+    fn sentence(&self, tool: &str, input: &ToolInput, state: &StateOnDisk) -> String {
+        match state {
+            StateOnDisk::Known(CallState::Interrupted { since, .. }) => {
+                let since = self.shared.host.local_time(*since);
+                let call = self.subject(tool, input);
+                format!("{call}: it was started {since}, and may have had an effect. Run it again?")
+            }
+            StateOnDisk::Known(CallState::Undecided) => {
+                format!("{}: Ctrl-] lets your policies decide", self.subject(tool, input))
+            }
+            state => {
+                let mut awaiting = state.awaiting().cloned().unwrap_or_default();
+                awaiting.kind = state.kind().unwrap_or_default();
+                let asks = awaiting.kind == AwaitKind::Elicitation;
+                let question = asks.then(|| self.calls.form_question(tool, input)).flatten();
+                self.words(tool, input, question, &awaiting)
+            }
+        }
+    }
+
+    /// The tool, and what the call is about: as on its card.
+    fn subject(&self, tool: &str, input: &ToolInput) -> String {
+        let definition = self.shared.toolbox.get(tool);
+        let summary = Summary::of(definition.as_deref(), tool, input);
+        let label = if summary.label.is_empty() { String::new() } else { format!("  {}", summary.label) };
+        format!("{}{}", summary.line(SUBJECT), preview::clip(&label, SUBJECT))
+    }
+
+    /// What a call waits for. The words of its block may be anybody's, so they are not among these.
+    fn words(&self, tool: &str, input: &ToolInput, question: Option<String>, awaiting: &Awaiting) -> String {
+        let what = match awaiting.kind {
+            AwaitKind::Approval => "waits for your approval",
+            AwaitKind::Elicitation => "waits for your answer",
+            AwaitKind::ClientExec => "waits for the editor",
+        };
+        let deadline = awaiting.expires.map(|at| {
+            let word = if awaiting.is_over(self.shared.host.now()) { "expired" } else { "until" };
+            format!(", {word} {}", self.shared.host.local_time(at))
+        });
+        let question = question.map(|question| format!(": {}", shown(&question)));
+        // The question says what the call is about.
+        let call = if question.is_some() { shown(tool) } else { self.subject(tool, input) };
+        format!("{call}: {what}{}{}", deadline.unwrap_or_default(), question.unwrap_or_default())
+    }
+}
+
+/// A text of a model or a file, on one line.
+fn shown(text: &str) -> String {
+    one_line(text, LONGEST)
+}
+
+/// Looks at files, without those that are `open`. It blocks on the disk.
+fn look(folder: &Path, known: Vec<PathBuf>, open: &[PathBuf], disk: &CallsOnDisk) -> Scan {
+    let end = Instant::now() + PATIENCE;
+    let mut found = Scan::default();
+    // A file may be reached under several names.
+    let mut seen: BTreeSet<PathBuf> = open.iter().filter_map(|file| file.canonicalize().ok()).collect();
+    let known = known.into_iter().filter(|file| file.is_absolute()).map(Ok);
+    for file in chat_files(folder).chain(known) {
+        if Instant::now() > end {
+            found.is_cut_short = true;
+            break;
+        }
+        let outcome = match &file {
+            Ok(file) => read(file, &mut seen, disk),
+            Err(error) => Err(UserError::new(error.to_string())),
+        };
+        match (outcome, file) {
+            (Ok(calls), Ok(file)) => found.calls.extend(calls.into_iter().map(|call| (file.clone(), call))),
+            (Err(problem), _) => found.problems.push(problem.to_string()),
+            (Ok(_), Err(_)) => {}
+        }
+    }
+    found.calls.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found
+}
+
+/// The calls that wait in a file; none if it is not there, or was seen before.
+fn read(file: &Path, seen: &mut BTreeSet<PathBuf>, disk: &CallsOnDisk) -> Result<Vec<CallOnDisk>, UserError> {
+    // The journal knows files that are not there any more.
+    let Ok(real) = file.canonicalize() else { return Ok(Vec::new()) };
+    // A pipe would wait for a writer, and a device may have no end.
+    if !seen.insert(real) || !file.is_file() {
+        return Ok(Vec::new());
+    }
+    let unreadable = |error: &dyn std::fmt::Display| UserError::new(format!("{}: {error}", file.display()));
+    let bytes = fs::read(file).map_err(|error| unreadable(&error))?;
+    let (_, lines) = FileLayout::read(&bytes).map_err(|error| unreadable(&error))?;
+    let calls = disk.calls(file, &Document::parse(&lines), &lines).map_err(|error| unreadable(&error))?;
+    Ok(calls.into_iter().filter(CallOnDisk::is_waiting).collect())
+}

@@ -1,0 +1,122 @@
+//! What is in effect for one conversation: its options, and what its file says of tools.
+
+use std::{cell::RefCell, rc::Rc};
+
+use flemma_chat::{Diagnostic, Document, Severity, Text};
+use flemma_config::{Config, FileOptions};
+use flemma_tools::{FileTools, Policy, approval::BufferPolicy};
+
+/// What is in effect for one conversation.
+pub(crate) struct Effective {
+    /// The options, the file's included.
+    pub(crate) config: Rc<Config>,
+    /// The tools on offer, where the file says.
+    pub(crate) tools: Option<FileTools>,
+    /// What the file says of approval.
+    pub(crate) policy: Option<BufferPolicy>,
+    /// What the file has set, to show it.
+    pub(crate) file: FileOptions,
+    /// Whether the file decides on approval with a function.
+    pub(crate) is_policy_function: bool,
+    /// Why the file has no effect.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// Why a file's frontmatter has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The line, from 0.
+    line: usize,
+    message: String,
+    /// Whether all that it lacks is the user's trust.
+    pub(crate) lacks_trust: bool,
+}
+
+impl Effective {
+    /// The file's list of what runs without asking, if it has one.
+    pub(crate) fn list(&self) -> Option<&Policy> {
+        match &self.policy {
+            Some(BufferPolicy::List(list)) => Some(list),
+            Some(BufferPolicy::Function(_)) | None => None,
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
+        Self { line, message: message.into(), lacks_trust: false }
+    }
+
+    pub(crate) fn untrusted(what: &str) -> Self {
+        let message = format!(
+            "you did not write the {what} in this file in this session, and have not trusted this file yet; press Ctrl-] to decide"
+        );
+        Self { lacks_trust: true, ..Self::new(0, message) }
+    }
+
+    /// The fault as it is shown in the buffer.
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        Diagnostic { line: self.line, severity: Severity::Error, message: self.message.clone() }
+    }
+}
+
+/// Frontmatter as it stands in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The language, as the fence names it.
+    pub(crate) language: String,
+    /// What stands between the fences.
+    pub(crate) code: String,
+}
+
+impl Source {
+    /// The frontmatter of a document, if it has any that is complete.
+    pub(crate) fn of(document: &Document, text: &dyn Text) -> Option<Self> {
+        let matter = document.frontmatter().filter(|matter| matter.closed)?;
+        let mut code = String::new();
+        text.read(1..matter.lines - 1, &mut |line: &str| {
+            code.push_str(line);
+            code.push('\n');
+        });
+        Some(Self { language: matter.language.clone(), code })
+    }
+
+    /// The lines between the fences.
+    pub(crate) fn lines(&self) -> std::ops::Range<usize> {
+        1..1 + self.code.lines().count()
+    }
+}
+
+/// What an evaluation depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Basis {
+    pub(crate) source: Option<Source>,
+    pub(crate) is_trusted: bool,
+    pub(crate) generation: u64,
+}
+
+/// The last evaluation of a conversation's frontmatter.
+#[derive(Default)]
+pub(crate) struct Evaluated(RefCell<Option<(Basis, Rc<Effective>)>>);
+
+impl Evaluated {
+    /// The options as they were when they were last needed.
+    pub(crate) fn config(&self) -> Option<Rc<Config>> {
+        self.0.borrow().as_ref().map(|(_, effective)| Rc::clone(&effective.config))
+    }
+
+    /// The last evaluation, if it is still about the same.
+    pub(crate) fn get(&self, basis: &Basis) -> Option<Rc<Effective>> {
+        self.0.borrow().as_ref().filter(|(known, _)| known == basis).map(|(_, effective)| Rc::clone(effective))
+    }
+
+    /// Keeps an evaluation.
+    pub(crate) fn keep(&self, basis: Basis, effective: &Rc<Effective>) {
+        *self.0.borrow_mut() = Some((basis, Rc::clone(effective)));
+    }
+
+    /// The next need evaluates anew.
+    pub(crate) fn forget(&self) {
+        self.0.take();
+    }
+}

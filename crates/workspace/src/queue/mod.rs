@@ -1,0 +1,243 @@
+//! What the user writes while a conversation is at work: it is queued, taken back, kept and brought back.
+//!
+//! Here the [`Outbox`](crate::Outbox) meets the world. Every change of it is noted for the disk at once and written on
+//! another thread. If nothing is at work, what is queued is what a key would send: it takes the way of a key, past the
+//! holder and the trust gate.
+
+pub(crate) mod kept;
+pub(crate) mod outbox;
+pub(crate) mod view;
+
+use std::{io, path::PathBuf, rc::Rc, sync::mpsc, thread, time::Duration};
+
+use crate::{
+    Conversation, HostEffect,
+    background::Background,
+    calls::Calls,
+    journaling::Journaling,
+    ownership::Ownership,
+    queue::{
+        kept::OutboxState,
+        outbox::{MessageId, QueuedMessage, Urgency},
+    },
+    shared::Shared,
+};
+use flemma_agent::{Departure, Input, Level};
+use flemma_runtime::{OutboxContent, OutboxFiles};
+
+/// How long the editor waits for the disk when it exits.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The messages that wait for their turn.
+pub struct Queue {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) ownership: Rc<Ownership>,
+    pub(crate) journaling: Rc<Journaling>,
+    pub(crate) calls: Rc<Calls>,
+    pub(crate) outboxes: OutboxFiles,
+}
+
+impl Queue {
+    /// Queues a message in the conversation of a buffer. If nothing is at work there, it is sent.
+    ///
+    /// Says whether it was queued; if not, the user was told why.
+    pub fn queue(&self, buffer: i32, text: &str, urgency: Urgency) -> bool {
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
+        if self.ownership.is_refused(&conversation) {
+            return false;
+        }
+        let since = conversation.since(text);
+        let is_added = conversation.outbox.change(|outbox| outbox.add(text, urgency, since)).is_some();
+        if is_added {
+            self.outbox_changed(&conversation);
+            let waits = self.outbox_waits_for(&conversation, urgency == Urgency::NextRequest);
+            if let Some(waits) = waits.filter(|_| !conversation.holding.has_wish()) {
+                self.shared.host.notify(Level::Info, &format!("queued; {waits}"));
+            }
+        } else {
+            self.shared.host.notify(Level::Info, "nothing was queued: the message is empty");
+        }
+        is_added
+    }
+
+    /// Takes a queued message back: the one at this place, from 1, or the last one. `None` if there is none, of which the user
+    /// was told.
+    pub fn unqueue(&self, buffer: i32, place: Option<usize>) -> Option<QueuedMessage> {
+        let conversation = self.shared.conversation(buffer)?;
+        let message = conversation.outbox.change(|outbox| outbox.take_back(place));
+        match (&message, place) {
+            (Some(_), _) => self.outbox_changed(&conversation),
+            (None, Some(place)) if conversation.outbox.with(|outbox| !outbox.waiting().is_empty()) => {
+                self.shared.host.notify(Level::Info, &format!("there is no queued message {place}"));
+            }
+            (None, _) => self.shared.host.notify(Level::Info, "nothing is queued"),
+        }
+        message
+    }
+
+    /// Everything that is queued goes out before the next request.
+    pub fn steer_with_queued(&self, buffer: i32) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        if conversation.outbox.with(|outbox| outbox.waiting().is_empty()) {
+            return self.shared.host.notify(Level::Info, "nothing is queued");
+        }
+        conversation.outbox.change(crate::queue::outbox::Outbox::steer);
+        self.outbox_changed(&conversation);
+    }
+
+    /// The user has changed what is queued.
+    fn outbox_changed(&self, conversation: &Conversation) {
+        self.keep_outbox(conversation);
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        let is_ready = conversation.outbox.with(|outbox| outbox.state().is_ready);
+        let waits = || conversation.is_known() && !conversation.page.open_ids().is_empty();
+        // A turn is about to begin.
+        let is_wanted = conversation.holding.has_wish() || conversation.gate().is_waiting();
+        if is_ready && !is_wanted && !conversation.is_busy() && !waits() {
+            self.ownership.want_alone(conversation, Input::Outbox.into());
+        }
+    }
+
+    /// Something has left the outbox and is in the buffer now.
+    pub(crate) fn outbox_departed(&self, conversation: &Conversation, departure: Departure) {
+        conversation.outbox.change(|outbox| outbox.departed(departure));
+        self.keep_outbox(conversation);
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        // What was queued must not be lost, and the reply may take minutes.
+        self.journaling.write_soon(conversation);
+    }
+
+    /// The file of a conversation has these messages now.
+    pub(crate) fn outbox_was_written(&self, conversation: &Conversation, ids: &[MessageId]) {
+        if conversation.outbox.change(|outbox| outbox.written(ids)) {
+            self.keep_outbox(conversation);
+        }
+    }
+
+    /// Puts down what came back and is not in the document yet, when what happens now is over.
+    pub(crate) fn put_down_later(&self, conversation: &Conversation) {
+        if conversation.outbox.with(crate::queue::outbox::Outbox::has_returned) {
+            self.background.post_for(conversation.id(), |this, conversation| {
+                this.shared.feed(conversation, [Input::PutDown]);
+            });
+        }
+    }
+
+    /// Everything was stopped from outside: what is queued must not wait for a turn that nobody sees the end of.
+    pub(crate) fn put_outbox_down_later(&self, conversation: &Conversation) {
+        self.background
+            .post_for(conversation.id(), |this, conversation| this.shared.feed(conversation, [Input::Released]));
+    }
+
+    /// Reads what was queued in an earlier session, once for each file that the conversation has. A program that carries the
+    /// conversation on has no use for it.
+    pub(crate) fn read_outbox(&self, conversation: &Conversation) {
+        let outbox = &conversation.outbox;
+        let moved = outbox.move_to(self.shared.place(conversation).file.as_ref());
+        let has_user = self.shared.host.carries_on() && self.shared.host.has_ui() && !conversation.drive.is_known();
+        let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
+        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Unknown && is_wanted) else { return };
+        outbox.set_kept(OutboxState::Reading);
+        let (files, before) = (self.outboxes.clone(), moved.flatten());
+        let read = {
+            let path = path.clone();
+            move || files.read(&path)
+        };
+        let then = move |this: &Self, conversation: &Conversation, read| {
+            this.outbox_was_read(conversation, &path, before.as_ref(), read);
+        };
+        if let Err(error) = self.background.run_for(conversation.id(), read, then) {
+            outbox.set_kept(OutboxState::Unreadable);
+            self.shared.warn(&format!("what you queue is not kept on the disk: {error}"));
+        }
+    }
+
+    fn outbox_was_read(
+        &self,
+        conversation: &Conversation,
+        path: &PathBuf,
+        before: Option<&PathBuf>,
+        read: io::Result<OutboxContent>,
+    ) {
+        let outbox = &conversation.outbox;
+        if outbox.path().as_ref() != Some(path) {
+            return;
+        }
+        if let Some(before) = before {
+            self.outboxes.set(before, OutboxContent::default());
+        }
+        let kept = match read {
+            Ok(kept) => kept,
+            Err(error) => {
+                outbox.set_kept(OutboxState::Unreadable);
+                return self.shared.warn(&format!(
+                    "what was queued in an earlier session cannot be read, and what you queue is not kept: {error}"
+                ));
+            }
+        };
+        outbox.set_kept(OutboxState::Known);
+        let had_any = !kept.is_empty();
+        let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
+        conversation.page.with_document(|document, text| {
+            outbox.change(|outbox| {
+                outbox.take_kept(kept, |words, from| document.count_words(words, from, text));
+            });
+        });
+        if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {
+            self.keep_outbox(conversation);
+        }
+        if has_draft {
+            let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
+            self.shared.host.notify(Level::Info, &self.shared.with_name(conversation, message));
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        }
+        self.put_down_later(conversation);
+    }
+
+    /// What the user was writing in the input window of a conversation and has not queued.
+    #[must_use]
+    pub fn draft(&self, buffer: i32) -> String {
+        let conversation = self.shared.conversation(buffer);
+        conversation.map(|it| it.outbox.with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
+    }
+
+    /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
+    pub fn keep_draft(&self, buffer: i32, text: &str) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        if conversation.outbox.change(|outbox| outbox.set_draft(text)) {
+            self.keep_outbox(&conversation);
+        }
+    }
+
+    /// Notes what is queued for the disk. It is written on another thread.
+    pub(crate) fn keep_outbox(&self, conversation: &Conversation) {
+        let outbox = &conversation.outbox;
+        self.read_outbox(conversation);
+        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Known) else { return };
+        self.outboxes.set(&path, outbox.with(crate::queue::outbox::Outbox::kept));
+        let files = self.outboxes.clone();
+        let then = |this: &Self, written: io::Result<()>| {
+            if let Err(error) = written {
+                this.shared.warn(&format!("what you have queued would be lost with the editor: {error}"));
+            }
+        };
+        if let Err(error) = self.background.run(move || files.flush(), then) {
+            self.shared.warn(&format!("what you have queued would be lost with the editor: {error}"));
+        }
+    }
+
+    /// The editor is about to exit: what was noted is written, but not for ever.
+    pub(crate) fn settle_outboxes(&self) {
+        let files = self.outboxes.clone();
+        if !files.has_noted() {
+            return;
+        }
+        let (tell, told) = mpsc::channel();
+        let write = move || drop(tell.send(files.flush()));
+        let started = thread::Builder::new().name("flemma-outbox".into()).spawn(write).is_ok();
+        if !started || !matches!(told.recv_timeout(PATIENCE), Ok(Ok(()))) {
+            self.shared.log(Level::Warn, "what was queued could not be written before the editor exited");
+        }
+    }
+}

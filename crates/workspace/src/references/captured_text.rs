@@ -1,0 +1,195 @@
+//! The text of captured references: what the user reads in the conversation, and what the model is sent.
+
+use std::{collections::HashMap, path::Path};
+
+use crate::references::editor_view::{EditorItem, EditorView};
+use flemma_chat::EditorSubject;
+use flemma_model::{DISK_ONLY, UserError};
+use flemma_runtime::FileLines;
+use flemma_text::{
+    escape_controls,
+    truncate::{Limits, format_size, truncate_head},
+};
+use flemma_tools::builtin::Readable;
+
+/// What a reference means, as it is written into the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CapturedText {
+    /// The text.
+    pub(crate) content: String,
+    /// How much of it is there, if something was left out for want of room: `512 of 3000 lines`.
+    pub(crate) cut: Option<String>,
+    /// What the user should know, each the end of a sentence that begins with the reference.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl CapturedText {
+    /// The same, with more text at the end.
+    pub(crate) fn and(mut self, more: &str) -> Self {
+        self.content.push_str(more);
+        self
+    }
+}
+
+/// A name as it is shown: relative to the conversation's folder if it is in it.
+fn shown(readable: &Readable, name: &Path) -> String {
+    let short = name.strip_prefix(readable.folder()).unwrap_or(name).to_string_lossy();
+    if short.is_empty() { "a buffer without a name".to_owned() } else { escape_controls(&short).into_owned() }
+}
+
+/// Lines of a file, as they are on the disk. `is_unsaved` says whether the editor has changes of it.
+pub(crate) fn of_lines(found: &FileLines, is_unsaved: bool) -> CapturedText {
+    let name = found.path.to_string_lossy();
+    let unsaved = if is_unsaved { format!(", {DISK_ONLY}") } else { String::new() };
+    let head = format!("{}, {}{unsaved}", escape_controls(&name), span(found.first, found.lines.len(), found.total));
+    text(&head, &numbered(found.first, &found.lines), 0)
+}
+
+/// What the editor shows. It may block on the disk.
+///
+/// # Errors
+/// When the model may not be told about the file.
+pub(crate) fn of_view(
+    subject: EditorSubject,
+    view: &EditorView,
+    readable: &Readable,
+) -> Result<CapturedText, UserError> {
+    let name = shown(readable, &view.name);
+    if subject != EditorSubject::Quickfix
+        && let Some(problem) = readable.problem(&view.name)
+    {
+        return Err(UserError::new(format!("{name}: {problem}")));
+    }
+    if subject == EditorSubject::Buffer && view.total <= 1 && view.lines.iter().all(String::is_empty) {
+        return Err(UserError::new(format!("the buffer is empty ({name})")));
+    }
+    let unsaved = if view.is_modified { ", with changes that are not saved" } else { "" };
+    let lines = || numbered(view.first, &view.lines);
+    let hidden = view.total.saturating_sub(view.lines.len());
+    Ok(match subject {
+        EditorSubject::Buffer => text(&format!("{name}, {}{unsaved}", count(view.total, "line")), &lines(), hidden),
+        EditorSubject::Symbol => {
+            let symbol = if view.symbol.is_empty() { String::new() } else { format!(" `{}`", plain(&view.symbol)) };
+            let last = view.first + view.total.max(1) - 1;
+            let head = format!("{name}, lines {} to {last}:{symbol}{unsaved}", view.first);
+            text(&head, &lines(), hidden)
+        }
+        EditorSubject::Diagnostics => {
+            let (items, denied) = items(&view.items, readable);
+            let head = format!("{name}: {}{unsaved}", count(view.items.len() + view.more, "diagnostic"));
+            text(&head, &items, view.more).and(&left_out(denied, "diagnostic"))
+        }
+        EditorSubject::Quickfix => {
+            let (items, denied) = items(&view.items, readable);
+            // Its title is the command that made it, which may say what nobody may read.
+            let head = format!("quickfix list: {}", count(view.items.len() + view.more, "entry"));
+            text(&head, &items, view.more).and(&left_out(denied, "entry"))
+        }
+        EditorSubject::Diff => return Err(UserError::new("the editor does not know the differences")),
+    })
+}
+
+/// A first line, and lines below it, as far as there is room. `hidden` more follow that are not among them.
+pub(crate) fn text(head: &str, lines: &[String], hidden: usize) -> CapturedText {
+    let limits = Limits::default();
+    let all = lines.join("\n");
+    let cut = truncate_head(&all, limits);
+    let size = format_size(limits.bytes as u64);
+    let (total, shown) = (lines.len() + hidden, cut.output_lines);
+    if cut.first_line_exceeds_limit {
+        // Without the beginning of its line, a reference to one line would say nothing.
+        let first = &lines[0][..lines[0].floor_char_boundary(limits.bytes)];
+        let of = match total {
+            1 => "its line".to_owned(),
+            total => format!("the first of {total} lines"),
+        };
+        return CapturedText {
+            content: format!(
+                "{head}\n{first}\n[Only the beginning of {of} is here. The rest is left out: up to {size} are sent.]"
+            ),
+            cut: Some(format!("part of {}", count(total, "line"))),
+            warnings: vec![format!(
+                "only the beginning of {of} is sent, which is as much as there is room for ({size})"
+            )],
+        };
+    }
+    if shown >= total {
+        return CapturedText { content: format!("{head}\n{}", cut.content), ..CapturedText::default() };
+    }
+    CapturedText {
+        content: format!(
+            "{head}\n{}\n[{shown} of {total} lines are here. The rest is left out: up to {size} are sent.]",
+            cut.content
+        ),
+        cut: Some(format!("{shown} of {total} lines")),
+        warnings: vec![format!(
+            "only the first {shown} of {total} lines are sent, which is as much as there is room for"
+        )],
+    }
+}
+
+/// What is said of things that may not be read.
+pub(crate) fn left_out(number: usize, thing: &str) -> String {
+    match number {
+        0 => String::new(),
+        number => format!("\n[{} left out, because reading there is denied.]", count(number, thing)),
+    }
+}
+
+/// The items that a model may be told about, and the number of the others.
+fn items(items: &[EditorItem], readable: &Readable) -> (Vec<String>, usize) {
+    let mut allowed: HashMap<&Path, bool> = HashMap::new();
+    let (mut lines, mut left_out) = (Vec::new(), 0);
+    for item in items {
+        let is_allowed = *allowed.entry(&item.name).or_insert_with(|| readable.problem(&item.name).is_none());
+        if is_allowed {
+            lines.extend(entry(item, readable));
+        } else {
+            left_out += 1;
+        }
+    }
+    (lines, left_out)
+}
+
+/// An item, with the lines of its text below it.
+fn entry(item: &EditorItem, readable: &Readable) -> Vec<String> {
+    let place = match (item.line, item.column) {
+        (0, _) => String::new(),
+        (line, 0) => format!(":{line}"),
+        (line, column) => format!(":{line}:{column}"),
+    };
+    let mut words = item.text.lines();
+    let kind = if item.kind.is_empty() { String::new() } else { format!(" {}:", item.kind) };
+    let first = words.next().unwrap_or_default();
+    let name = if item.name.as_os_str().is_empty() { String::new() } else { shown(readable, &item.name) };
+    let head = format!("{name}{place}{kind} {first}").trim().to_owned();
+    std::iter::once(head).chain(words.map(|line| format!("    {line}"))).collect()
+}
+
+/// The lines with their numbers.
+fn numbered(first: usize, lines: &[String]) -> Vec<String> {
+    let width = (first + lines.len()).to_string().len();
+    lines.iter().enumerate().map(|(at, line)| format!("{:>width$}\t{line}", first + at)).collect()
+}
+
+/// Which lines of a file these are.
+fn span(first: usize, number: usize, total: usize) -> String {
+    match number {
+        1 => format!("line {first} of {total}"),
+        number => format!("lines {first} to {} of {total}", first + number.max(1) - 1),
+    }
+}
+
+/// A number of things, in words.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (number, Some(stem)) => format!("{number} {stem}ies"),
+        (number, None) => format!("{number} {thing}s"),
+    }
+}
+
+/// A name on one line, without backticks.
+fn plain(name: &str) -> String {
+    escape_controls(name).replace('`', "'")
+}

@@ -1,0 +1,62 @@
+//! What is said behind a line in which the user has written the name of a file as if it were that of a tool: how to attach it.
+//!
+//! Only lines on the screen are looked at, and files are looked for away from the main thread.
+
+use std::{ops::Range, path::PathBuf};
+
+use crate::{Conversation, HostEffect, completion::Completions};
+use flemma_tools::Access;
+
+impl Completions {
+    /// What is said behind lines on the screen about files that the user has named and not attached: the line of each, and the
+    /// words. The host is asked to draw again when more is known.
+    #[must_use]
+    pub fn file_hints(&self, conversation: &Conversation, lines: Range<usize>) -> Vec<(usize, String)> {
+        let names = conversation.page.bare_names(lines);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let folder = self.shared.place(conversation).folder();
+        let is_tool = |name: &str| {
+            let is_group = || self.shared.toolbox.groups().iter().any(|group| group.name == name);
+            self.shared.toolbox.get(name).is_some() || is_group()
+        };
+        let (mut hints, mut unknown) = (Vec::<(usize, String)>::new(), Vec::new());
+        for name in names.into_iter().filter(|name| !name.path.to_str().is_some_and(is_tool)) {
+            let path = folder.join(&name.path);
+            let (is_file, is_due) = conversation.bare_names.get(&path);
+            if is_due {
+                unknown.push(path);
+            }
+            // One for each line is enough.
+            if is_file && hints.last().is_none_or(|(line, _)| *line != name.line) {
+                hints.push((name.line, format!("`{}` attaches this file", name.reference)));
+            }
+        }
+        if !unknown.is_empty() && conversation.bare_names.begin() {
+            self.look_for(conversation, folder, unknown);
+        }
+        hints
+    }
+
+    /// Looks which of these paths are files that may be read.
+    fn look_for(&self, conversation: &Conversation, folder: PathBuf, paths: Vec<PathBuf>) {
+        let (id, denied, agents) =
+            (conversation.id(), self.permissions.denied(conversation), self.permissions.agents_of(conversation));
+        let look = move || {
+            let permitted = agents.permitted();
+            let is_file =
+                |path: &PathBuf| path.is_file() && denied.allows(&folder, path) && permitted.allows(Access::Read, path);
+            paths.into_iter().map(|path| (is_file(&path), path)).map(|(is_file, path)| (path, is_file)).collect()
+        };
+        let then = move |this: &Self, found: Vec<(PathBuf, bool)>| {
+            let Some(conversation) = this.shared.conversations.by_id(id) else { return };
+            if conversation.bare_names.end(found) {
+                this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+            }
+        };
+        if self.background.run(look, then).is_err() {
+            conversation.bare_names.end(Vec::new());
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Finds out what calls that wait would write, away from the main thread: when a call begins to wait, when a file with such calls
+//! was opened, and again when a file has changed or another call has been decided.
+//!
+//! A tool looks at the files that a call names in order to propose. So it is only asked about calls that the user may approve,
+//! in a conversation whose frontmatter is trusted. While a call is being carried out, those below it wait that may be about the same
+//! files: nobody knows whether its change is on the disk yet.
+
+pub(crate) mod asking;
+pub(crate) mod made;
+pub(crate) mod proposals;
+pub(crate) mod ready;
+pub(crate) mod reviewed;
+pub(crate) mod reviewers;
+pub(crate) mod reviewing;
+pub(crate) mod survey;
+
+use std::{rc::Rc, sync::Arc};
+
+use crate::{
+    Conversation, HostEffect, Resolution,
+    approval::Approval,
+    background::Background,
+    calls::{Calls, key::Keyed as _},
+    execution::context::ToolContexts,
+    journaling::Journaling,
+    options::Frontmatter,
+    reviews::{
+        ready::{Found, label},
+        reviewers::Reviewers,
+        survey::{Candidate, Surveyed, survey},
+    },
+    shared::Shared,
+    undo::Undo,
+};
+use flemma_agent::Verdict;
+use flemma_chat::{OpenCall, Status};
+use flemma_journal::{CallKey, Role};
+use flemma_model::{CallId, ModelError, UserError};
+use flemma_tools::{Context, Definition, Executor, NativeTool, Runner};
+
+/// What calls would write, and what users make of it.
+pub struct Reviews {
+    /// What all components share.
+    pub shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) journaling: Rc<Journaling>,
+    pub(crate) undo: Rc<Undo>,
+    pub(crate) contexts: Rc<ToolContexts>,
+    pub(crate) approval: Rc<Approval>,
+    pub(crate) calls: Rc<Calls>,
+    pub(crate) reviewers: Reviewers<Self>,
+}
+
+impl Reviews {
+    /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
+    fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+        let calls = conversation.page.open_calls().into_iter().filter(|call| {
+            let waits = call.placeholder.as_ref().is_some_and(|placeholder| {
+                matches!(placeholder.block.status, Status::Pending | Status::Approved) && placeholder.content.is_empty()
+            });
+            let is_wanted = !call.aborted && (waits || conversation.session.is_working_on(&call.id));
+            is_wanted && self.calls.is_proposing(conversation, call)
+        });
+        calls.map(|call| (call.key(), call)).collect()
+    }
+
+    /// The calls of a conversation that wait and propose what they would write, in order.
+    pub(crate) fn proposing_calls(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+        let mut calls = self.all_proposing(conversation);
+        calls.retain(|(_, call)| !conversation.session.is_working_on(&call.id));
+        calls
+    }
+
+    /// Calls have come that wait for approval.
+    pub(crate) fn note_arrived(&self, conversation: &Conversation, calls: &[CallId]) {
+        for call in calls.iter().filter_map(|id| conversation.page.open_call(id)) {
+            if self.calls.is_proposing(conversation, &call) {
+                conversation.proposals.arrive(call.key());
+            }
+        }
+    }
+
+    /// The calls that are looked at, and those that are being carried out. Forgets what is known of calls that are over.
+    pub(crate) fn calls_to_survey(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+        let calls = self.all_proposing(conversation);
+        let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
+        conversation.proposals.retain(&keys);
+        let is_at_work = |(_, call): &(CallKey, OpenCall)| conversation.session.is_working_on(&call.id);
+        let waiting: Vec<CallKey> = calls.iter().filter(|call| !is_at_work(call)).map(|(key, _)| key.clone()).collect();
+        for reviewer in self.reviewers.take_others(conversation.id(), &waiting) {
+            reviewer(self, Err(UserError::new("this call does not wait any more")));
+        }
+        calls
+    }
+
+    /// Finds out what calls would write, if there are others than before.
+    pub(crate) fn look_for_proposals(&self, conversation: &Conversation) {
+        if self.shared.host.carries_on() && conversation.is_known() {
+            let calls = self.calls_to_survey(conversation);
+            if self.has_other_calls(conversation, &calls) {
+                self.survey(conversation, calls);
+            }
+        }
+    }
+
+    /// Whether other calls can be looked at than those that were.
+    fn has_other_calls(&self, conversation: &Conversation, calls: &[(CallKey, OpenCall)]) -> bool {
+        let skipped = conversation.proposals.skipped();
+        let may_now = |(key, call): &(CallKey, OpenCall)| skipped.contains(key) && self.may_ask(conversation, call);
+        let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
+        !conversation.proposals.is_about(&keys) || calls.iter().any(may_now)
+    }
+
+    /// Whether a tool may be asked what a call would write.
+    pub(crate) fn may_ask(&self, conversation: &Conversation, call: &OpenCall) -> bool {
+        let is_trusted = !self.frontmatter.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
+        is_trusted && matches!(self.approval.verdict(conversation, call), Verdict::Ask | Verdict::Run)
+    }
+
+    /// Finds out what these calls would write, unless that is under way.
+    pub(crate) fn survey(&self, conversation: &Conversation, calls: Vec<(CallKey, OpenCall)>) {
+        let proposals = &conversation.proposals;
+        let Some(number) = proposals.begin() else { return };
+        let keys = calls.iter().map(|(key, _)| key.clone()).collect();
+        let (mut candidates, mut skipped) = (Vec::new(), Vec::new());
+        for (key, call) in calls {
+            match self.candidate(conversation, &key, &call) {
+                Some(candidate) => candidates.push(Arc::new(candidate)),
+                None => skipped.push(key),
+            }
+        }
+        proposals.begin_with(keys, skipped);
+        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
+        let started = self.background.worker().spawn_blocking(move || {
+            let tell = |key: &CallKey, news| {
+                let key = key.clone();
+                mailbox.job_for(id, move |this, conversation| {
+                    this.was_surveyed(conversation, &key, number, news);
+                });
+            };
+            let late = mailbox.clone();
+            survey(&candidates, tell, move || late.job_for(id, Self::survey_again));
+            mailbox.job_for(id, move |this, conversation| this.surveyed(conversation, number));
+        });
+        if started.is_err() {
+            for key in asked {
+                let problem = ModelError::new("No thread could be started, so nothing could be proposed.");
+                self.proposed(conversation, &key, number, (Err(problem), false));
+            }
+            self.surveyed(conversation, number);
+        }
+    }
+
+    /// Looks again at the calls of which it is not known yet what they would write.
+    pub(crate) fn survey_again(&self, conversation: &Conversation) {
+        let calls = self.calls_to_survey(conversation);
+        self.survey(conversation, calls);
+    }
+
+    fn candidate(&self, conversation: &Conversation, key: &CallKey, call: &OpenCall) -> Option<Candidate> {
+        let proposals = &conversation.proposals;
+        let is_at_work = conversation.session.is_working_on(&call.id);
+        if !is_at_work && !self.may_ask(conversation, call) {
+            return None;
+        }
+        let definition = self.shared.toolbox.get(&call.name)?;
+        let tool = self.contexts.stored_write(conversation, key).or_else(|| native(&definition).map(Arc::clone))?;
+        let input = definition.check_input(&call.input).ok()?.into_owned();
+        // What an earlier run of the call has left counts.
+        let context = Context {
+            recorder: self.undo.recorder(conversation, call),
+            ..self.contexts.tool_context(conversation, &definition)
+        };
+        let known = if is_at_work { proposals.found(key).and_then(Result::ok) } else { proposals.take_known(key) };
+        Some(Candidate {
+            key: key.clone(),
+            tool,
+            input,
+            context,
+            known,
+            decision: self.contexts.earlier_decision(conversation, key),
+            is_at_work,
+            asked: proposals.asked(key),
+        })
+    }
+
+    /// A survey says something about a call.
+    fn was_surveyed(&self, conversation: &Conversation, key: &CallKey, survey: u64, news: Surveyed) {
+        let proposals = &conversation.proposals;
+        let is_news = match news {
+            Surveyed::Found { found, is_stale } => return self.proposed(conversation, key, survey, (found, is_stale)),
+            Surveyed::Known => return proposals.confirm(key, survey),
+            Surveyed::Slow(question) => proposals.note_slow(key, survey, question),
+            Surveyed::WaitsFor { call, is_at_work } => proposals.note_waiting(key, survey, call, is_at_work),
+        };
+        if is_news {
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        }
+    }
+
+    /// It is known what a call would write.
+    fn proposed(&self, conversation: &Conversation, key: &CallKey, survey: u64, (found, is_stale): (Found, bool)) {
+        let open = conversation.page.open_calls();
+        let keys: Vec<CallKey> = open.iter().map(|call| call.key()).collect();
+        let mut above = open.iter().zip(&keys).take(keys.iter().rposition(|other| other == key).unwrap_or(open.len()));
+        // What is known of it may have to do with a call above after all, by a link.
+        let is_open = |(call, key): (&OpenCall, &CallKey)| {
+            conversation.session.is_working_on(&call.id) || conversation.proposals.is_slow(key)
+        };
+        let is_final = !conversation.proposals.is_late() && !above.any(is_open);
+        let Some(news) = conversation.proposals.put(key, survey, found.clone(), is_final) else { return };
+        if news.is_news {
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::ProposalsChanged { buffer: conversation.buffer() });
+        }
+        let lost = news.followed.iter().find(|other| !keys.contains(other));
+        // It may have been carried out before the interruption, and asks about that.
+        let is_interrupted = || {
+            let mut calls = open.iter().zip(&keys).filter(|(_, other)| *other == key);
+            calls.any(|(call, _)| conversation.is_interrupted(call))
+        };
+        if let Err(problem) = found
+            && is_final
+            && (news.is_first || (is_stale && conversation.tasks.is_suspended(key)) || lost.is_some())
+            && !self.shared.host.is_typing(conversation.buffer())
+            && !is_interrupted()
+        {
+            // There is nothing to decide about.
+            let words = match lost {
+                None => problem.to_string(),
+                Some(other) => format!(
+                    "{problem}\n\nThis call was to follow {}, and the files are not as that call would have left them.",
+                    label(other)
+                ),
+            };
+            self.shared.resolve(conversation, &key.id, Resolution::Impossible(words), Role::Tool);
+        }
+    }
+
+    /// A survey is over. Whoever wants to look at a call hears of what is known now.
+    fn surveyed(&self, conversation: &Conversation, survey: u64) {
+        let proposals = &conversation.proposals;
+        if proposals.end(survey) {
+            return self.survey_again(conversation);
+        }
+        for (key, found) in proposals.surveyed() {
+            for reviewer in self.reviewers.take(conversation.id(), &key) {
+                reviewer(self, found.clone().map_err(|problem| UserError::new(problem.to_string())));
+            }
+        }
+    }
+
+    /// Files may have changed: what calls would write is found out again where it may be something else now.
+    pub fn check_proposals(&self) {
+        for conversation in self.shared.conversations.all() {
+            self.check_proposals_of(&conversation);
+        }
+    }
+
+    pub(crate) fn check_proposals_of(&self, conversation: &Conversation) {
+        if !self.shared.host.carries_on() || !conversation.is_known() {
+            return;
+        }
+        for key in conversation.proposals.take_saved(|| self.shared.host.unsaved_files()) {
+            self.go_on_saved(conversation, &key);
+        }
+        let calls = self.calls_to_survey(conversation);
+        let at_rest = calls.iter().filter(|(_, call)| !conversation.session.is_working_on(&call.id));
+        let keys: Vec<CallKey> = at_rest.map(|(key, _)| key.clone()).collect();
+        let proposals = &conversation.proposals;
+        if self.has_other_calls(conversation, &calls) {
+            return self.survey(conversation, calls);
+        }
+        match proposals.all_of(&keys) {
+            Some(ready) if ready.is_empty() => {}
+            Some(ready) if !proposals.is_under_way() => {
+                let unsaved = self.shared.host.unsaved_files();
+                let work = move || ready.iter().any(|ready| ready.is_doubtful(&unsaved));
+                let then = |this: &Self, conversation: &Conversation, is_doubtful: bool| {
+                    if is_doubtful {
+                        this.survey_again(conversation);
+                    }
+                };
+                let _ = self.background.run_for(conversation.id(), work, then);
+            }
+            // What could not be proposed may be possible now.
+            _ => self.survey(conversation, calls),
+        }
+    }
+}
+
+impl Reviews {
+    /// The buffer is saved for which a call has waited. It runs if a policy of the user's still lets it.
+    fn go_on_saved(&self, conversation: &Conversation, key: &CallKey) {
+        let calls = conversation.page.open_calls();
+        let call = calls.iter().rfind(|call| CallKey::of(&call.id, &call.name, &call.input) == *key);
+        if call.is_some_and(|call| self.approval.verdict(conversation, call) == Verdict::Run) {
+            self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
+        }
+    }
+}
+
+/// The tool of a definition, if it is written in Rust.
+pub(crate) fn native(definition: &Definition) -> Option<&Arc<dyn NativeTool>> {
+    match &definition.executor {
+        Executor::Server(Runner::Native(tool)) => Some(tool),
+        _ => None,
+    }
+}

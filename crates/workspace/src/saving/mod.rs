@@ -1,0 +1,155 @@
+//! Writes a conversation's file, away from the main thread.
+
+pub(crate) mod file_layout;
+pub(crate) mod file_on_disk;
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use crate::{
+    Conversation, FileLayout, HostEffect,
+    background::Background,
+    journaling::Journaling,
+    ownership::Ownership,
+    ports::{Saved, folder_of},
+    queue::Queue,
+    saving::file_on_disk::{FileOnDisk, Flights},
+    shared::Shared,
+    trust::store::TrustStore,
+};
+use flemma_agent::Level;
+use flemma_chat::Snapshot;
+use flemma_model::UserError;
+use flemma_runtime::{ExternalFile, external_paths};
+
+/// The files of conversations, as they are written.
+pub struct Saving {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) trust: Rc<TrustStore>,
+    pub(crate) ownership: Rc<Ownership>,
+    pub(crate) journaling: Rc<Journaling>,
+    pub(crate) queue: Rc<Queue>,
+    pub(crate) flights: Flights,
+}
+
+impl Saving {
+    /// The editor has read or written a buffer's file, which has its text now.
+    pub fn on_disk(&self, buffer: i32, path: &Path) {
+        if let Some(conversation) = self.shared.conversation(buffer) {
+            conversation.file.note(path);
+            let posted = conversation.outbox.with(|outbox| outbox.posted());
+            self.queue.outbox_was_written(&conversation, &posted);
+        }
+    }
+
+    /// A buffer's file is as the editor knows it, unless it is being written: what is written next replaces this one.
+    pub fn file_is_known(&self, buffer: i32, path: &Path) {
+        if let Some(conversation) = self.shared.conversation(buffer).filter(|_| self.flights.of(buffer).is_none()) {
+            conversation.file.note(path);
+        }
+    }
+
+    /// What is known of a buffer's file, also when the buffer is gone and its file is still being written.
+    fn file_of(&self, buffer: i32) -> Option<FileOnDisk> {
+        match self.shared.conversation(buffer) {
+            Some(conversation) => Some(conversation.file.clone()),
+            None => self.flights.of(buffer),
+        }
+    }
+
+    /// Begins to write a buffer's text to its file; says whether it could. [`HostEffect::Saved`] tells of the end, with
+    /// `tick`.
+    pub fn save(&self, buffer: i32, path: PathBuf, layout: FileLayout, tick: i64) -> bool {
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
+        let file = conversation.file.clone();
+        let fence = self.ownership.fence(&conversation);
+        let text = file.take(path, conversation.page.copy(), layout, false, fence);
+        let (written, saved_file) = (file.clone(), file.clone());
+        // Nobody else holds the file before it is written, even if the buffer is gone.
+        let held = conversation.holding.held();
+        let write = move || {
+            let problem = written.write(&text).err();
+            drop(held);
+            problem
+        };
+        let (id, posted) = (conversation.id(), conversation.outbox.with(|outbox| outbox.posted()));
+        let then = move |this: &Self, problem: Option<UserError>| {
+            if problem.is_none() {
+                this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));
+            }
+            let saved = Saved {
+                tick,
+                problem: problem.map(|problem| this.to_user(buffer, problem)),
+                is_current: saved_file.is_current(),
+                is_replying: this.shared.conversation(buffer).is_some_and(|it| it.session.is_replying()),
+            };
+            this.flights.end(buffer);
+            this.shared.host.perform(HostEffect::Saved { buffer, saved });
+        };
+        self.flights.begin(buffer, file);
+        let is_begun = self.background.run(write, then).is_ok();
+        if !is_begun {
+            self.flights.end(buffer);
+        }
+        is_begun
+    }
+
+    /// A problem as the user of a buffer is told of it: only an editor has keys and commands.
+    fn to_user(&self, buffer: i32, problem: UserError) -> UserError {
+        let has_editor =
+            self.shared.conversation(buffer).is_none_or(|conversation| self.shared.has_editor(&conversation));
+        if has_editor { problem } else { problem.without_advice() }
+    }
+
+    /// Writes a buffer's text to its file, and waits for it, but not for ever.
+    ///
+    /// # Errors
+    /// What went wrong, as a sentence for the user.
+    pub fn save_now(&self, buffer: i32, path: PathBuf, layout: FileLayout, is_forced: bool) -> Result<(), UserError> {
+        let Some(file) = self.file_of(buffer) else { return Ok(()) };
+        // The conversation may be gone.
+        let lines = Snapshot::of(&*self.shared.host.text(buffer));
+        let fence = self.shared.conversation(buffer).and_then(|conversation| self.ownership.fence(&conversation));
+        let text = file.take(path, lines, layout, is_forced, fence);
+        file.write_now(text).map_err(|problem| self.to_user(buffer, problem))?;
+        if let Some(conversation) = self.shared.conversation(buffer) {
+            let posted = conversation.outbox.with(|outbox| outbox.posted());
+            self.queue.outbox_was_written(&conversation, &posted);
+        }
+        Ok(())
+    }
+
+    /// A buffer was written to the file `path`: what is trusted in it stays so there.
+    pub fn saved(&self, buffer: i32, path: String) {
+        let Some(conversation) = self.shared.conversation(buffer) else { return };
+        self.trust.keep_frontmatter(&conversation, path.clone());
+        // `path` may be a copy's.
+        let file = self.shared.place(&conversation).file;
+        self.journaling.read_journal(&conversation, &file);
+        self.ownership.hold(&conversation, &file);
+        self.keep_files(&conversation, path);
+    }
+
+    /// The files that the user has put into a conversation are theirs to show, in later sessions too.
+    fn keep_files(&self, conversation: &Conversation, path: String) {
+        if path.is_empty() || !conversation.page.files().has_own() {
+            return;
+        }
+        let named = conversation.page.named_files();
+        let own = conversation.page.files().own(&named);
+        if own.is_empty() {
+            return;
+        }
+        let folder = self.shared.project_of(Path::new(&path)).or_else(|| folder_of(&path));
+        let folder = folder.unwrap_or_else(|| self.shared.place(conversation).cwd);
+        let then = move |this: &Self, outside: Vec<ExternalFile>| {
+            outside.into_iter().for_each(|file| this.trust.keep_trusted_file(&path, file.real));
+        };
+        if let Err(error) = self.background.run(move || external_paths(own, &folder), then) {
+            self.shared.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Tools that are registered and taken out, and the sources that bring them.
+
+pub(crate) mod toolbox;
+
+use std::{rc::Rc, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use crate::{background::Background, shared::Shared};
+use flemma_agent::{Input, Level};
+use flemma_model::UserError;
+use flemma_tools::{
+    Definition, DefinitionError, Group, LuaRef, Registered, SourceEnd, SourceId,
+    declare::{self, Field},
+};
+
+/// The tools that are registered.
+pub struct Tools {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+}
+
+impl Tools {
+    /// Registers a tool from the fields of a definition; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user. Then nothing has changed.
+    pub fn register_tool(&self, name: Option<&str>, fields: Vec<(String, Field)>) -> Result<(), DefinitionError> {
+        let definition = declare::declare(name, fields)?;
+        let tool = definition.name.clone();
+        if let Registered::Replaced(old) = self.shared.toolbox.register(definition)? {
+            self.shared.scripts.release(&old);
+            self.shared
+                .log(Level::Info, &format!("tool `{tool}`: registered again; it replaces the previous definition"));
+        }
+        Ok(())
+    }
+
+    /// Takes a tool out; says whether it was there.
+    pub fn unregister_tool(&self, name: &str) -> bool {
+        let removed = self.shared.toolbox.unregister(name);
+        if let Some(definition) = &removed {
+            self.shared.scripts.release(definition);
+        }
+        removed.is_some()
+    }
+
+    /// Gives a built-in tool that the editor answers the function for its calls. Says whether there is such a tool without
+    /// one.
+    pub fn answer_with(&self, name: &str, function: LuaRef) -> bool {
+        self.shared.toolbox.answer_with(name, function)
+    }
+
+    /// The tool of this name, enabled or not.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<Arc<Definition>> {
+        self.shared.toolbox.get(name)
+    }
+
+    /// All tools, each with whether it is enabled.
+    #[must_use]
+    pub fn tools(&self) -> Vec<(Arc<Definition>, bool)> {
+        self.shared.toolbox.all()
+    }
+
+    /// Registers a group of tools from its fields; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user. Then nothing has changed.
+    pub fn register_group(&self, name: &str, fields: &Map<String, Value>) -> Result<(), UserError> {
+        self.shared.toolbox.register_group(Group::read(name, fields)?);
+        Ok(())
+    }
+
+    /// Takes a group out; says whether it was there.
+    pub fn unregister_group(&self, name: &str) -> bool {
+        self.shared.toolbox.unregister_group(name)
+    }
+
+    /// All groups, sorted by name.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        self.shared.toolbox.groups()
+    }
+
+    /// Whether every source of tools has ended.
+    #[must_use]
+    pub fn tools_are_ready(&self) -> bool {
+        self.shared.toolbox.is_ready()
+    }
+
+    /// A source of tools begins. `label` is how messages call it.
+    pub fn begin_source(&self, label: String) -> SourceId {
+        self.shared.toolbox.begin_source(label)
+    }
+
+    /// A source of tools ends. When it was the last one, the conversations that wait go on.
+    pub fn end_source(&self, id: SourceId, how: &SourceEnd) {
+        if let Some(warning) = self.shared.toolbox.end_source(id, how) {
+            self.shared.warn(&warning);
+        }
+        if self.shared.toolbox.is_ready() {
+            let conversations = self.shared.conversations.all();
+            if !conversations.is_empty() {
+                self.shared.check_names(false);
+            }
+            for conversation in conversations {
+                self.shared.feed(&conversation, [Input::ToolsReady]);
+            }
+            self.background.wake();
+        }
+    }
+}

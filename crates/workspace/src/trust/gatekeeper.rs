@@ -1,0 +1,206 @@
+//! What the user wants of a conversation passes here before it reaches the session: see [`crate::trust`].
+
+use std::rc::Rc;
+
+use crate::{
+    Conversation, HostEffect,
+    approval::Approval,
+    background::Background,
+    calls::{Calls, Standing},
+    drives::Drives,
+    options::{Frontmatter, effective::Source},
+    ownership::Ownership,
+    ports::Question,
+    resolutions::{Resolutions, deadlines::Deadlines, written::WrittenBlocks},
+    shared::Shared,
+    trust::{Admission, FileSearch, FrontmatterCode, store::TrustStore, wish::Wish},
+};
+use flemma_agent::{Input, Level};
+use flemma_chat::{AwaitKind, LineRange, OpenCall, Uncaptured};
+use flemma_model::{CallId, ToolInput};
+use flemma_runtime::{ExternalFile, external_paths};
+use flemma_tools::JsonFault;
+
+/// The way of a wish to the session: trust first.
+pub struct Gatekeeper {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) trust: Rc<TrustStore>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) ownership: Rc<Ownership>,
+    pub(crate) approval: Rc<Approval>,
+    pub(crate) calls: Rc<Calls>,
+    pub(crate) resolutions: Rc<Resolutions>,
+    pub(crate) written: Rc<WrittenBlocks>,
+    pub(crate) deadlines: Rc<Deadlines>,
+    pub(crate) drives: Rc<Drives>,
+}
+
+impl Gatekeeper {
+    /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
+    /// they are asked first, and this goes on with their answer.
+    pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
+        let facts = self.frontmatter.facts(conversation);
+        let next = conversation.gate().want(wish, facts);
+        self.pass(conversation, next);
+    }
+
+    /// Does what the gate says.
+    pub(crate) fn pass(&self, conversation: &Conversation, next: Admission) {
+        match next {
+            Admission::Wait => {}
+            // Comes back when it was read.
+            Admission::ReadStore => self.trust.read_trust_store(),
+            Admission::AskFrontmatter { language } => {
+                self.ask(conversation, Question::Frontmatter { language });
+            }
+            Admission::Locate(search) => self.locate(conversation, search),
+            Admission::AskFiles { files, references } => self.ask_about_files(conversation, &files, references),
+            Admission::Vet { search, allowed, wish } => {
+                let path = self.shared.place(conversation).file;
+                conversation.page.files().allow(allowed.iter().map(|file| file.real.clone()));
+                allowed.into_iter().for_each(|file| self.trust.keep_trusted_file(&path, file.real));
+                conversation.page.files().vet(&search.files, &search.folder);
+                conversation.page.files().allow_references(&search.references);
+                self.ownership.want_alone(conversation, wish);
+            }
+            // The file may have got another name, and with it another journal, while it was asked about.
+            Admission::Go(wish @ Wish::Input(_)) if !conversation.is_known() => {
+                self.ownership.want_alone(conversation, wish)
+            }
+            Admission::Go(Wish::Input(input)) => self.perform(conversation, input),
+            Admission::Go(Wish::Recorded(input)) => self.shared.feed(conversation, [input]),
+            Admission::Go(Wish::AlwaysApprove(calls)) => self.always_approve(conversation, calls),
+        }
+    }
+
+    /// Asks the user.
+    pub(crate) fn ask(&self, conversation: &Conversation, question: Question) {
+        let number = conversation.questions.begin(&question);
+        if self.drives.drive_was_asked(conversation, number, &question) {
+            return;
+        }
+        self.shared.host.perform(HostEffect::Ask { buffer: conversation.buffer(), number, question });
+    }
+
+    fn locate(&self, conversation: &Conversation, search: FileSearch) {
+        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id());
+        let then = move |this: &Self, conversation: &Conversation, outside| {
+            this.files_were_located(conversation, &search, outside);
+        };
+        if let Err(error) = self.background.run_for(id, move || external_paths(files, &folder), then) {
+            conversation.gate().cancel();
+            self.ownership.lock_while_wanted(conversation);
+            self.shared.warn(&format!(
+                "nothing was sent or run: the files that the conversation names could not be located ({error})"
+            ));
+        }
+    }
+
+    fn files_were_located(&self, conversation: &Conversation, search: &FileSearch, outside: Vec<ExternalFile>) {
+        let path = self.shared.place(conversation).file;
+        let is_allowed = |file: &ExternalFile| self.trust.contains_file(&path, &file.real);
+        let known = outside.iter().filter(|file| is_allowed(file)).map(|file| file.real.clone());
+        conversation.page.files().allow(known);
+        let next = conversation.gate().files_were_located(search, outside, is_allowed);
+        self.pass(conversation, next);
+        self.ownership.lock_while_wanted(conversation);
+    }
+
+    fn ask_about_files(&self, conversation: &Conversation, asked: &[ExternalFile], references: Vec<String>) {
+        let named = conversation.page.named_files();
+        let first = named.iter().find(|place| asked.iter().any(|file| file.named == place.path));
+        let is_meant = |reference: &&Uncaptured| references.contains(&reference.written);
+        let first_reference = conversation.page.uncaptured().iter().find(is_meant).map(|reference| reference.line);
+        let mut files: Vec<_> = asked.iter().map(|file| file.real.to_string_lossy().into_owned()).collect();
+        files.dedup();
+        // A file with lines in its name is meant only if it is there. The user knows it by the other one.
+        let all = files.clone();
+        files.retain(|file| !LineRange::split(file).is_some_and(|(of, _)| all.iter().any(|other| other == of)));
+        let line = first.map(|place| place.line).into_iter().chain(first_reference).min().unwrap_or_default();
+        self.ask(conversation, Question::Files { files, references, line });
+    }
+
+    /// The user has answered whether they trust the frontmatter.
+    pub(crate) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
+        let answered = conversation.gate().frontmatter_was_answered(is_trusted);
+        let Some((asked, wish)) = answered else { return };
+        // The text may have changed since the question. Then the user has not seen what stands there now.
+        if conversation.page.frontmatter().is_some_and(|source| FrontmatterCode::from(source) == asked) {
+            self.trust.adopt_frontmatter(conversation);
+            self.trust.keep_frontmatter(conversation, self.shared.place(conversation).file);
+        }
+        self.ownership.want_alone(conversation, wish);
+    }
+}
+
+impl From<Source> for FrontmatterCode {
+    fn from(Source { language, code }: Source) -> Self {
+        Self { language, code }
+    }
+}
+
+impl Gatekeeper {
+    /// Carries out what the user wants, after it is recorded.
+    pub(crate) fn perform(&self, conversation: &Conversation, input: Input) {
+        match input {
+            Input::Decide(calls, choice, step) => self.resolutions.decide(conversation, calls, &choice, step),
+            Input::Execute(call) => self.execute_call(conversation, call),
+            Input::Advance | Input::CarryOn => {
+                self.drives.drop_cut_off(conversation);
+                self.written.go_on_as_written(conversation, input);
+            }
+            input => self.shared.feed(conversation, [input]),
+        }
+    }
+
+    /// Runs the call under the cursor, or opens its form.
+    fn execute_call(&self, conversation: &Conversation, id: CallId) {
+        let Some(call) = &conversation.page.open_call(&id) else {
+            return self.shared.feed(conversation, [Input::Execute(id)]);
+        };
+        if matches!(conversation.standing(call), Standing::Ended(_)) {
+            // It was undone: its result is restored.
+            return self.shared.feed(conversation, [Input::Recover(vec![id])]);
+        }
+        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        match (self.calls.effective_kind(conversation, call), call.awaiting()) {
+            (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
+                if awaiting.is_over(self.shared.host.now()) {
+                    return self.deadlines.expire_by_key(conversation, call);
+                }
+                if let Err(error) = self.ownership.check_held(conversation) {
+                    return self.shared.host.notify(Level::Info, &error.to_string());
+                }
+                if let ToolInput::Malformed(input) = &*call.input {
+                    return self.explain_input(conversation, call, input);
+                }
+                self.shared.host.perform(HostEffect::OpenForm { buffer: conversation.buffer(), call: &id });
+            }
+            (AwaitKind::ClientExec, Some(_)) => {
+                self.shared
+                    .host
+                    .notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");
+            }
+            _ => self.written.go_on_as_written(conversation, Input::Execute(id)),
+        }
+    }
+
+    /// Says why the question of a call cannot be asked: its input is not valid JSON any more.
+    fn explain_input(&self, conversation: &Conversation, call: &OpenCall, input: &str) {
+        let fault = match serde_json::from_str::<serde::de::IgnoredAny>(input) {
+            Err(error) => JsonFault::of(input, &error),
+            Ok(_) => return self.shared.host.notify(Level::Warn, "the input of this call is not a JSON object"),
+        };
+        let fence = conversation.page.with_document(|_, text| {
+            let is_fence = |line: &usize| text.line(*line).trim_start().starts_with(['`', '~']);
+            (call.line + 1..text.line_count()).find(is_fence).unwrap_or(call.line)
+        });
+        let message = format!(
+            "{}: the question cannot be shown: line {}: {fault}. Correct the input of the call, or undo the change",
+            call.name,
+            fence + 1 + fault.line
+        );
+        self.shared.host.notify(Level::Warn, &message);
+    }
+}

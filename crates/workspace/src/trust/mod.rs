@@ -1,0 +1,235 @@
+//! Trust: what has to happen before the user's wish may reach the session.
+//!
+//! A file may come from a stranger, with code and policy in its frontmatter and with references to files of the user's and to what
+//! their editor shows.
+//! The [`Gate`] is a pure state machine. It is given what the file brought, what the user did and what the store holds, and
+//! answers with an [`Admission`]: go, ask about the frontmatter, ask about files and references, find out where files lead, or read the store.
+//! The wish waits in the gate until the answer is there; a later wish takes its place.
+//!
+//! Only [`Gate::want`] lets a wish through, by the [`GateFacts`] of that moment. Every answer therefore leads back to it: while
+//! the user thinks about a question, the text may change.
+//!
+//! What the user wrote in this session is theirs ([`flemma_chat::Provenance`]). Everything else is theirs if they said so
+//! before (`trust_store`).
+
+pub(crate) mod gatekeeper;
+pub(crate) mod questions;
+pub(crate) mod store;
+pub(crate) mod wish;
+
+use std::path::PathBuf;
+
+use crate::trust::wish::Wish;
+use flemma_runtime::ExternalFile;
+
+/// What is known when the user wants something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateFacts {
+    /// Whether a reply or a tool is at work: a wish then is about that, and nothing new is sent for it.
+    pub is_busy: bool,
+    /// Whether the trust store has been read.
+    pub is_store_read: bool,
+    /// Whether the frontmatter is trusted.
+    pub frontmatter: FrontmatterTrust,
+    /// The files that the text names and that may not be the user's to show.
+    pub unvetted: Vec<PathBuf>,
+    /// The references to what the editor shows that may not be the user's, as they are written.
+    pub references: Vec<String>,
+    /// Where relative paths start.
+    pub folder: PathBuf,
+}
+
+impl GateFacts {
+    /// Whether a wish would go to the session at once.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let is_vetted = self.unvetted.is_empty() && self.references.is_empty();
+        self.frontmatter == FrontmatterTrust::Settled && is_vetted
+    }
+}
+
+/// Whether the user trusts a file's frontmatter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontmatterTrust {
+    /// They do, or nothing in it needs trust.
+    Settled,
+    /// The store would have to say, and has not been read.
+    Unread,
+    /// They do not, and it needs trust.
+    Missing(FrontmatterCode),
+}
+
+/// The frontmatter that a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontmatterCode {
+    /// The language, as its fence names it.
+    pub language: String,
+    /// What stands between the fences.
+    pub code: String,
+}
+
+/// Files to be located for one wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSearch {
+    /// Tells this search from every other one of the same gate.
+    pub number: u64,
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// References to what the editor shows, which have no place: the user is asked about all of them.
+    pub references: Vec<String>,
+    /// Where relative paths start.
+    pub folder: PathBuf,
+}
+
+/// What happens to the user's wish.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Admission {
+    /// Nothing: the gate waits, or there is nothing that it waits for.
+    Wait,
+    /// Read the trust store, then call [`Gate::store_was_read`].
+    ReadStore,
+    /// Ask the user whether they trust the frontmatter, then call [`Gate::frontmatter_was_answered`].
+    AskFrontmatter {
+        /// The language.
+        language: String,
+    },
+    /// Find out where these files lead, then call [`Gate::files_were_located`].
+    Locate(FileSearch),
+    /// Ask the user whether the conversation may show these, then call [`Gate::files_were_answered`].
+    AskFiles {
+        /// The files.
+        files: Vec<ExternalFile>,
+        /// The references to what the editor shows.
+        references: Vec<String>,
+    },
+    /// The files of a search may be sent from now on. Then the wish is wanted again.
+    Vet {
+        /// The search.
+        search: FileSearch,
+        /// Of its files, those that the user has just allowed; the store keeps that.
+        allowed: Vec<ExternalFile>,
+        /// The wish.
+        wish: Wish,
+    },
+    /// The wish goes to the session.
+    Go(Wish),
+}
+
+/// Holds back what the user wants until it may be done.
+#[derive(Debug, Default)]
+pub struct Gate {
+    held: Option<HeldWish>,
+    searches: u64,
+}
+
+/// A wish, and what it waits for.
+#[derive(Debug)]
+enum HeldWish {
+    Store(Wish),
+    Frontmatter { wish: Wish, code: FrontmatterCode },
+    Places { wish: Wish, search: FileSearch },
+    Files { wish: Wish, search: FileSearch, asked: Vec<ExternalFile> },
+}
+
+impl Gate {
+    /// The user wants something.
+    pub fn want(&mut self, wish: Wish, facts: GateFacts) -> Admission {
+        self.held = None;
+        match facts.frontmatter {
+            FrontmatterTrust::Unread => return self.wait_for_store(wish),
+            FrontmatterTrust::Missing(code) if !facts.is_busy => {
+                let language = code.language.clone();
+                self.held = Some(HeldWish::Frontmatter { wish, code });
+                return Admission::AskFrontmatter { language };
+            }
+            FrontmatterTrust::Missing(_) | FrontmatterTrust::Settled => {}
+        }
+        if facts.is_busy || (facts.unvetted.is_empty() && facts.references.is_empty()) {
+            return Admission::Go(wish);
+        }
+        if !facts.is_store_read {
+            return self.wait_for_store(wish);
+        }
+        self.searches += 1;
+        let GateFacts { unvetted: files, references, folder, .. } = facts;
+        let search = FileSearch { number: self.searches, files, references, folder };
+        self.held = Some(HeldWish::Places { wish, search: search.clone() });
+        Admission::Locate(search)
+    }
+
+    fn wait_for_store(&mut self, wish: Wish) -> Admission {
+        self.held = Some(HeldWish::Store(wish));
+        Admission::ReadStore
+    }
+
+    /// The user takes back what they wanted. Says whether something waited.
+    pub fn cancel(&mut self) -> bool {
+        self.held.take().is_some()
+    }
+
+    /// Whether something waits for the disk, and goes on without the user.
+    #[must_use]
+    pub fn is_reading(&self) -> bool {
+        matches!(self.held, Some(HeldWish::Store(_) | HeldWish::Places { .. }))
+    }
+
+    /// Whether something waits.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The store has been read. Gives the wish that waited for it, to be wanted again.
+    pub fn store_was_read(&mut self) -> Option<Wish> {
+        match self.held.take_if(|held| matches!(held, HeldWish::Store(_))) {
+            Some(HeldWish::Store(wish)) => Some(wish),
+            _ => None,
+        }
+    }
+
+    /// The user has answered about the frontmatter. If they trust it, gives what they were asked about, which alone is
+    /// trusted, and the wish that waited for it, to be wanted again.
+    pub fn frontmatter_was_answered(&mut self, is_trusted: bool) -> Option<(FrontmatterCode, Wish)> {
+        match self.held.take_if(|held| matches!(held, HeldWish::Frontmatter { .. })) {
+            Some(HeldWish::Frontmatter { wish, code }) if is_trusted => Some((code, wish)),
+            _ => None,
+        }
+    }
+
+    /// It is known that of the files of `search` these lead outside the conversation's folder. `is_allowed` says what the
+    /// store holds about one. What was located for an earlier wish says nothing about this one.
+    pub fn files_were_located(
+        &mut self,
+        search: &FileSearch,
+        outside: Vec<ExternalFile>,
+        is_allowed: impl Fn(&ExternalFile) -> bool,
+    ) -> Admission {
+        let Some(HeldWish::Places { wish, search }) = self.held.take_if(|held| held.waits_for(search)) else {
+            return Admission::Wait;
+        };
+        let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
+        if asked.is_empty() && search.references.is_empty() {
+            return Admission::Vet { search, allowed: Vec::new(), wish };
+        }
+        let references = search.references.clone();
+        self.held = Some(HeldWish::Files { wish, search, asked: asked.clone() });
+        Admission::AskFiles { files: asked, references }
+    }
+
+    /// The user has answered about files.
+    pub fn files_were_answered(&mut self, is_allowed: bool) -> Admission {
+        match self.held.take_if(|held| matches!(held, HeldWish::Files { .. })) {
+            Some(HeldWish::Files { wish, search, asked }) if is_allowed => {
+                Admission::Vet { search, allowed: asked, wish }
+            }
+            _ => Admission::Wait,
+        }
+    }
+}
+
+impl HeldWish {
+    /// Whether this wish waits to know where the files of a search lead.
+    fn waits_for(&self, located: &FileSearch) -> bool {
+        matches!(self, Self::Places { search, .. } if search.number == located.number)
+    }
+}

@@ -1,0 +1,122 @@
+//! What calls that were interrupted have done to files, as far as that is recorded. It is found out away from the main thread when a
+//! conversation is opened, and again when the user takes changes back. The user is told once, and the model with the rejection.
+//! The model is told the same of a call whose latest change is not written: it may have written others before.
+
+use std::path::Path;
+
+use crate::{
+    Conversation,
+    calls::{Standing, key::Keyed as _},
+    undo::{
+        Undo,
+        interrupted_calls::{Effects, Left, effects, left},
+        name,
+    },
+};
+use flemma_agent::UNKNOWN_EFFECT;
+use flemma_chat::OpenCall;
+use flemma_journal::CallKey;
+use flemma_tools::{Executor, Runner};
+
+/// How many files the user is told of by name, and how many the model.
+const FOR_USER: usize = 4;
+const FOR_MODEL: usize = 40;
+
+impl Undo {
+    /// Finds out what calls that were interrupted have done to files, and tells the user.
+    pub(crate) fn look_at_interrupted(&self, conversation: &Conversation, calls: &[OpenCall]) {
+        if !self.shared.host.carries_on() {
+            return;
+        }
+        let key = |call: &OpenCall| call.key();
+        let is_new = |call: &&OpenCall| {
+            conversation.standing(call) == Standing::Interrupted
+                && self.is_recorded(call)
+                && !conversation.interrupted.contains(&key(call))
+        };
+        let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
+        conversation.interrupted.put_all(found.iter().map(|key| (key.clone(), None)).collect());
+        if !found.is_empty() {
+            self.tell_effects(conversation, found);
+        }
+    }
+
+    fn tell_effects(&self, conversation: &Conversation, calls: Vec<CallKey>) {
+        let (backups, log) = (self.backups.clone(), self.log_key(conversation));
+        let work = move || effects(&backups, &log, calls);
+        let then = move |this: &Self, conversation: &Conversation, found: Effects| {
+            let folder = this.shared.place(conversation).folder();
+            for (key, left) in &found {
+                if let Some(left) = left.as_ref().filter(|left| !left.is_empty()) {
+                    this.shared.warn(&format!(
+                        "{} ({}) had changed {} when it was interrupted. Its block shows what running it again would do, \
+                         and `:Flemma undo {}` takes back what was done",
+                        key.tool,
+                        key.id,
+                        listed(left, &folder, FOR_USER),
+                        key.id,
+                    ));
+                }
+            }
+            conversation.interrupted.put_all(found);
+        };
+        // Without this, nothing is said of files.
+        let _ = self.background.run_for(conversation.id(), work, then);
+    }
+
+    /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
+    pub(crate) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
+        let key = call.key();
+        match conversation.interrupted.left(&key) {
+            None => UNKNOWN_EFFECT.to_owned(),
+            Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
+            Some(left) => {
+                format!(
+                    "by then it had changed {}",
+                    listed(&left, &self.shared.place(conversation).folder(), FOR_MODEL)
+                )
+            }
+        }
+    }
+
+    /// What a call has written whose latest change is not written, for the model: a sentence. `None` if that is nothing.
+    pub(crate) fn written_before(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
+        if !self.shared.config().tools.backups.enabled {
+            return Some("What this call has written before that is not recorded.".to_owned());
+        }
+        let (backups, log) = (self.backups.clone(), self.log_key(conversation));
+        let key = call.key();
+        let folder = self.shared.place(conversation).folder();
+        let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
+        match self.shared.promptly(&folder, look).ok().flatten() {
+            None => Some("It is not known whether this call has written something before that.".to_owned()),
+            Some(left) if left.is_empty() => None,
+            Some(left) => {
+                let files = listed(&left, &folder, FOR_MODEL);
+                Some(format!("Before that, this call has changed {files}. That was not taken back."))
+            }
+        }
+    }
+
+    /// Whether everything that a call does to files is recorded.
+    fn is_recorded(&self, call: &OpenCall) -> bool {
+        let definition = self.shared.toolbox.get(&call.name);
+        let executor = definition.as_deref().map(|definition| &definition.executor);
+        matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
+    }
+}
+
+/// The number of files, with the names of the first ones.
+fn listed(left: &Left, folder: &Path, max: usize) -> String {
+    let named = left.iter().take(max).map(|(path, is_there)| {
+        let path = name(path, folder);
+        if *is_there { format!("`{path}`") } else { format!("`{path}` (gone)") }
+    });
+    let more = match left.len().saturating_sub(max) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named.collect::<Vec<_>>().join(", ");
+    let files = if left.len() == 1 { "file" } else { "files" };
+    format!("{} {files} ({named}{more})", left.len())
+}

@@ -1,0 +1,96 @@
+//! The accounts of conversations: whom a request went to, at what price, and what all of them have used.
+
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant, SystemTime},
+};
+
+use flemma_config::Config;
+use flemma_model::Usage;
+use flemma_provider::{
+    CacheRetention, ProviderName,
+    catalogue::{self, Price},
+    usage::{Record, figures},
+};
+
+/// Whom a request goes to, at what price, and since when.
+#[derive(Clone, Debug)]
+pub(crate) struct PricedRequest {
+    provider: ProviderName,
+    model: String,
+    price: Option<Price>,
+    retention: CacheRetention,
+    sent: Instant,
+}
+
+impl PricedRequest {
+    /// A request with these options that goes out now.
+    pub(crate) fn of(config: &Config) -> Self {
+        let options = config.parameters_for(config.provider);
+        let provider = config.provider;
+        let known = || Some(catalogue::find(provider.name(), &options.model)?.price(SystemTime::now()));
+        let price = own_price(config).or_else(known);
+        let retention = options.parameters.cache_retention;
+        Self { provider, price, retention, model: options.model, sent: Instant::now() }
+    }
+}
+
+/// The user's own price of the model.
+pub(crate) fn own_price(config: &Config) -> Option<Price> {
+    config.pricing.get(config.model()).copied()
+}
+
+/// The accounts of one conversation.
+#[derive(Default)]
+pub(crate) struct Accounts {
+    /// The latest request.
+    request: RefCell<Option<PricedRequest>>,
+    /// What the request that ended last has used, until its end is announced.
+    ended: RefCell<Option<Record>>,
+}
+
+impl Accounts {
+    /// A request goes out.
+    pub(crate) fn begin(&self, request: PricedRequest) {
+        *self.request.borrow_mut() = Some(request);
+    }
+
+    /// What the request that ended last has used; `None` where the provider counted nothing.
+    pub(crate) fn take_ended(&self) -> Option<Record> {
+        self.ended.take()
+    }
+
+    /// The record of the latest request, which has used this; `None` if there was none.
+    pub(crate) fn record(&self, buffer: i32, usage: Usage, complete: bool) -> Option<Record> {
+        let PricedRequest { provider, model, price, retention, .. } = self.request.borrow().clone()?;
+        let cost = price.map(|price| price.cost(&usage, retention));
+        Some(Record { buffer, provider: provider.name(), model, usage, cost, complete, at: SystemTime::now() })
+    }
+
+    /// The latest request has ended, with this record.
+    pub(crate) fn end(&self, record: Record) {
+        *self.ended.borrow_mut() = Some(record);
+    }
+
+    /// Whom the latest request went to.
+    pub(crate) fn recipient(&self) -> Option<(ProviderName, String)> {
+        self.request.borrow().as_ref().map(|request| (request.provider, request.model.clone()))
+    }
+
+    /// How long the latest request has taken so far and how much of its reply has arrived, for the screen. `tokens` says
+    /// how many tokens there are at so many bytes each, and whether that is an estimate.
+    pub(crate) fn progress(&self, tokens: impl FnOnce(f64) -> (u64, bool)) -> String {
+        let request = self.request.borrow();
+        let Some(request) = &*request else { return String::new() };
+        let rate = catalogue::bytes_per_token(request.provider.name(), &request.model);
+        progress(request.sent.elapsed(), tokens(rate))
+    }
+}
+
+/// Seconds, and tokens where there are any: `~` says that they are an estimate.
+fn progress(elapsed: Duration, (tokens, is_estimate): (u64, bool)) -> String {
+    let about = if is_estimate { "~" } else { "" };
+    let noun = if tokens == 1 { "token" } else { "tokens" };
+    let tokens = if tokens == 0 { String::new() } else { format!(", {about}{} {noun}", figures::grouped(tokens)) };
+    format!(", {} s{tokens}", elapsed.as_secs())
+}

@@ -1,0 +1,132 @@
+//! What conversations use, on its way from the session to the ledger and to the screen.
+//!
+//! When a request goes out, a [`PricedRequest`] notes whom it goes to and at what price: options may change before it ends.
+//! Its count makes a record of that. An estimate reads the conversation in slices, as much at a time as the user does not
+//! notice, and is made of it by another thread.
+
+pub(crate) mod accounts;
+pub(crate) mod known_messages;
+pub(crate) mod message_notes;
+pub(crate) mod replies;
+
+use std::{cell::RefCell, rc::Rc, time::SystemTime};
+
+use jiff::Timestamp;
+
+use crate::{
+    Conversation,
+    approval::permissions::Permissions,
+    background::Background,
+    before_sending::Sending,
+    options::Frontmatter,
+    shared::Shared,
+    usage::{accounts::own_price, known_messages::KnownMessages},
+};
+use flemma_agent::Level;
+use flemma_chat::Speaker;
+use flemma_model::Usage;
+use flemma_provider::usage::{Estimate, Ledger, Record, Totals, figures};
+
+/// What requests have used, and the notes about messages.
+pub struct Accounting {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) background: Background<Self>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) permissions: Rc<Permissions>,
+    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) known_messages: KnownMessages,
+}
+
+impl Accounting {
+    /// Takes the count of a request that is over.
+    pub(crate) fn account(&self, conversation: &Conversation, usage: Usage, complete: bool) {
+        let (accounts, buffer) = (&conversation.accounts, conversation.buffer());
+        let Some(record) = accounts.record(buffer, usage, complete) else { return };
+        self.ledger.borrow_mut().add(record.clone());
+        if let Some(line) = conversation.page.last_marker(Speaker::Assistant) {
+            let note = conversation.replies.answered(line, Timestamp::now(), &record);
+            if let Some(note) = note.filter(|_| complete) {
+                self.keep_note(conversation, line, note);
+            }
+        }
+        accounts.end(record);
+    }
+
+    /// The sums of a buffer's conversation, or of everything.
+    #[must_use]
+    pub fn totals(&self, buffer: Option<i32>) -> Totals {
+        let ledger = self.ledger.borrow();
+        buffer.map_or_else(|| ledger.totals(), |buffer| ledger.totals_of(buffer))
+    }
+
+    /// What each request so far has used, oldest first.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.ledger.borrow().records().to_vec()
+    }
+
+    /// Forgets what was used so far.
+    pub fn reset_usage(&self) {
+        self.ledger.borrow_mut().reset();
+    }
+
+    /// The lines of `:Flemma usage`, none wider than `width` cells: of a buffer's conversation, if it has one, and of
+    /// everything.
+    #[must_use]
+    pub fn usage_lines(&self, buffer: i32, width: usize) -> Vec<String> {
+        let own = self.shared.conversation(buffer).map(|_| buffer);
+        figures::table(&self.ledger.borrow(), own, Some(width))
+    }
+
+    /// Reads on in order to estimate what a conversation would use; says whether it has to be called again. The estimate
+    /// is shown when it is there.
+    pub fn estimate(&self, buffer: i32) -> bool {
+        let Some(conversation) = self.shared.conversation(buffer) else { return false };
+        if conversation.is_busy() {
+            let message = "no estimate while a reply or a tool is running; Ctrl-C stops it";
+            self.shared.host.notify(Level::Info, message);
+            return false;
+        }
+        let page = &conversation.page;
+        if page.estimate_on() {
+            return true;
+        }
+        let file = self.frontmatter.of(&conversation);
+        let fault = file.fault.as_ref().map(|fault| vec![fault.diagnostic()]);
+        let built = fault.map_or_else(|| page.with_document(|document, text| document.transcript(text)), Err);
+        let request = match built {
+            Ok(built) => {
+                let turn = self.frontmatter.turn_tools(&conversation, &file);
+                let sending = Sending {
+                    shared: &self.shared,
+                    permissions: &self.permissions,
+                    conversation: &conversation,
+                    file: &file,
+                    turn: &turn,
+                };
+                sending.request(built)
+            }
+            Err(found) => {
+                let first = found.first().map(|first| format!("line {}: {}", first.line + 1, first.message));
+                let why = first.unwrap_or_else(|| "the conversation cannot be read".to_owned());
+                self.shared.host.notify(Level::Warn, &format!("no estimate: {why}"));
+                return false;
+            }
+        };
+        let (provider, price) = (file.config.provider.name(), own_price(&file.config));
+        let estimate = move || Estimate::of(&request, provider, price, SystemTime::now());
+        let id = conversation.id();
+        let show = move |this: &Self, estimate: Estimate| {
+            if this.shared.conversations.by_id(id).is_some() {
+                this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
+                if let Some(warning) = estimate.warning() {
+                    this.shared.host.notify(Level::Warn, &warning);
+                }
+            }
+        };
+        if let Err(error) = self.background.run(estimate, show) {
+            self.shared.host.notify(Level::Error, &format!("no estimate: no thread could be started ({error})"));
+        }
+        false
+    }
+}

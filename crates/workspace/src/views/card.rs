@@ -1,0 +1,300 @@
+//! The card of a call, which stands at its result or at the block in place of that: the tool, what the call is about, and what
+//! became of it. The call itself is a dim line that names the tool.
+
+use std::{rc::Rc, time::Duration};
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    Conversation,
+    calls::suspension::INTERRUPTED,
+    views::{
+        Looks,
+        known_calls::CallFacts,
+        look::{Chunk, Look, LookStyle, Signs, chunk, lines},
+    },
+};
+use flemma_chat::{AwaitKind, Card, CardPart, Document, Fate, Status, Text};
+use flemma_journal::{CallKey, Role, Taken};
+use flemma_model::ToolInput;
+use flemma_tools::{Executor, LineCounts, Summary, builtin::PartTaken, preview};
+
+/// The fewest cells that a label is shown in.
+const LEAST_LABEL: usize = 8;
+
+/// In a window of so many cells, the number of lines and the deadline are left out.
+const NARROW: usize = 50;
+
+/// What a card stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CardView {
+    /// The header of a block whose other lines follow.
+    Open,
+    /// A closed fold.
+    Closed,
+}
+
+impl Looks {
+    pub(crate) fn call_facts(
+        &self,
+        conversation: &Conversation,
+        document: &Document,
+        card: &Card,
+        text: &dyn Text,
+    ) -> Option<Rc<CallFacts>> {
+        let hash = (self.shared.toolbox.generation(), document.card_hash(card, text)?);
+        conversation.known_calls.get_or_find(hash, || {
+            let input = document.card_input(card, text)?;
+            let definition = self.shared.toolbox.get(&card.name);
+            Some(CallFacts {
+                summary: Summary::of(definition.as_deref(), &card.name, &input),
+                key: CallKey::of(&card.id, &card.name, &input),
+                path: match &input {
+                    ToolInput::Json(input) => input.get("path").and_then(Value::as_str).map(str::to_owned),
+                    ToolInput::Malformed(_) => None,
+                },
+                shows: definition.and_then(|definition| definition.shown_file(&input)),
+            })
+        })
+    }
+
+    /// The line of a call or the card at its result.
+    pub(crate) fn card(
+        &self,
+        conversation: &Conversation,
+        document: &Document,
+        card: &Card,
+        text: &dyn Text,
+        style: LookStyle,
+        view: CardView,
+    ) -> Look {
+        let CardPart::Result { output, status } = &card.part else { return use_line(card, style, view) };
+        let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
+        let facts = self.call_facts(conversation, document, card, text);
+        let state = self.state(conversation, card, facts.as_deref(), style);
+        let mut right = format!("{} ", state.text);
+        if *output > 0 && status.is_none() && style.width > NARROW {
+            look.right.push(lines(*output));
+            right.insert(0, ' ');
+        }
+        look.right.push(chunk(right, state.group));
+        let (summary, partly) = self.summary(conversation, card, facts.as_deref(), status.is_some());
+        let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
+        let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
+        let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
+        // The counts are short, and say more than the end of a path. So does the answer to a question.
+        let kept: usize = counts.iter().map(|(count, _)| count.width() + usize::from(!count.is_empty())).sum();
+        let mut room = style.width.saturating_sub(taken + 1 + kept);
+        let answer = self.given_answer(card, text).map(|answer| preview::clip(&format!("  {answer}"), room / 2));
+        let answer = answer.unwrap_or_default();
+        room = room.saturating_sub(answer.width());
+        let mut add = |text: String, group: &'static str, room: &mut usize| {
+            let text = preview::clip(&text, *room);
+            *room -= text.width();
+            if !text.is_empty() {
+                look.left.push(chunk(text, group));
+            }
+        };
+        add(format!(" {} ", sign(card, style.signs, view)), state.group, &mut room);
+        add(summary.tool, "FlemmaTool", &mut room);
+        if !summary.what.is_empty() {
+            add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
+        }
+        look.left.extend(
+            counts
+                .into_iter()
+                .filter(|(count, _)| !count.is_empty())
+                .map(|(count, group)| chunk(format!(" {count}"), group)),
+        );
+        if !answer.is_empty() {
+            look.left.push(chunk(answer, "FlemmaToolDone"));
+        }
+        if !partly.is_empty() {
+            let words = preview::clip(&format!("  {partly}"), room);
+            room -= words.width();
+            look.left.push(chunk(words, "FlemmaWaiting"));
+        }
+        // A label of a few letters says nothing.
+        if !summary.label.is_empty() && room > LEAST_LABEL {
+            look.left.push(chunk(preview::clip(&format!("  {}", summary.label), room), "FlemmaMeta"));
+        }
+        look
+    }
+
+    /// What a result is about, and how much of a change was taken if that is not all.
+    fn summary(
+        &self,
+        conversation: &Conversation,
+        card: &Card,
+        facts: Option<&CallFacts>,
+        is_waiting: bool,
+    ) -> (Summary, String) {
+        let Some(facts) = facts else {
+            let tool = if card.name.is_empty() { "result".into() } else { card.name.clone() };
+            return (Summary { tool, ..Summary::default() }, String::new());
+        };
+        let mut summary = facts.summary.clone();
+        if is_waiting {
+            summary.changes = Self::proposed_lines(conversation, facts).or(summary.changes);
+        }
+        let Some((partly, counts)) = self.partly_taken(conversation, facts) else { return (summary, String::new()) };
+        // The figures are those of the proposal.
+        summary.changes = counts;
+        summary.what = facts.path.clone().unwrap_or(summary.what);
+        (summary, partly)
+    }
+
+    /// How many lines a call that waits would add and remove.
+    fn proposed_lines(conversation: &Conversation, facts: &CallFacts) -> Option<LineCounts> {
+        let (added, removed) = conversation.proposals.found(&facts.key)?.ok()?.shown().lines?;
+        Some(LineCounts { added, removed })
+    }
+
+    /// What the user has answered to a question.
+    fn given_answer(&self, card: &Card, text: &dyn Text) -> Option<String> {
+        let definition = self.shared.toolbox.get(&card.name)?;
+        let is_question = matches!(definition.executor, Executor::Human) && card.fate == Fate::Done;
+        let line = text.line(card.fence.filter(|_| is_question)? + 1);
+        Some(preview::clip(line.trim(), usize::MAX))
+    }
+
+    /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
+    /// of it, or nobody knows.
+    fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
+        conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+            Taken::All => None,
+            Taken::Nothing => Some(("nothing written".to_owned(), None)),
+            Taken::Part => {
+                let result = ledger.last_result(&facts.key);
+                let part = result.map(|result| PartTaken::in_result(&result.output)).unwrap_or_default();
+                let words = match part {
+                    PartTaken { left: left @ 1.., all, .. } => {
+                        let word = if all == 1 { "change" } else { "changes" };
+                        format!("{} of {all} {word}", all.saturating_sub(left))
+                    }
+                    PartTaken { .. } => "edited by you".to_owned(),
+                };
+                Some((words, part.counts))
+            }
+        })
+    }
+
+    /// What became of a call, in a word and a colour.
+    pub(crate) fn state(
+        &self,
+        conversation: &Conversation,
+        card: &Card,
+        facts: Option<&CallFacts>,
+        style: LookStyle,
+    ) -> Chunk {
+        let signs = style.signs;
+        let ending = facts.and_then(|facts| conversation.records.ending(&facts.key));
+        let took = ending.as_ref().and_then(|ending| {
+            let took = ending.at.duration_since(ending.started?);
+            Duration::try_from(took).ok().map(duration)
+        });
+        let by = ending.as_ref().filter(|ending| ending.started.is_none()).map(|ending| ending.by.role);
+        let with_time = |word: &str, group| {
+            let words = [Some(word.to_owned()), took.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+            chunk(words, group)
+        };
+        match card.fate {
+            Fate::Open => chunk("no result", "FlemmaMeta"),
+            Fate::Status(Status::Pending) => chunk(waiting(card, self.shared.host.now(), style), "FlemmaWaiting"),
+            Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
+            Fate::Status(Status::Running) if conversation.session.is_working_on(&card.id) => {
+                let seconds = conversation.tasks.elapsed(&card.id).as_secs();
+                chunk(format!("running {seconds} s"), "FlemmaRunning")
+            }
+            Fate::Status(Status::Running) => chunk("stopped", "FlemmaWaiting"),
+            Fate::Status(Status::Denied) => chunk("denied", "FlemmaRejected"),
+            Fate::Status(Status::Rejected) => chunk("rejected", "FlemmaRejected"),
+            Fate::Done => with_time(if signs == Signs::Ascii { "ok" } else { "✓" }, "FlemmaToolDone"),
+            Fate::Failed => match by {
+                Some(Role::Policy) => chunk("denied", "FlemmaRejected"),
+                Some(Role::User | Role::Document) => chunk("rejected", "FlemmaRejected"),
+                Some(Role::Clock) => chunk("expired", "FlemmaRejected"),
+                _ if signs == Signs::Ascii => with_time("failed", "FlemmaFailed"),
+                _ => with_time("✗ failed", "FlemmaFailed"),
+            },
+        }
+    }
+}
+
+/// The line of a tool use.
+fn use_line(card: &Card, style: LookStyle, view: CardView) -> Look {
+    let sign = if view == CardView::Closed { fold_mark(style.signs) } else { ">" };
+    let name = preview::clip(&format!(" {sign} {}", card.name), style.width);
+    let is_open = card.fate == Fate::Open;
+    Look {
+        line: card.lines.start,
+        whole: true,
+        left: vec![chunk(name, "FlemmaMeta")],
+        right: is_open.then(|| chunk("no result ", "FlemmaMeta")).into_iter().collect(),
+        ..Look::default()
+    }
+}
+
+/// How long a call took: `120 ms`, `1.2 s`, `3:05 min`.
+fn duration(took: Duration) -> String {
+    match took.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        millis @ 1000..59_950 => format!("{:.1} s", millis as f64 / 1000.0),
+        _ => format!("{}:{:02} min", took.as_secs() / 60, took.as_secs() % 60),
+    }
+}
+
+/// What a call waits for, and until when.
+fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
+    let CardPart::Result { status: Some((_, status)), .. } = &card.part else { return "waits".to_owned() };
+    let awaiting = status.awaiting();
+    let word = match awaiting.kind {
+        _ if awaiting.question.as_deref() == Some(INTERRUPTED) => "interrupted",
+        AwaitKind::Elicitation => "answer",
+        _ => "waits",
+    };
+    awaiting
+        .expires
+        .filter(|_| style.width > NARROW)
+        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, now, style.offset)))
+}
+
+/// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.
+fn moment(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
+    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
+    let (at, now) = (local(at), local(now));
+    let format = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if now.date().tomorrow().is_ok_and(|tomorrow| at.date() == tomorrow) => "tomorrow %H:%M",
+        () => "%-d %b %H:%M",
+    };
+    at.strftime(format).to_string()
+}
+
+/// The sign before a card.
+fn sign(card: &Card, signs: Signs, view: CardView) -> &'static str {
+    match (signs, card.name.as_str(), card.fate) {
+        _ if view == CardView::Closed && signs != Signs::Nerd => fold_mark(signs),
+        (Signs::Nerd, "bash", _) => "\u{f120}",
+        (Signs::Nerd, "read" | "read_note", _) => "\u{f0f6}",
+        (Signs::Nerd, "edit" | "update_note", _) => "\u{f040}",
+        (Signs::Nerd, "write" | "create_note", _) => "\u{f0c7}",
+        (Signs::Nerd, "grep" | "find" | "search_notes", _) => "\u{f002}",
+        (Signs::Nerd, "ls", _) => "\u{f115}",
+        (Signs::Nerd, "ask_user", _) => "\u{f128}",
+        (Signs::Nerd, ..) => "\u{f0ad}",
+        (_, _, Fate::Status(Status::Pending)) => "?",
+        (_, _, Fate::Failed) => "!",
+        _ => "<",
+    }
+}
+
+/// The sign of a closed fold.
+pub(crate) const fn fold_mark(signs: Signs) -> &'static str {
+    match signs {
+        Signs::Plain | Signs::Nerd => "▸",
+        Signs::Ascii => "+",
+    }
+}

@@ -1,0 +1,217 @@
+//! What is drawn over the lines on the screen: a line for each message, for each block of a call, and for thinking.
+//!
+//! Every line is laid out here, in cells, for a window of a certain width. The editor only puts it over the text. What is
+//! not known is left out.
+
+pub(crate) mod card;
+pub(crate) mod fold_text;
+pub(crate) mod known_calls;
+pub(crate) mod look;
+pub(crate) mod previews;
+pub(crate) mod stale_folds;
+pub(crate) mod status;
+pub(crate) mod status_line;
+pub(crate) mod waiting_lines;
+
+use std::{ops::Range, rc::Rc};
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    Conversation,
+    shared::Shared,
+    usage::Accounting,
+    views::{
+        card::CardView,
+        look::{Look, LookStyle, Signs, chunk},
+    },
+};
+use flemma_chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
+use flemma_provider::usage::{MessageNote, figures};
+use flemma_tools::preview;
+
+/// How messages, calls and folds are drawn.
+pub struct Looks {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) usage: Rc<Accounting>,
+}
+
+impl Looks {
+    /// What is drawn over the lines in `range`, as far as they are parsed.
+    #[must_use]
+    pub fn looks(&self, conversation: &Conversation, range: Range<usize>, style: LookStyle) -> Vec<Look> {
+        conversation.page.with_parsed(|document, text| {
+            let range = range.start.min(document.line_count())..range.end.min(document.line_count());
+            let mut looks = Vec::new();
+            for decoration in document.decorations(range.clone()) {
+                match decoration.kind {
+                    LineKind::Marker(_) => {
+                        let message = document.message_at(decoration.line);
+                        let message = message.and_then(|index| document.messages().get(index));
+                        looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
+                    }
+                    // What starts on the line of a marker is text behind it.
+                    LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => {
+                        looks.extend(thinking(document, decoration.line, style));
+                    }
+                    _ => {}
+                }
+            }
+            for card in document.cards(range.clone()) {
+                if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
+                    looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
+                }
+                // The last line of the text is not hidden.
+                let last = card.lines.end - 1;
+                if matches!(card.part, CardPart::Result { status: Some(_), .. }) && range.contains(&last) {
+                    looks.push(Look {
+                        line: last,
+                        left: vec![chunk("   ", "FlemmaMeta")],
+                        whole: true,
+                        ..Look::default()
+                    });
+                }
+            }
+            let captures = document.captures_in(range.clone(), text);
+            looks.extend(captures.into_iter().filter(|(line, _)| range.contains(line)).map(|(line, reference)| Look {
+                line,
+                left: vec![chunk(format!(" {}", preview::clip(&reference, style.width)), "FlemmaReference")],
+                whole: true,
+                ..Look::default()
+            }));
+            looks.sort_by_key(|look| look.line);
+            if style.signs == Signs::Ascii { looks.into_iter().map(Look::into_ascii).collect() } else { looks }
+        })
+    }
+
+    /// For each result and each captured reference on the screen that shows a file, the line of its fence and a path that says what
+    /// language it is.
+    #[must_use]
+    pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
+        conversation.page.with_parsed(|document, text| {
+            let end = document.line_count();
+            let range = range.start.min(end)..range.end.min(end);
+            let cards = document.cards(range.clone());
+            let results = cards.into_iter().filter(|card| card.part != CardPart::Use && card.fate == Fate::Done);
+            let shown = results.filter_map(|card| {
+                let facts = self.call_facts(conversation, document, &card, text)?;
+                Some((card.fence?, facts.shows.clone()?))
+            });
+            // The other captured texts have line numbers.
+            let captures = document.captures_in(range, text).into_iter();
+            let diffs = captures.filter(|(_, reference)| reference.starts_with("@diff"));
+            shown.chain(diffs.map(|(line, _)| (line, "captured.diff".to_owned()))).collect()
+        })
+    }
+
+    /// The line of a message.
+    fn message(
+        &self,
+        conversation: &Conversation,
+        document: &Document,
+        message: &ParsedMessage,
+        text: &dyn Text,
+        style: LookStyle,
+    ) -> Look {
+        let line = text.line(message.start);
+        let marker = message.role.to_string();
+        let is_alone = line.trim_end().len() == marker.len();
+        let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
+        let is_arriving = is_last && conversation.session.is_replying();
+        let recalled = || if is_arriving { None } else { self.usage.known_messages.find(message, text) };
+        let note = conversation.replies.of(message.start).or_else(recalled);
+        let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
+        if is_alone && message.has_only_results(text) {
+            look.left.push(chunk(" results", "FlemmaMeta"));
+            return look;
+        }
+        let goes_on = is_alone && message.role == Speaker::Assistant && {
+            let before = message.start.checked_sub(1).and_then(|line| document.message_at(line));
+            before.and_then(|at| document.messages().get(at)).is_some_and(|before| before.has_only_results(text))
+        };
+        let (name, background) = match message.role {
+            Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
+            Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
+            Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
+        };
+        if goes_on {
+            // The rounds of a turn read as one message.
+            look.left.push(chunk(" ", "FlemmaMeta"));
+        } else {
+            look.background = Some(background);
+            // As wide as the marker, so that text behind it stays where it is.
+            look.left.push(chunk(format!(" {} ", message.role.as_str()), name));
+        }
+        let used = if is_alone { marker.width() } else { line.trim_end().width() };
+        let reply = note.as_ref().and_then(|note| note.reply.as_ref());
+        let model = match (message.role, reply) {
+            (Speaker::Assistant, Some(reply)) => Some(reply.model.clone()),
+            (Speaker::Assistant, None) if is_arriving => conversation.accounts.recipient().map(|(_, model)| model),
+            _ => None,
+        };
+        let model = model.map(|model| preview::clip(&model, style.width.saturating_sub(used + 2)));
+        let model = model.filter(|model| is_alone && !goes_on && !model.is_empty());
+        let room = style.width.saturating_sub(used + 3);
+        let mut right = note.map(|note| figures_of(&note, style.offset)).unwrap_or_default();
+        // What is most worth knowing is kept in a narrow window: the cost, then the model.
+        let width = |parts: &[String]| parts.join(" · ").width();
+        while !right.is_empty() && width(&right) > room {
+            right.remove(0);
+        }
+        if let Some(model) = model {
+            let taken = if right.is_empty() { 0 } else { width(&right) + 2 };
+            if model.width() + taken <= room {
+                look.left.push(chunk(format!(" {model}"), "FlemmaMeta"));
+            }
+        }
+        if !right.is_empty() {
+            look.right.push(chunk(format!("{} ", right.join(" · ")), "FlemmaMeta"));
+        }
+        look
+    }
+}
+
+/// Whether a line has the marker of a message.
+fn is_marker(document: &Document, line: usize) -> bool {
+    let message = document.message_at(line).and_then(|index| document.messages().get(index));
+    message.is_some_and(|message| message.start == line)
+}
+
+/// The line that stands for thinking: its tag, or the line below a tag that is hidden, if there is nothing in between.
+fn thinking(document: &Document, line: usize, style: LookStyle) -> Option<Look> {
+    let (message, block) = document.block_at(line)?;
+    let message = document.messages().get(message)?;
+    let block = message.blocks.get(block)?;
+    let start = message.lines_of(block).start;
+    let is_empty = block.closed && block.lines == 2 && line == start + 1;
+    if start == message.start || !(is_empty || line == start && !block.closed) {
+        return None;
+    }
+    let left = vec![chunk(preview::clip(" thinking", style.width), "FlemmaThinking")];
+    let right = if is_empty { vec![chunk("hidden ", "FlemmaMeta")] } else { Vec::new() };
+    Some(Look { line, left, right, whole: true, ..Look::default() })
+}
+
+/// What stands at the right of a message, the least important first.
+fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
+    let mut parts = vec![clock(note.at, Timestamp::now(), offset)];
+    if let Some(reply) = &note.reply {
+        parts.push(format!("{} in", figures::tokens(reply.input)));
+        parts.push(format!("{} out", figures::tokens(reply.output)));
+        parts.extend(reply.cost.map(figures::dollars));
+    }
+    parts
+}
+
+/// The local time, with the day if that is not today: `14:02`, `24 Nov 14:02`, `24 Nov 2025`.
+fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
+    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
+    let (at, now) = (local(at), local(now));
+    let format = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if at.year() == now.year() => "%-d %b %H:%M",
+        () => "%-d %b %Y",
+    };
+    at.strftime(format).to_string()
+}

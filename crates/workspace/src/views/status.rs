@@ -1,0 +1,371 @@
+//! `:Flemma status`: what is in effect for a conversation, and who set it.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    Conversation,
+    approval::permissions::Permissions,
+    options::{Frontmatter, effective::Effective},
+    shared::Shared,
+    usage::Accounting,
+};
+use flemma_agent::Activity;
+use flemma_config::{Config, ListOption};
+use flemma_text::{
+    one_line,
+    wrap::{wrap, wrap_with},
+};
+use flemma_tools::{Permitted, PermittedView, preview, rules::SHELL_TOOL};
+
+/// The tables of options that are about conversations; the others are about the editor.
+/// How wide a line of the list of tools is, in cells.
+const LIST_WIDTH: usize = 76;
+const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
+
+/// Who has set an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionLayer {
+    /// Nobody: it is the default.
+    Default,
+    /// The user, with `setup`.
+    Setup,
+    /// The user, since the editor started.
+    Runtime,
+    /// The conversation's own file.
+    File,
+}
+
+impl OptionLayer {
+    /// Its name on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Setup => "setup",
+            Self::Runtime => "runtime",
+            Self::File => "frontmatter",
+        }
+    }
+}
+
+/// What is in effect for a conversation, and who set it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusView {
+    /// Why the frontmatter has no effect: the line, from 0, and what is wrong.
+    pub fault: Option<(usize, String)>,
+    /// The options.
+    pub rows: Vec<OptionRow>,
+    /// What the conversation is doing.
+    pub activity: String,
+    /// The calls that run and those that wait, a line each.
+    pub calls: Vec<String>,
+}
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionRow {
+    /// Its name, as a user writes it.
+    pub name: String,
+    /// Its value, as a user writes it.
+    pub value: String,
+    /// Who set it.
+    pub layer: OptionLayer,
+}
+
+/// What `:Flemma status`, the list of tools and the status line say.
+pub struct StatusReports {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) permissions: Rc<Permissions>,
+    pub(crate) usage: Rc<Accounting>,
+}
+
+impl StatusReports {
+    /// What is in effect for a conversation, and who set it.
+    #[must_use]
+    pub fn status(&self, conversation: &Conversation) -> StatusView {
+        let file = self.frontmatter.of(conversation);
+        let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
+        let activity = match conversation.session.activity() {
+            Activity::Idle => conversation
+                .holding
+                .elsewhere()
+                .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
+            Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
+            Activity::Executing { running } => format!("{running} tools are running"),
+            _ => conversation.activity_text().unwrap_or_default(),
+        };
+        StatusView {
+            fault: fault.map(|fault| (fault.line, fault.message)),
+            rows: rows(self, conversation, &file),
+            activity,
+            calls: conversation.call_lines(),
+        }
+    }
+
+    /// Whether a conversation goes on by itself, and who set that.
+    #[must_use]
+    pub fn autopilot(&self, conversation: &Conversation) -> String {
+        let file = self.frontmatter.of(conversation);
+        let autopilot = file.config.tools.autopilot;
+        let [setup, runtime] = self.shared.options.layers();
+        let layer = who(&[setup, runtime, file.file.layer.clone()], "/tools/autopilot/enabled").name();
+        if autopilot.enabled {
+            format!("autopilot is on here ({layer}): up to {} requests for each key press", autopilot.max_turns)
+        } else {
+            format!("autopilot is off here ({layer}): press Ctrl-] for each step")
+        }
+    }
+}
+
+impl StatusView {
+    /// The lines of `:Flemma status`, none wider than `width` cells: what happens and what waits, and then the options. Unless all are
+    /// wanted, these are the recipient, what differs from the defaults, and no more of each than fits a small screen.
+    #[must_use]
+    pub fn lines(&self, width: usize, is_all: bool) -> Vec<String> {
+        let room = width.max(1);
+        let shown = if is_all { self.calls.len() } else { self.calls.len().min(MOST_CALLS) };
+        let mut lines = vec![self.activity.clone()];
+        lines.extend(self.calls[..shown].iter().cloned());
+        if shown < self.calls.len() {
+            lines.push(format!("  and {} more calls: `:Flemma tool:list`", self.calls.len() - shown));
+        }
+        if let Some((line, message)) = &self.fault {
+            lines.push(format!("the frontmatter has no effect: line {}: {message}", line + 1));
+        }
+        lines.push(String::new());
+        let is_shown = |row: &&OptionRow| {
+            is_all || row.layer != OptionLayer::Default || ["provider", "model"].contains(&row.name.as_str())
+        };
+        let cut = |row: &OptionRow| OptionRow { value: one_line(&row.value, MOST_VALUE), ..row.clone() };
+        let rows = self.rows.iter().filter(is_shown).map(|row| if is_all { row.clone() } else { cut(row) });
+        let rows: Vec<OptionRow> = rows.collect();
+        lines.extend(table(&rows, room));
+        if rows.len() < self.rows.len() {
+            lines.push(String::new());
+            lines.push("`:Flemma status all` shows the options that nobody has set as well".to_owned());
+        }
+        lines.iter().flat_map(|line| wrap(line, room)).collect()
+    }
+}
+
+/// Options in columns, or as a list where these would be too narrow.
+fn table(rows: &[OptionRow], room: usize) -> Vec<String> {
+    let width = |pick: fn(&OptionRow) -> &str| rows.iter().map(|row| pick(row).width()).max().unwrap_or_default();
+    let (names, longest) = (width(|row| &row.name), width(|row| &row.value));
+    let values = longest.min(room.saturating_sub(names + width(|row| row.layer.name()) + 2 * GAP));
+    if values >= longest.min(VALUE) {
+        return rows.iter().flat_map(|row| row.cells(names, values)).collect();
+    }
+    rows.iter().map(|OptionRow { name, value, layer }| format!("{name}: {value} ({})", layer.name())).collect()
+}
+
+/// The most calls that the short page shows, and the most characters of a value.
+const MOST_CALLS: usize = 6;
+const MOST_VALUE: usize = 160;
+
+impl OptionRow {
+    /// Its lines in a table whose columns have these widths. A value that is too long takes several lines.
+    fn cells(&self, names: usize, values: usize) -> Vec<String> {
+        let mut first = Some((self.name.as_str(), self.layer.name()));
+        let pieces = wrap_with(&self.value, values.max(1), "").into_iter();
+        pieces
+            .map(|piece| {
+                let (name, layer) = first.take().unwrap_or_default();
+                let line = format!("{}{:GAP$}{}{:GAP$}{layer}", padded(name, names), "", padded(&piece, values), "");
+                line.trim_end().to_owned()
+            })
+            .collect()
+    }
+}
+
+/// A text with blanks up to a width in cells.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{:1$}", "", width.saturating_sub(text.width()))
+}
+
+/// The blanks between two columns.
+const GAP: usize = 2;
+
+/// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
+const VALUE: usize = 40;
+
+fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
+    let config = serde_json::to_value(&*file.config).unwrap_or_default();
+    let [setup, runtime] = this.shared.options.layers();
+    let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
+    let layer = |pointer: &str| who(&layers, pointer);
+    let mut rows = Vec::new();
+    for table in SHOWN {
+        let pointer = format!("/{table}");
+        if let Some(value) = config.pointer(&pointer) {
+            leaves(value, &pointer, &mut |pointer, value| {
+                let layer = layer(pointer);
+                let name = pointer.trim_start_matches('/').replace('/', ".");
+                let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
+                // What nobody has set, and what is shown below in other words.
+                let unset = value.is_null()
+                    || (layer == OptionLayer::Default && name.split('.').count() > 1 && table == "parameters");
+                if name == "model" {
+                    rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
+                } else if !unset && name != "tools.auto_approve" {
+                    rows.push(OptionRow { name, value: plain(value), layer });
+                }
+            });
+        }
+    }
+    if let Some(folder) = this.permissions.runs_elsewhere(&this.shared.place(conversation), SHELL_TOOL) {
+        let (name, layer) = ("tools.bash.cwd".to_owned(), layer("/tools/bash/cwd"));
+        rows.retain(|row: &OptionRow| row.name != name);
+        rows.push(OptionRow { name, value: format!("{}, not the file's folder", folder.display()), layer });
+    }
+    rows.extend(agents(this, conversation, file, layer("/agent")));
+    rows.extend(lists(this, conversation, file, &layers[0]));
+    rows
+}
+
+/// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
+fn agents(this: &StatusReports, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
+    let own = this.shared.config().agent.clone();
+    let place = this.shared.place(conversation);
+    let permitted = this.permissions.permitted_by(file, &place);
+    let permitted = this.shared.promptly(&place.folder(), move || permitted.looked_up());
+    let views: Vec<_> = permitted.iter().flat_map(Permitted::describe).collect();
+    let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
+    names.extend(views.iter().map(|view| view.agent));
+    let mut rows: Vec<OptionRow> = Vec::new();
+    for name in names {
+        let value = match views.iter().find(|view| view.agent == name) {
+            Some(view) => format!("{name}: {}", permits(view)),
+            None if permitted.is_err() => format!("{name}: the file system does not answer"),
+            None => format!("{name}: restricts nothing"),
+        };
+        let layer = match own.as_deref() == Some(name) {
+            true if layer == OptionLayer::Runtime => OptionLayer::Runtime,
+            true => OptionLayer::Setup,
+            false => OptionLayer::File,
+        };
+        if rows.iter().all(|row| row.value != value) {
+            rows.push(OptionRow { name: "agent".into(), value, layer });
+        }
+    }
+    rows
+}
+
+/// What an agent permits, as a user reads it.
+fn permits(view: &PermittedView<'_>) -> String {
+    let list = |list: &Option<Vec<String>>, all: &str| match list.as_deref() {
+        None => all.to_owned(),
+        Some([]) => "nothing".to_owned(),
+        Some(list) => list.join(", "),
+    };
+    let (read, write) = (list(&view.read, "everything"), list(&view.write, "the same"));
+    let unchecked = match view.unchecked_tools {
+        [] => String::new(),
+        tools => format!("; unchecked: {}", tools.join(", ")),
+    };
+    format!("reads {read}; writes {write}{unchecked}")
+}
+
+/// The highest of these layers that says something of an option. One that takes back what those below say leaves the
+/// default.
+fn who(layers: &[Value], pointer: &str) -> OptionLayer {
+    let said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
+    let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
+    found.filter(|(value, _)| !value.is_null()).map_or(OptionLayer::Default, |(_, who)| who)
+}
+
+/// What is on offer, and what runs without asking.
+fn lists(this: &StatusReports, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
+    let toolbox = &this.shared.toolbox;
+    let turn = this.frontmatter.turn_tools(conversation, file);
+    let chosen = toolbox.chosen(file, &turn);
+    let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
+    let left_out = toolbox.left_out(&file.config, chosen.as_ref());
+    let refused = this.permissions.refused_tools(file, chosen.as_ref());
+    let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
+        if let Some((_, reason)) = left_out.iter().find(|(tool, _)| tool.name() == name) {
+            format!("{name} (not offered: {reason})")
+        } else if let Some((_, agent)) = refused.iter().find(|(tool, _)| *tool == name) {
+            format!("{name} (not offered: the agent {agent} refuses it)")
+        } else {
+            name
+        }
+    });
+    let offered: Vec<String> = offered.collect();
+    let is_function = this.shared.options.is_policy_function();
+    let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
+    let (approve, approve_by) = match &file.file.auto_approve {
+        _ if file.is_policy_function => ("a function".to_owned(), OptionLayer::File),
+        Some(list) => (with_removals(list), OptionLayer::File),
+        None if is_function => ("a function".to_owned(), OptionLayer::Setup),
+        None => {
+            (file.config.tools.auto_approve.join(", "), if own { OptionLayer::Setup } else { OptionLayer::Default })
+        }
+    };
+    [
+        OptionRow { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
+        OptionRow { name: "tools".into(), value: offered.join(", "), layer: offered_by },
+    ]
+}
+
+fn with_removals(list: &ListOption) -> String {
+    let removed = list.removed().iter().map(|name| format!("without {name}"));
+    list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls `each` with every value that is no table, and its place.
+fn leaves(value: &Value, pointer: &str, each: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                leaves(value, &format!("{pointer}/{key}"), each);
+            }
+        }
+        value => each(pointer, value),
+    }
+}
+
+/// A value as the user would write it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().filter(|float| float.fract() == 0.0).map_or_else(
+            || number.to_string(),
+            // Seconds are kept as fractions.
+            |float| format!("{float:.0}"),
+        ),
+        other => other.to_string(),
+    }
+}
+
+impl StatusReports {
+    /// The lines of `:Flemma tool:list`.
+    #[must_use]
+    pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
+        let mut lines = conversation.call_lines();
+        if lines.is_empty() {
+            lines.push("no call is running or pending here".into());
+        }
+        lines.push(String::new());
+        let file = self.frontmatter.of(conversation);
+        let turn = self.frontmatter.turn_tools(conversation, &file);
+        let chosen = self.shared.toolbox.chosen(&file, &turn);
+        let left_out = self.shared.toolbox.left_out(&file.config, chosen.as_ref());
+        let refused = self.permissions.refused_tools(&file, chosen.as_ref());
+        lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
+            let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
+            let state = if is_on { "" } else { " (off)" };
+            preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
+        }));
+        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
+        lines.extend(
+            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
+        );
+        lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
+        lines
+    }
+}
