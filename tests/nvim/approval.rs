@@ -135,52 +135,46 @@ fn resolvers_outlive_setup_and_are_skipped_when_they_fail() {
 
 #[test]
 fn the_documented_configurations_work_unchanged() {
-    let decisions = |options: &str| {
+    let decides = |options: &str, expected: [&str; 5]| {
         let mut chat = Chat::start(&Setup { options, ..Setup::default() }, []);
         let code = "return vim.tbl_map(function(call)
             return (require('flemma.tools.approval').resolve(call[1], { command = call[2] }))
           end, { { 'bash', 'ls' }, { 'bash', 'rm -rf /' }, { 'read' }, { 'write' }, { 'calculator' } })";
-        let found = chat.nvim.lua(code, &[]);
+        // While the disk does not answer, calls are asked about.
+        chat.nvim.wait_for("the decisions", |nvim| nvim.lua(code, &[]) == json!(expected));
         assert_eq!(chat.nvim.messages(), "");
-        found.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let (yes, ask, deny) = ("approve", "require_approval", "deny");
-    assert_eq!(decisions(""), [ask, ask, yes, yes, ask]);
-    assert_eq!(
-        decisions(
-            "tools = {
+    decides("", [ask, ask, yes, yes, ask]);
+    decides(
+        "tools = {
                -- Preset references and tool names can be mixed freely
                auto_approve = { \"$readonly\", \"calculator\" },
-             }"
-        ),
-        [ask, ask, yes, ask, yes]
+             }",
+        [ask, ask, yes, ask, yes],
     );
-    assert_eq!(
-        decisions(
-            "tools = {
+    decides(
+        "tools = {
                -- Function form for full control
                auto_approve = function(tool_name, input, ctx)
                  if tool_name == \"calculator\" then return true end
                  if tool_name == \"bash\" and input.command:match(\"rm %-rf\") then return \"deny\" end
                  return false  -- require approval
                end,
-             }"
-        ),
-        [ask, deny, ask, ask, yes]
+             }",
+        [ask, deny, ask, ask, yes],
     );
-    assert_eq!(
-        decisions(
-            "tools = {
+    decides(
+        "tools = {
                presets = {
                  [\"$yolo\"]    = { approve = { \"bash\", \"read\", \"write\", \"edit\" } },
                  [\"$no-bash\"] = { deny = { \"bash\" } },
                },
                auto_approve = { \"$yolo\", \"$no-bash\" },
-             }"
-        ),
-        [deny, deny, yes, yes, ask]
+             }",
+        [deny, deny, yes, yes, ask],
     );
-    assert_eq!(decisions("tools = { require_approval = false }"), [yes, yes, yes, yes, yes]);
+    decides("tools = { require_approval = false }", [yes, yes, yes, yes, yes]);
 }
 
 #[test]

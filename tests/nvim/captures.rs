@@ -81,9 +81,9 @@ fn the_file_in_the_other_window_is_meant() {
     send(&mut chat, "See @symbol, @diagnostics, @buffer and @quickfix");
     let text = chat.nvim.text();
     for captured in [
-        "of=\"@symbol\"\na.lua, lines 3 to 6: `M.greet`, with changes that are not saved\n3\tfunction M.greet(name)\n",
-        "of=\"@diagnostics\"\na.lua: 1 diagnostic, with changes that are not saved\na.lua:4:3 warning: unused\n    local (luals W1)\n",
-        "of=\"@buffer\"\na.lua, 8 lines, with changes that are not saved\n1\tlocal N = {}\n",
+        "of=\"@symbol\"\na.lua, lines 3 to 6: `M.greet`, with unsaved changes\n3\tfunction M.greet(name)\n",
+        "of=\"@diagnostics\"\na.lua: 1 diagnostic, with unsaved changes\na.lua:4:3 warning: unused\n    local (luals W1)\n",
+        "of=\"@buffer\"\na.lua, 8 lines, with unsaved changes\n1\tlocal N = {}\n",
         "of=\"@quickfix\"\nquickfix list: 1 entry\nb.txt:2:1 error: beta is bad\n",
     ] {
         assert!(text.contains(captured), "`{captured}` is not in\n{text}");

@@ -125,7 +125,7 @@ fn a_rename_that_was_killed_is_taken_back_before_the_answer() {
     chat.nvim.command("Flemma tool:reject");
     chat.nvim.wait_for("the end", |nvim| nvim.text().contains("@Assistant:\nfine"));
     let told = chat.messages(0)[2].to_string();
-    assert!(told.contains("no change of a file by it stands"), "{told}");
+    assert!(told.contains("no recorded change by it is left in a file"), "{told}");
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn refusal(problem: &str) -> String {
 }
 
 fn with_details(words: &str, printed: &str) -> String {
-    if printed.is_empty() { words.to_owned() } else { format!("{words}. The last it printed: {printed}") }
+    if printed.is_empty() { words.to_owned() } else { format!("{words}. Last output: {printed}") }
 }
 
 /// What is said of a conversation that has come to its end.

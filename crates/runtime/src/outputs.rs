@@ -38,7 +38,7 @@ impl Outputs {
     /// Writes the whole output of a tool, and says where it will be. `failed` hears, on another thread, why that did not work.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn save(
         &self,
         tool: &str,

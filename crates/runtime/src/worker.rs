@@ -119,7 +119,7 @@ impl Worker {
     /// The runtime, for callers that start tasks without keeping the worker.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn handle(&self) -> io::Result<runtime::Handle> {
         // Two threads on any machine, since the tasks wait and do not compute.
         let start =
@@ -132,7 +132,7 @@ impl Worker {
     /// ends it without an update.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn send(
         &self,
         conversation: ConversationId,
@@ -164,7 +164,7 @@ impl Worker {
     /// are none.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn models(
         &self,
         recipient: Recipient,
@@ -194,7 +194,7 @@ impl Worker {
     /// Does something after a pause.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn later(&self, pause: Duration, then: impl FnOnce() + Send + 'static) -> io::Result<AbortHandle> {
         self.spawn(async move {
             time::sleep(pause).await;
@@ -205,7 +205,7 @@ impl Worker {
     /// Does something that may wait for the disk.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         self.handle()?.spawn_blocking(work);
         Ok(())
@@ -215,7 +215,7 @@ impl Worker {
     /// `look` may wait for the disk; what it sees goes to `tell`, on one of the worker's threads.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn watch<S: Send + 'static>(
         &self,
         pause: Duration,
@@ -242,7 +242,7 @@ impl Worker {
     /// Starts any other task.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When no thread can be started.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> io::Result<AbortHandle> {
         Ok(self.handle()?.spawn(task).abort_handle())
     }

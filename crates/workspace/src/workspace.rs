@@ -125,7 +125,7 @@ components! {
         outboxes: OutboxFiles::new(state_dir.join("outbox"))
     };
     /// What the references in a message mean when it is sent.
-    references: References of background, asks [permissions];
+    references: References of background, asks [permissions, ownership];
     /// Decisions and answers: checked, recorded, and then carried out.
     resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, starts, answers, execution];
     /// Decisions and answers that the user has typed into blocks.

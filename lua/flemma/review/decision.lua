@@ -87,6 +87,7 @@ function M.approve(review)
     if problem then
       set_modified(review, true)
       notify.say(vim.log.levels.WARN, ("%s was not approved: %s"):format(review.call, problem))
+      review:renew()
     elseif not review.is_over then
       -- Until the call has its result, it may come back: nothing is written if the file has changed.
       review.is_approved = true

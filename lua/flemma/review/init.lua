@@ -30,6 +30,7 @@ local api, native, notify = vim.api, require("flemma.native"), require("flemma.n
 ---@field left table<string, true> by path: the files without text that the user leaves out
 ---@field stale table<string, true> by path: the texts that were made of what the file is not any more
 ---@field note fun(review: flemma.Review) shows in the conversation what would be written
+---@field renew fun(review: flemma.Review) shows what the call would do now
 ---@field view? flemma.ReviewView
 ---@field noted? (string|boolean)[] what the conversation shows of it
 ---@field is_deciding? boolean whether a decision is on its way
@@ -117,7 +118,7 @@ local function left(review)
   review.view = nil
   decision.note(review)
   if not review.is_over and not review.is_approved and not review.is_deciding then
-    local what = review.noted and ", with what you have made of it" or ""
+    local what = review.noted and ", with your edit" or ""
     notify.say(vim.log.levels.INFO, ("%s is not decided; it still waits%s"):format(review.call, what))
   end
 end
@@ -232,6 +233,24 @@ local function finish(review, why)
   end
 end
 
+--- Shows what a call would do now. While a decision is on its way, that waits for its answer.
+---@param review flemma.Review
+local function renew(review)
+  calls.get(review.chat, review.call, function(proposal, problem)
+    if review.is_over or review.is_deciding then
+      return
+    elseif not proposal then
+      if review.view then
+        notify.say(vim.log.levels.WARN, ("%s: %s"):format(review.call, problem))
+      end
+    elseif proposal.change ~= review.change then
+      finish(review, "the call waits with another change now")
+    else
+      update(review, proposal)
+    end
+  end)
+end
+
 --- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
 function M.open()
   local chat = require("flemma.buffer.current").resolve()
@@ -268,6 +287,7 @@ function M.open()
     end
     if not review then
       review = { chat = chat, call = call, tool = proposal.tool, old = {}, new = {}, left = {}, stale = {}, note = decision.note }
+      review.renew = renew
       review.revision, review.change, review.files = proposal.revision, proposal.change, proposal.files
       reviews[key] = review
       take_earlier(review)
@@ -322,21 +342,7 @@ end
 ---@param chat integer
 function M.changed(chat)
   require("flemma.view.refresh").schedule(chat)
-  for _, review in ipairs(reviews_of(chat)) do
-    calls.get(chat, review.call, function(proposal, problem)
-      if review.is_over or review.is_deciding then
-        return
-      elseif not proposal then
-        if review.view then
-          notify.say(vim.log.levels.WARN, ("%s: %s"):format(review.call, problem))
-        end
-      elseif proposal.change ~= review.change then
-        finish(review, "the call waits with another change now")
-      else
-        update(review, proposal)
-      end
-    end)
-  end
+  vim.iter(reviews_of(chat)):each(renew)
 end
 
 --- The text of a conversation was unloaded, or its filetype changed.

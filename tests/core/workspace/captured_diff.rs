@@ -77,7 +77,7 @@ fn differences_begin_with_a_list_of_all_files() {
         assert!(sent.contains(words), "`{words}` is not in\n{sent}");
     }
     assert!(chat.text().contains("of=\"@diff\" cut=\"part of the differences\""));
-    assert!(chat.told().join("\n").contains("@diff: the differences are cut"));
+    assert!(chat.told().join("\n").contains("@diff: diff truncated"));
     assert!(chat.text().len() < 60 * 1024);
 }
 
@@ -95,7 +95,7 @@ fn differences_of_what_is_not_there_are_an_error() {
         chat.wait_for_words(&format!("{reference}: {problem}"));
         assert_eq!(chat.sent(), 0, "{reference}");
     }
-    for (name, words) in [("odd#L2", "no differences that are not staged"), ("sub/b.rs", "sub/b.rs | +0 -2")] {
+    for (name, words) in [("odd#L2", "no unstaged changes"), ("sub/b.rs", "sub/b.rs | +0 -2")] {
         let chat = repository(&format!("Review @diff:./{}", name.replace('#', "%23")), 1);
         if name == "sub/b.rs" {
             fs::remove_file(chat.work(name)).unwrap();
@@ -124,7 +124,7 @@ fn differences_say_what_is_not_saved() {
     chat.go();
     chat.wait_for("@Assistant:\nok");
     let (sent, told) = (chat.words(0), chat.told().join("\n"));
-    assert!(sent.contains("[a.rs has changes in the editor that are not saved, which are not here.]"), "{sent}");
+    assert!(sent.contains("[a.rs has unsaved changes in the editor, which are not in this diff.]"), "{sent}");
     assert!(told.contains("@diff: a.rs has changes that are not saved"), "{told}");
     assert!(!sent.contains("secret.env has") && !sent.contains("outside.rs has"), "{sent}");
 }

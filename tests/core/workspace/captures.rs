@@ -268,7 +268,7 @@ fn what_the_editor_shows_is_captured_once() {
         ```
 
         ```flemma:captured of=\"@buffer\"
-        a.rs, 2 lines, with changes that are not saved
+        a.rs, 2 lines, with unsaved changes
         1\tfn main() {
         2\t}
         ```
@@ -316,7 +316,7 @@ fn an_editor_that_cannot_say_it_stops_the_message() {
     // Without an editor too.
     let chat = typing("@buffer", 0);
     chat.go();
-    chat.wait_for_words("only an editor can say what this means");
+    chat.wait_for_words("this reference needs an editor");
     assert_eq!(chat.sent(), 0);
 }
 

@@ -236,9 +236,7 @@ fn an_edit_outlives_a_time_in_which_the_change_is_impossible() {
     chat.wait_for_diff(0, "+II");
     chat.put("a.txt", "one\n");
     chat.workspace.reviews.check_proposals();
-    chat.drain_until("the problem", |chat| {
-        diff(chat).last().is_some_and(|line| line == "What you have made of this is kept.")
-    });
+    chat.drain_until("the problem", |chat| diff(chat).last().is_some_and(|line| line == "Your edit is kept."));
     // It is watched all the same.
     assert_eq!(chat.previews()[0].files.len(), 1, "{:?}", chat.previews());
     let before = chat.text();

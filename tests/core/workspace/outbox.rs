@@ -314,7 +314,7 @@ fn a_damaged_outbox_is_told_of_and_left_alone() {
     fs::write(&file, "{\"v\":1,").unwrap();
     let chat = chat.kill("@You:\nHello\n", Value::Null, [prose("Hi.")]);
     chat.edit("notes.chat");
-    chat.wait_for_words("what was queued in an earlier session cannot be read");
+    chat.wait_for_words("messages queued in an earlier session cannot be read");
     chat.queue("still works");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"v\":1,");
 }

@@ -10,7 +10,7 @@ use super::{
     review::{edit, write},
 };
 
-const SLOW: &str = "It takes long to find out what this call would change.";
+const SLOW: &str = "The change of this call is still being computed.";
 const WAITS: &str = "Waits for the proposal of the call above, edit (call_0).";
 
 /// A file that nobody gets hold of until this is dropped.

@@ -92,7 +92,7 @@ fn a_store_that_cannot_be_written_is_mentioned_once() {
     fs::create_dir(chat.state("trust.jsonl")).unwrap();
     chat.answer(true);
     chat.wait_for("@Assistant:\nok");
-    let message = format!("warn: what you trust could not be saved in {} (", chat.state("trust.jsonl").display());
+    let message = format!("warn: the trust store {} could not be written (", chat.state("trust.jsonl").display());
     chat.wait_for_words(&message);
     chat.wait_for_words("; the next session asks again");
     chat.reload(&FOUND.replace("from-the-file", "from-another-file"));

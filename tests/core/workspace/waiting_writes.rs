@@ -579,7 +579,10 @@ fn after_a_restart_the_stored_change_is_written() {
     writers.chat.wait_for("@Assistant:\nfine");
     assert_eq!((writers.chat.content("a.txt").as_str(), writers.starts.get()), ("stored\n", 0));
     let result = writers.chat.results(0)[0].clone();
-    assert!(result.starts_with("Wrote `a.txt`.") && result.contains("The tool did not go on after it"), "{result}");
+    assert!(
+        result.starts_with("Wrote `a.txt`.") && result.contains("The tool did not continue afterwards"),
+        "{result}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::waiting_writes::Writers;
 
-const BEFORE: &str = "Before that, this call has changed 1 file (`a.txt`). That was not taken back.";
+const BEFORE: &str = "Before that, this call changed 1 file (`a.txt`). Those changes were not taken back.";
 const REFUSED: &str = "The user rejected the change, and nothing of it was written";
 
 /// A call has written `a.txt`, and waits with `b.txt`.
@@ -55,5 +55,5 @@ fn what_is_not_recorded_is_not_denied() {
     let writers = waiting(json!({ "tools": { "backups": { "enabled": false } } }));
     writers.chat.reject("status=pending", None);
     let heard = writers.wait_to_hear(2).unwrap_err();
-    assert_eq!(heard, format!("{REFUSED}.\n\nWhat this call has written before that is not recorded."));
+    assert_eq!(heard, format!("{REFUSED}.\n\nEarlier writes of this call are not recorded."));
 }

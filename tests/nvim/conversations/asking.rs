@@ -48,7 +48,15 @@ fn nothing_is_asked_in_a_conversation_that_is_held_elsewhere() {
         second.nvim.command("messages clear");
         second.nvim.command("wincmd t");
         second.nvim.input(":2Flemma ask why?<CR>");
-        second.nvim.wait_for("the refusal", |nvim| said(nvim).contains("`:Flemma new` begins another conversation."));
+        second.nvim.wait_for("the refusal", |nvim| {
+            // On a slow disk, it is not known at once who holds the conversation.
+            if said(nvim).contains("it is not known yet") {
+                nvim.command("messages clear");
+                nvim.command("wincmd t");
+                nvim.input(":2Flemma ask why?<CR>");
+            }
+            said(nvim).contains("`:Flemma new` begins another conversation.")
+        });
         assert_eq!(second.nvim.lua("return vim.bo.filetype == 'chat' and vim.bo.modified", &[]), false);
         wait_for(&mut second, "@You:\nhello");
     }

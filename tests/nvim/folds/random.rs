@@ -104,7 +104,7 @@ const LONG_EDITS: &str = r#"
 
 #[test]
 fn folds_follow_long_changes() {
-    let text = TURN.split_once("\n\n").unwrap().1.repeat(300);
+    let text = TURN.split_once("\n\n").unwrap().1.repeat(100);
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
     chat.wait_until_idle();
     chat.nvim.lua(WRONG, &[]);
@@ -113,10 +113,10 @@ fn folds_follow_long_changes() {
         json!(["%s/cargo/gofer/"]),
         json!(["undo"]),
         json!(["redo", "1,40delete"]),
-        json!(["undo", "$-300,$delete", "3000put ='words'"]),
-        json!(["1,4000yank", "$put", "$-60,$delete", "1delete"]),
+        json!(["undo", "$-300,$delete", "1000put ='words'"]),
+        json!(["1,1400yank", "$put", "$-60,$delete", "1delete"]),
         json!(["undo"]),
-        json!(["g/^```$/s/$/`/", "2000,2100delete"]),
+        json!(["g/^```$/s/$/`/", "700,800delete"]),
         json!(["undo", "undo", "normal! G"]),
         json!(["%s/^@Assistant:/@You:/", "normal! gg"]),
         json!(["undo", "normal! 50%"]),

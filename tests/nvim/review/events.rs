@@ -149,6 +149,46 @@ fn a_file_that_changes_before_the_write_is_shown_again() {
     }
 }
 
+/// The file changes while the approval is on its way, and the new proposal is there before the approval is refused.
+#[test]
+fn a_proposal_that_comes_during_a_decision_is_shown() {
+    let theirs = lines().replace("line 19", "theirs");
+    let mut chat = one_edit();
+    open(&mut chat);
+    let path = chat.nvim.work().join("a.txt");
+    chat.nvim.lua(
+        "local path, text = ...
+         local native, calls = require('flemma.native'), require('flemma.review.calls')
+         local call, get, answers = native.call, calls.get, 0
+         calls.get = function(buf, id, callback)
+           return get(buf, id, function(...)
+             callback(...)
+             answers = answers + 1
+           end)
+         end
+         native.call = function(name, buf, what, ...)
+           if name == 'dispatch' and what == 'accept' then
+             native.call = call
+             vim.fn.writefile(vim.split(text, '\n'), path, 'b')
+             vim.cmd.doautocmd('FocusGained')
+             _G.came = vim.wait(30000, function() return answers > 0 end, 5)
+           end
+           return call(name, buf, what, ...)
+         end",
+        &[path.to_str().unwrap().into(), theirs.clone().into()],
+    );
+    chat.nvim.input("gA");
+    wait_for_message(&mut chat.nvim, "the file has changed since you were shown this change");
+    assert_eq!(chat.nvim.lua("return came", &[]), true);
+    chat.nvim.wait_for("the new base", |nvim| {
+        nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(1), 19)[1]", &[]) == "theirs"
+    });
+    chat.nvim.input("gA");
+    wait_for_chat(&mut chat);
+    chat.nvim.wait_for("the result", |nvim| nvim.text().contains("@Assistant:\nfine"));
+    assert_eq!(content(&chat, "a.txt"), theirs.replace("line 5\n", "LINE 5\n"));
+}
+
 #[test]
 fn a_call_is_reviewed_as_it_follows_the_one_above() {
     let [first, second] = [edit("a.txt", "line 5\n", "LINE 5\n"), edit("a.txt", "LINE 5", "the fifth")];

@@ -208,7 +208,7 @@ fn what_was_edited_stays_until_the_call_is_decided() {
     let mut chat = one_edit();
     open(&mut chat);
     chat.nvim.input("ggOmine<Esc>:q<CR>");
-    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits, with what you have made of it");
+    wait_for_message(&mut chat.nvim, "toolu_1 is not decided; it still waits, with your edit");
     assert_eq!(chat.nvim.lua("return #vim.api.nvim_list_tabpages()", &[]), 1);
     // Neovim warns about it like about any text that would be lost.
     chat.nvim.input(":qa<CR>");

@@ -308,7 +308,7 @@ impl Play {
         if result.contains("both are written") {
             assert!(steps.ends_with("end\n") && is_approved && (is_there || is_changed), "{}", self.about("not both"));
         } else if result.contains("Wrote `Index`") || result.contains("have the content that the user approved") {
-            let is_told = result.contains("The tool did not go on after it") && !steps.ends_with("end\n");
+            let is_told = result.contains("The tool did not continue afterwards") && !steps.ends_with("end\n");
             assert!(is_told && is_approved && (is_there || is_changed), "{}", self.about("not written"));
         } else if result.contains("nothing of it was written") {
             assert!(wishes.contains("reject") && !is_there, "{}", self.about("it was written"));

@@ -113,7 +113,10 @@ fn an_editor_that_was_killed_writes_what_was_stored() {
     chat.nvim.wait_for("the call", |nvim| nvim.text().contains("question=\"Write Index?\""));
     approve(&mut chat);
     let result = result(&mut chat, 0);
-    assert!(result.starts_with("Wrote `Index`.") && result.contains("The tool did not go on after it"), "{result}");
+    assert!(
+        result.starts_with("Wrote `Index`.") && result.contains("The tool did not continue afterwards"),
+        "{result}"
+    );
     // The handler was not run again.
     assert_eq!((first.nvim.file("vault/Index.md"), first.nvim.file("steps")), ("one\n".into(), "first ".into()));
 }
@@ -131,7 +134,8 @@ fn an_editor_killed_at_the_second_write_keeps_the_first() {
     let result = result(&mut chat, 0);
     assert!(result.contains("The user rejected the change, and nothing of it was written."), "{result}");
     assert!(
-        result.ends_with("Before that, this call has changed 1 file (`vault/Index.md`). That was not taken back."),
+        result
+            .ends_with("Before that, this call changed 1 file (`vault/Index.md`). Those changes were not taken back."),
         "{result}"
     );
     assert_eq!((first.nvim.file("vault/Index.md"), first.nvim.file("steps")), ("one\n".into(), "first second ".into()));
@@ -155,7 +159,7 @@ fn the_command_line_decides_with_the_editor_and_without() {
     assert_eq!(chat.nvim.file("vault/Index.md"), "one\n", "nothing runs there");
     let (first, mut chat) = killed(chat);
     let result = result(&mut chat, 0);
-    assert!(result.contains("The tool did not go on after it"), "{result}");
+    assert!(result.contains("The tool did not continue afterwards"), "{result}");
     assert_eq!((first.nvim.file("vault/Index.md"), first.nvim.file("steps")), ("two\n".into(), "first second ".into()));
 }
 

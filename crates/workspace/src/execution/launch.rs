@@ -37,8 +37,7 @@ use flemma_tools::{Approved, Concern, Context, Definition, Judged, LuaRef, Nativ
 const DENIED: &str = "The user's policy denies this call; it did not run.";
 
 /// Why a call waits that a policy had approved.
-const NOT_APPROVED: &str = "your rules approved this call before, and it would use other files now or is not approved any more, so it \
-     waits for you";
+const NOT_APPROVED: &str = "your rules approved this call earlier. Now it would use other files, or they no longer approve it, so it waits for you";
 
 /// The same of a path that the user had approved.
 const LEADS_ELSEWHERE: &str = "led elsewhere when this call was approved, and leads to";

@@ -34,11 +34,11 @@ use flemma_tools::{
 
 /// What the model is told where the tool did not go on after its change was written.
 const NOT_RESUMED: &str = "The editor was restarted, or the conversation was closed, while the call waited for the user's decision \
-     about this change. The tool did not go on after it, so what it does afterwards did not happen.";
+     about this change. The tool did not continue afterwards.";
 
 /// The same where the user cancelled the call in the moment in which the change was written.
-const CANCELLED: &str = "The user cancelled the call while this change was being written. The tool did not go on after it, so what \
-     it does afterwards did not happen.";
+const CANCELLED: &str =
+    "The user cancelled the call while this change was being written. The tool did not continue afterwards.";
 
 /// What a tool wants a file to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -458,8 +458,7 @@ impl Ownership {
         let explain = move || {
             mailbox.job_for(id, |this, conversation| {
                 if conversation.holding.has_wish() && !conversation.records.is_read() {
-                    let message = "the journal of this conversation is still being read; what you want is done then. \
-                                   Ctrl-C takes it back";
+                    let message = "the journal of this conversation is still being read; your command runs after that. Ctrl-C takes it back";
                     this.shared.host.notify(Level::Info, message);
                 }
             });

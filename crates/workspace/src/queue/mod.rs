@@ -149,7 +149,7 @@ impl Queue {
         };
         if let Err(error) = self.background.run_for(conversation.id(), read, then) {
             outbox.set_kept(OutboxState::Unreadable);
-            self.shared.warn(&format!("what you queue is not kept on the disk: {error}"));
+            self.shared.warn(&format!("queued messages are not kept on the disk: {error}"));
         }
     }
 
@@ -172,7 +172,7 @@ impl Queue {
             Err(error) => {
                 outbox.set_kept(OutboxState::Unreadable);
                 return self.shared.warn(&format!(
-                    "what was queued in an earlier session cannot be read, and what you queue is not kept: {error}"
+                    "messages queued in an earlier session cannot be read, and new ones are not kept: {error}"
                 ));
             }
         };
@@ -219,11 +219,11 @@ impl Queue {
         let files = self.outboxes.clone();
         let then = |this: &Self, written: io::Result<()>| {
             if let Err(error) = written {
-                this.shared.warn(&format!("what you have queued would be lost with the editor: {error}"));
+                this.shared.warn(&format!("queued messages would be lost when the editor exits: {error}"));
             }
         };
         if let Err(error) = self.background.run(move || files.flush(), then) {
-            self.shared.warn(&format!("what you have queued would be lost with the editor: {error}"));
+            self.shared.warn(&format!("queued messages would be lost when the editor exits: {error}"));
         }
     }
 
@@ -237,7 +237,7 @@ impl Queue {
         let write = move || drop(tell.send(files.flush()));
         let started = thread::Builder::new().name("flemma-outbox".into()).spawn(write).is_ok();
         if !started || !matches!(told.recv_timeout(PATIENCE), Ok(Ok(()))) {
-            self.shared.log(Level::Warn, "what was queued could not be written before the editor exited");
+            self.shared.log(Level::Warn, "queued messages could not be written before the editor exited");
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn of_diff(found: &GitDiff, unsaved: &[PathBuf]) -> CapturedText {
     let (added, deleted) = totals(&found.files);
     let summary = match found.files.len() {
         0 if found.denied > 0 => "nothing that may be read".to_owned(),
-        0 => "no differences that are not staged".to_owned(),
+        0 => "no unstaged changes".to_owned(),
         files => format!("{} with +{added} -{deleted}", count(files, "file")),
     };
     text.content = format!("git diff in {root}: {summary}");
@@ -40,18 +40,18 @@ pub(crate) fn of_diff(found: &GitDiff, unsaved: &[PathBuf]) -> CapturedText {
     let is_whole = hunks(&parts, room, &mut text.content);
     let missing = found.files.len().saturating_sub(parts.len());
     if missing > 0 {
-        text.content.push_str(&format!("\n[The differences of {} are left out.]", count(missing, "more file")));
+        text.content.push_str(&format!("\n[The diffs of {} are left out.]", count(missing, "more file")));
     }
     if !is_whole || missing > 0 {
         let size = format_size(limits.bytes as u64);
         text.cut = Some("part of the differences".to_owned());
-        text.warnings.push(format!("the differences are cut, as there is room for {size}: each file has a share"));
+        text.warnings.push(format!("diff truncated to {size}; each file keeps a share"));
     }
     text.content.push_str(&left_out(found.denied, "file"));
     for file in unsaved {
         let name = escape_controls(&file.strip_prefix(&found.root).unwrap_or(file).to_string_lossy()).into_owned();
-        text.content.push_str(&format!("\n[{name} has changes in the editor that are not saved, which are not here.]"));
-        text.warnings.push(format!("{name} has changes that are not saved, which the differences lack"));
+        text.content.push_str(&format!("\n[{name} has unsaved changes in the editor, which are not in this diff.]"));
+        text.warnings.push(format!("{name} has unsaved changes, which are not in the diff"));
     }
     text
 }

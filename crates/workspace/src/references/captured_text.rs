@@ -63,7 +63,7 @@ pub(crate) fn of_view(
     if subject == EditorSubject::Buffer && view.total <= 1 && view.lines.iter().all(String::is_empty) {
         return Err(UserError::new(format!("the buffer is empty ({name})")));
     }
-    let unsaved = if view.is_modified { ", with changes that are not saved" } else { "" };
+    let unsaved = if view.is_modified { ", with unsaved changes" } else { "" };
     let lines = || numbered(view.first, &view.lines);
     let hidden = view.total.saturating_sub(view.lines.len());
     Ok(match subject {
@@ -85,7 +85,7 @@ pub(crate) fn of_view(
             let head = format!("quickfix list: {}", count(view.items.len() + view.more, "entry"));
             text(&head, &items, view.more).and(&left_out(denied, "entry"))
         }
-        EditorSubject::Diff => return Err(UserError::new("the editor does not know the differences")),
+        EditorSubject::Diff => return Err(UserError::new("the editor has no diff")),
     })
 }
 
@@ -108,9 +108,7 @@ pub(crate) fn text(head: &str, lines: &[String], hidden: usize) -> CapturedText 
                 "{head}\n{first}\n[Only the beginning of {of} is here. The rest is left out: up to {size} are sent.]"
             ),
             cut: Some(format!("part of {}", count(total, "line"))),
-            warnings: vec![format!(
-                "only the beginning of {of} is sent, which is as much as there is room for ({size})"
-            )],
+            warnings: vec![format!("only the beginning of {of} is sent; the limit is {size}")],
         };
     }
     if shown >= total {
@@ -122,9 +120,7 @@ pub(crate) fn text(head: &str, lines: &[String], hidden: usize) -> CapturedText 
             cut.content
         ),
         cut: Some(format!("{shown} of {total} lines")),
-        warnings: vec![format!(
-            "only the first {shown} of {total} lines are sent, which is as much as there is room for"
-        )],
+        warnings: vec![format!("only the first {shown} of {total} lines are sent; the limit is {size}")],
     }
 }
 

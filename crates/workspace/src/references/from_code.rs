@@ -56,9 +56,7 @@ impl References {
     pub fn ask_about(&self, buffer: i32, about: &AskedAbout, words: &str) -> Result<Asked, UserError> {
         let conversation =
             self.shared.conversation(buffer).ok_or_else(|| UserError::new("the buffer is not a conversation"))?;
-        if let Some(other) = conversation.holding.other() {
-            return Err(UserError::new(other.message(&conversation.holding.name())));
-        }
+        self.ownership.check_held(&conversation)?;
         let folder = self.shared.place(&conversation).folder();
         let home = std::env::home_dir();
         let (quote, own) = match about {

@@ -27,6 +27,7 @@ use crate::{
     Conversation, HostEffect,
     approval::permissions::Permissions,
     background::Background,
+    ownership::Ownership,
     references::{
         captured_text::CapturedText,
         editor_view::{EditorView, LookedUp},
@@ -48,6 +49,7 @@ pub struct References {
     pub(crate) shared: Rc<Shared>,
     pub(crate) background: Background<Self>,
     pub(crate) permissions: Rc<Permissions>,
+    pub(crate) ownership: Rc<Ownership>,
 }
 
 impl References {
@@ -80,7 +82,7 @@ impl References {
             let buffer = conversation.buffer();
             self.shared.host.perform(HostEffect::Look { buffer, number, references: &looked_up });
         } else {
-            let problem = || Err(UserError::new("only an editor can say what this means, and there is none here"));
+            let problem = || Err(UserError::new("this reference needs an editor, and there is none here"));
             self.looked_at(conversation, number, looked_up.iter().map(|_| problem()).collect());
         }
     }
@@ -134,7 +136,7 @@ impl References {
             });
         };
         if let Err(error) = self.background.worker().spawn(task) {
-            let problem = format!("Not sent: what the message refers to could not be read ({error})");
+            let problem = format!("Not sent: the references in the message could not be read ({error})");
             self.captured(conversation, Err(UserError::new(problem)));
         }
     }
@@ -225,7 +227,7 @@ async fn outcome(
             Err(UserError::new(format!("there is no such file, and `{part}` names no lines. Write `{right}`")))
         }
         CaptureTarget::Editor(EditorReference { subject, .. }) => {
-            let view = view.unwrap_or_else(|| Err(UserError::new("the editor did not say what this means")))?;
+            let view = view.unwrap_or_else(|| Err(UserError::new("the editor did not resolve this reference")))?;
             captured_text::of_view(subject, &view, &readable).map(Some)
         }
     };

@@ -47,7 +47,7 @@ impl NotMade {
         match self {
             Self::Changed => "you have edited this change, and a file or a call above has changed since",
             Self::Impossible => "you have edited this change, and it cannot be made now",
-            Self::Lost => "what you have made of this change is not kept any more",
+            Self::Lost => "your edit of this change is no longer kept",
         }
     }
 
@@ -55,8 +55,8 @@ impl NotMade {
     pub(crate) fn note(self) -> &'static str {
         match self {
             Self::Changed => "It has changed since you edited it; gK shows both.",
-            Self::Impossible => "What you have made of this is kept.",
-            Self::Lost => "What you have made of this is not kept any more.",
+            Self::Impossible => "Your edit is kept.",
+            Self::Lost => "Your edit is no longer kept.",
         }
     }
 }

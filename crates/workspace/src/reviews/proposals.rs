@@ -29,7 +29,7 @@ enum Delay {
 impl Delay {
     fn words(&self) -> String {
         match self {
-            Self::Slow => "It takes long to find out what this call would change.".to_owned(),
+            Self::Slow => "The change of this call is still being computed.".to_owned(),
             Self::Proposal(call) => format!("Waits for the proposal of the call above, {}.", label(call)),
             Self::Write(call) => format!("Waits for the call above, {}, which is being carried out.", label(call)),
         }

@@ -76,7 +76,7 @@ impl Reviews {
         if is_possible {
             self.survey(&conversation, calls);
         } else {
-            let problem = "it cannot be found out yet what this call would write: the conversation is not trusted, or a policy \
+            let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
                            denies the call";
             for waiter in self.reviewers.take(conversation.id(), &key) {
                 waiter(self, Err(UserError::new(problem)));
@@ -108,7 +108,7 @@ impl Reviews {
         let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
         let approve = move |this: &Self, conversation: &Conversation, kept: io::Result<()>| {
             if let Err(error) = kept {
-                let problem = format!("nothing was approved, because what you have edited could not be kept: {error}");
+                let problem = format!("nothing was approved: your edit could not be kept ({error})");
                 return then(this, Err(UserError::new(problem)));
             }
             let Some(ready) = this.current(conversation, &key, &revision) else {
@@ -179,8 +179,7 @@ impl Reviews {
                 Ok(()) => this.contexts.unsaved_edits.borrow_mut().retain(|digest, _| !contents.contains_key(digest)),
                 Err(error) => {
                     let problem = format!(
-                        "{label}: what you have made of this change is lost when you leave Neovim, because it could not be \
-                         kept: {error}"
+                        "{label}: your edit of this change could not be kept and is lost when you leave Neovim: {error}"
                     );
                     this.shared.host.notify(Level::Error, &problem);
                 }

@@ -148,7 +148,7 @@ impl TrustStore {
     /// Tells the user that the trust store could not be written; the log has every case.
     fn trust_was_not_kept(&self, error: &io::Error) {
         let store = self.path().display();
-        let message = format!("what you trust could not be saved in {store} ({error}); the next session asks again");
+        let message = format!("the trust store {store} could not be written ({error}); the next session asks again");
         self.shared.log(Level::Warn, &message);
         if self.begin_telling() {
             self.shared.host.notify(Level::Warn, &message);

@@ -69,7 +69,7 @@ impl Undo {
         let key = call.key();
         match conversation.interrupted.left(&key) {
             None => UNKNOWN_EFFECT.to_owned(),
-            Some(left) if left.is_empty() => "no change of a file by it stands, as far as is recorded".to_owned(),
+            Some(left) if left.is_empty() => "no recorded change by it is left in a file".to_owned(),
             Some(left) => {
                 format!(
                     "by then it had changed {}",
@@ -82,18 +82,18 @@ impl Undo {
     /// What a call has written whose latest change is not written, for the model: a sentence. `None` if that is nothing.
     pub(crate) fn written_before(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
         if !self.shared.config().tools.backups.enabled {
-            return Some("What this call has written before that is not recorded.".to_owned());
+            return Some("Earlier writes of this call are not recorded.".to_owned());
         }
         let (backups, log) = (self.backups.clone(), self.log_key(conversation));
         let key = call.key();
         let folder = self.shared.place(conversation).folder();
         let look = move || backups.history(&log).ok().map(|(history, _)| left(&history, &key));
         match self.shared.promptly(&folder, look).ok().flatten() {
-            None => Some("It is not known whether this call has written something before that.".to_owned()),
+            None => Some("It is not known whether this call had written something before.".to_owned()),
             Some(left) if left.is_empty() => None,
             Some(left) => {
                 let files = listed(&left, &folder, FOR_MODEL);
-                Some(format!("Before that, this call has changed {files}. That was not taken back."))
+                Some(format!("Before that, this call changed {files}. Those changes were not taken back."))
             }
         }
     }

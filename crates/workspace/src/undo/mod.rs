@@ -126,7 +126,7 @@ impl Undo {
         };
         let taken = conversation.proposal.borrow_mut().take_if(|(latest, _)| *latest == number);
         let Some((_, proposal)) = taken else {
-            let problem = "this was done already, or another command came after it; give the command again";
+            let problem = "this is no longer current; give the command again";
             return then(self, Err(UserError::new(problem)));
         };
         let overwrite =
@@ -227,7 +227,7 @@ impl Undo {
         let conversation = self.shared.conversation(buffer).ok_or_else(closed)?;
         self.ownership.check_held(&conversation)?;
         if conversation.is_busy() {
-            let problem = "a reply or a tool is at work; wait for its end";
+            let problem = "a reply or a tool is still running; wait until it ends";
             return Err(UserError::new(problem).with_advice("Ctrl-C ends it."));
         }
         if !conversation.is_complete() {
@@ -264,9 +264,9 @@ fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserErr
         TakeBack::After(line) => line,
     };
     conversation.page.with_document(|document, text| {
-        let message = document.message_at(line).ok_or_else(|| {
-            UserError::new("the cursor is not on a message; put it on the last message that is to stay")
-        })?;
+        let message = document
+            .message_at(line)
+            .ok_or_else(|| UserError::new("the cursor is not on a message; put it on the last message to keep"))?;
         Ok(split(document.all_calls(text), message))
     })
 }

@@ -146,7 +146,7 @@ impl StatusView {
         lines.extend(table(&rows, room));
         if rows.len() < self.rows.len() {
             lines.push(String::new());
-            lines.push("`:Flemma status all` shows the options that nobody has set as well".to_owned());
+            lines.push("`:Flemma status all` also shows the options at their defaults".to_owned());
         }
         lines.iter().flat_map(|line| wrap(line, room)).collect()
     }
