@@ -169,7 +169,7 @@ fn a_proposal_that_comes_during_a_decision_is_shown() {
          native.call = function(name, buf, what, ...)
            if name == 'dispatch' and what == 'accept' then
              native.call = call
-             vim.fn.writefile(vim.split(text, '\n'), path, 'b')
+             vim.fn.writefile(vim.split(text, '\\n'), path, 'b')
              vim.cmd.doautocmd('FocusGained')
              _G.came = vim.wait(30000, function() return answers > 0 end, 5)
            end
