@@ -14,7 +14,7 @@ use std::{
 use flemma_tools::{FileClass, Judged, Linked, Outcome, Owner, PathKind, Registry, named_paths, paths::real};
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 const SECRET: &str = "the secret word\n";
 const PLAIN: &str = "the plain word\n";

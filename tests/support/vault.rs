@@ -1,6 +1,8 @@
 //! A vault of generated pages. Every page is made of pieces, so that what it must look like under other names is known without
 //! reading it.
 
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
 use std::collections::BTreeMap;
 
 use fastrand::Rng;

@@ -10,7 +10,8 @@ use std::{
 use flemma_tools::{Policy, Presets, Registry, rules::PathBase};
 use serde_json::{Value, json};
 
-use super::{permitted::agent, workshop::Workshop};
+use super::permitted::agent;
+use crate::workshop::Workshop;
 
 /// Who says that `Private` is nobody's business.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use flemma_journal::changes::ChangeId;
 use flemma_tools::{LeftBefore, Outcome, Recorder, Upcoming};
 use serde_json::json;
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 /// A recorder on a disk that answers when the test says so.
 struct SlowDisk {

@@ -1,5 +1,7 @@
 //! A scratch folder, and the means to run built-in tools in it.
 
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use flemma_model::ToolInput;

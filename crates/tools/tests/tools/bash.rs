@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::tools::workshop::{Workshop, is_alive, wait_until};
+use crate::workshop::{Workshop, is_alive, wait_until};
 
 fn bash(command: &str) -> Value {
     json!({ "label": null, "command": command, "timeout": null })

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 #[test]
 fn the_next_write_deletes_what_a_killed_one_has_left() {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 fn sum(expression: &str) -> Value {
     json!({ "expression": expression })

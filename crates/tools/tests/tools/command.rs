@@ -12,7 +12,7 @@ use flemma_tools::command::{CommandRequest, CommandResult, run_command};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::workshop::{is_alive, wait_until};
+use crate::workshop::{is_alive, wait_until};
 
 /// Runs a command, whose long outputs are saved in this folder.
 fn run_in(outputs: &TempDir, request: CommandRequest, cancel: &CancellationToken) -> CommandResult {

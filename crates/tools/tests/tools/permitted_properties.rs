@@ -7,7 +7,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use super::permitted::agent;
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 /// Names that are easily confused.
 const NAMES: [&str; 10] = ["a", "A", "aa", "a ", "a.", "\u{e4}", "a\u{308}", "b", "a.md", ".a"];

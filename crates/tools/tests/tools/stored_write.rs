@@ -7,7 +7,7 @@ use flemma_model::Digest;
 use flemma_tools::{Approved, Outcome, builtin::StoredWrite};
 use serde_json::Value;
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 const CONTENT: &str = "content\n";
 

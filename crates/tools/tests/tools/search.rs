@@ -13,7 +13,7 @@ use std::{
 use flemma_text::truncate;
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 fn grep(pattern: &str) -> Value {
     json!({ "label": null, "pattern": pattern, "path": null, "glob": null, "case": null, "fixed_strings": null,

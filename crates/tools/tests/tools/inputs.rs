@@ -5,7 +5,7 @@ use flemma_tools::{Definition, Executor, LuaRef, PathParams, Registry, Runner};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::workshop::Workshop;
+use crate::workshop::Workshop;
 
 /// A tool whose schema has these properties.
 fn tool_with(properties: Value) -> Definition {

@@ -9,7 +9,7 @@ use flemma_tools::{
 };
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 use Decision::{Approve, Deny, RequireApproval as Ask};
 

@@ -1,5 +1,7 @@
 //! Tools: definitions, approval, rules, previews and the built-in tools.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
 mod approval;
 mod bash;
 mod calculator;
@@ -28,4 +30,7 @@ mod search;
 mod stored_write;
 mod summary;
 mod unmentioned;
-pub mod workshop;
+#[path = "../../../../tests/support/vault.rs"]
+mod vault;
+#[path = "../../../../tests/support/workshop.rs"]
+mod workshop;

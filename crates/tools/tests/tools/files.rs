@@ -13,7 +13,7 @@ use flemma_tools::FileClass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 fn read(path: &str) -> Value {
     json!({ "label": null, "path": path, "offset": null, "limit": null })

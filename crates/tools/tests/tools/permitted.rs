@@ -16,7 +16,7 @@ use flemma_config::Config;
 use flemma_tools::{Access, AgentBase, Executor, Permitted, Runner};
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 use Access::{Read, Write};
 
