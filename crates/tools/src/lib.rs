@@ -93,6 +93,7 @@ mod sources;
 mod summary;
 mod turn_tools;
 mod well_known;
+mod wildcard;
 mod written_files;
 
 pub use approved::{Approved, KeptContent};
