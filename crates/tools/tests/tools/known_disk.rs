@@ -10,7 +10,7 @@ use std::{
 
 use flemma_config::Config;
 use flemma_tools::{
-    Access, AgentBase, Disk, Facts, Permitted, Policy, Presets, Silent,
+    Access, AgentBase, Agents, Disk, Facts, Permitted, Policy, Presets, Silent,
     approval::{ApprovalCall, Decision},
     rules::{PathBase, ReadTarget, Subject},
 };
@@ -121,13 +121,13 @@ impl Judged {
         let Some(allowed) = &self.allowed else { return Permitted::default() };
         let config = Config::from_layers(&[json!({ "agents": { "one": { "allowed_read_paths": allowed } } })]).unwrap();
         let base = AgentBase { folder: folder.to_owned(), notes: folder.to_owned(), disk: disk.clone() };
-        Permitted::new(config.agents.iter().map(|(name, options)| (name.as_str(), options)), &base)
+        Agents { all: config.agents.clone().into_iter().collect(), base }.permitted()
     }
 }
 
 /// What a worker finds out while it judges.
 fn recorded(judged: &Judged, folder: &Path) -> Facts {
-    let disk = Disk::recording(Arc::new(|lookup, look| Some(look(&lookup))));
+    let disk = Disk::recording(Arc::new(|lookup| Some(lookup.answer())));
     judged.judge(folder, &disk);
     disk.facts()
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use flemma_config::Config;
-use flemma_tools::{Access, AgentBase, Executor, Permitted, Runner};
+use flemma_tools::{Access, AgentBase, Agents, Executor, Permitted, Runner};
 use serde_json::{Value, json};
 
 use crate::workshop::Workshop;
@@ -24,7 +24,7 @@ use Access::{Read, Write};
 pub fn agent(options: Value, folder: &Path, notes: &Path) -> Permitted {
     let config = Config::from_layers(&[json!({ "agents": { "tester": options } })]).unwrap();
     let base = AgentBase { folder: folder.to_owned(), notes: notes.to_owned(), ..AgentBase::default() };
-    Permitted::new(config.agents.iter().map(|(name, options)| (name.as_str(), options)), &base)
+    Agents { all: config.agents.clone().into_iter().collect(), base }.permitted()
 }
 
 /// A vault, with a folder that is none of the agent's business, and the agent `tester`.
@@ -332,7 +332,8 @@ fn several_agents_have_to_agree() {
     let base = AgentBase { folder: folder.clone(), notes: folder.clone(), ..AgentBase::default() };
     let of = |names: &[&str]| {
         let chosen = config.agents.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        Permitted::new(chosen.map(|(name, options)| (name.as_str(), options)), &base)
+        let all = chosen.map(|(name, options)| (name.clone(), options.clone())).collect();
+        Agents { all, base: base.clone() }.permitted()
     };
     let both = of(&["one", "two", "free"]);
     for (path, read, write) in [

@@ -160,14 +160,15 @@ const PROJECTS: [(&str, Option<&str>); 9] = [
 #[test]
 fn a_project_is_the_nearest_repository_and_never_the_home() {
     let home = Home::new();
-    let root = |base: &str| project::root(&home.path_base(base));
+    let found = |base: &PathBase| project::root(&base.folder, base.home.as_deref());
+    let root = |base: &str| found(&home.path_base(base));
     for (base, expected) in PROJECTS {
         assert_eq!(root(base), expected.map(|name| home.at(name)), "{base}");
     }
     assert_eq!(root("project/up"), None, "links are followed");
-    assert_eq!(project::root(&PathBase { folder: "/".into(), home: None, ..PathBase::default() }), None);
+    assert_eq!(found(&PathBase { folder: "/".into(), home: None, ..PathBase::default() }), None);
     assert_eq!(
-        project::root(&PathBase {
+        found(&PathBase {
             folder: home.root().parent().unwrap().into(),
             home: Some(home.root()),
             ..PathBase::default()
@@ -259,7 +260,7 @@ fn a_mark_of_another_user_or_to_nowhere_widens_nothing() {
         let is_given = kind.starts_with("foreign") && lchown(&mark, Some(12345), None).is_ok();
         let is_own = kind == "own" || (kind.starts_with("foreign") && !is_given);
         assert_eq!(
-            project::root(&home.path_base("shared/mine")),
+            project::root(&home.path_base("shared/mine").folder, home.path_base("").home.as_deref()),
             Some(if is_own { home.at("shared") } else { folder.clone() }),
             "{kind}"
         );
