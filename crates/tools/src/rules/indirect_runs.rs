@@ -9,7 +9,7 @@ use super::{
     folders, input,
     programs::NAMES,
     script::{CommandRun, ShellScript},
-    unapprovable, variables,
+    unapprovable,
     word::Word,
     wrappers,
 };
@@ -77,7 +77,7 @@ fn is_named(program: &str, token: &str) -> bool {
 
 /// Whether `NAME=value` causes a program that starts later to run a file.
 fn starts_a_file(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| variables::names_a_start_up_file(name))
+    text.split_once('=').is_some_and(|(name, _)| NAMES.start_up_variables.contains(name))
 }
 
 /// The known part of a word.

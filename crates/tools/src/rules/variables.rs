@@ -16,11 +16,6 @@ pub(super) fn is_powerful(name: &str) -> bool {
         || name.eq_ignore_ascii_case("path")
 }
 
-/// Whether a variable with this name makes a program run a file or code when it starts.
-pub(super) fn names_a_start_up_file(name: &str) -> bool {
-    NAMES.start_up_variables.contains(name)
-}
-
 /// Lower-case names with a meaning in bash.
 const OF_THE_SHELL: [&str; 2] = ["auto_resume", "histchars"];
 
