@@ -8,7 +8,6 @@ mod anthropic;
 mod changes;
 mod chat;
 mod cli;
-mod compat;
 #[path = "../support/completions.rs"]
 mod completions;
 mod config;
@@ -22,6 +21,8 @@ mod http;
 mod journal;
 mod notes;
 mod other_holder;
+#[path = "../support/plain.rs"]
+mod plain;
 mod provider;
 #[path = "../support/responses.rs"]
 mod responses;
@@ -29,8 +30,11 @@ mod runtime;
 #[path = "../support/said.rs"]
 mod said;
 mod text;
-mod tools;
 mod usage;
+#[path = "../support/vault.rs"]
+mod vault;
 #[path = "../support/vertex.rs"]
 mod vertex;
+#[path = "../support/workshop.rs"]
+mod workshop;
 mod workspace;

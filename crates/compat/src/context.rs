@@ -7,10 +7,9 @@
 use std::{collections::VecDeque, mem};
 
 use super::{
-    expressions::{DECLARES, Has, is_expression},
+    expressions::{DECLARES, Has},
     nested::{self, NestedScript},
 };
-use flemma_model::ModelError;
 
 /// Words behind which a command begins.
 const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "time"];
@@ -19,26 +18,18 @@ const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "unti
 const TAKES_NAMES: [&str; 10] =
     ["unset", "read", "mapfile", "readarray", "getopts", "declare", "typeset", "local", "export", "readonly"];
 
-/// How a variable is referred to.
-pub(super) struct Reference {
-    /// How many bytes before it have to go: an escape that was meant for what stood there.
-    pub(super) replaces: usize,
-    /// The reference.
-    pub(super) text: Vec<u8>,
-}
-
 /// A place in a script.
 pub(super) struct Context {
-    open: Vec<Open>,
+    pub(super) open: Vec<Open>,
     /// Whether a backslash comes before.
-    is_escaped: bool,
+    pub(super) is_escaped: bool,
     /// Whether a dollar sign comes before.
-    is_dollar: bool,
-    has: Has,
+    pub(super) is_dollar: bool,
+    pub(super) has: Has,
 }
 
 /// Something that is open.
-enum Open {
+pub(super) enum Open {
     Script(Script),
     /// `' '`.
     Single,
@@ -63,36 +54,36 @@ enum End {
 }
 
 /// A script that is open.
-struct Script {
+pub(super) struct Script {
     end: End,
     /// Whether nothing of it was read.
-    is_new: bool,
-    word: Option<Word>,
+    pub(super) is_new: bool,
+    pub(super) word: Option<Word>,
     /// The words of the command before this one.
-    command: Vec<Vec<u8>>,
+    pub(super) command: Vec<Vec<u8>>,
     /// How many `case` are open, in which a parenthesis closes a pattern.
     cases: usize,
     /// How many `<` come before.
-    less: usize,
+    pub(super) less: usize,
     /// Whether the next word, or this one, is a here-string.
-    is_here_string: bool,
+    pub(super) is_here_string: bool,
     /// The here-document whose delimiter is the next word.
     here: Option<HereDocument>,
     /// Here-documents that begin with the next line.
     documents: VecDeque<HereDocument>,
     /// The word that another shell reads.
-    nested: Option<(NestedScript, Box<Context>)>,
+    pub(super) nested: Option<(NestedScript, Box<Context>)>,
 }
 
 /// A word, as far as it was read, without quotes. A NUL stands for what only the shell knows.
 #[derive(Default)]
-struct Word {
-    text: Vec<u8>,
+pub(super) struct Word {
+    pub(super) text: Vec<u8>,
     is_quoted: bool,
 }
 
 #[derive(Default)]
-struct HereDocument {
+pub(super) struct HereDocument {
     delimiter: Vec<u8>,
     /// Whether nothing is expanded in it.
     is_quoted: bool,
@@ -286,12 +277,12 @@ impl Context {
     }
 
     /// Whether what is open stands in double quotes or in a here-document.
-    fn is_in_double(&self) -> bool {
+    pub(super) fn is_in_double(&self) -> bool {
         matches!(self.open.iter().rev().nth(1), Some(Open::Double | Open::HereDocument(_)))
     }
 
     /// The script whose word this is, where nothing but quotes is between.
-    fn word_script(&mut self) -> Option<&mut Script> {
+    pub(super) fn word_script(&mut self) -> Option<&mut Script> {
         let is_quote = matches!(self.open.last()?, Open::Single | Open::Ansi | Open::Double);
         match self.open.iter_mut().rev().nth(usize::from(is_quote))? {
             Open::Script(script) => Some(script),
@@ -308,133 +299,11 @@ impl Context {
             }
         }
     }
-
-    /// How this place refers to a variable with this value. `name` is for the message.
-    ///
-    /// # Errors
-    /// When the shell would read the value as code here.
-    pub(super) fn refer(&mut self, variable: &str, name: &[u8], value: &[u8]) -> Result<Reference, ModelError> {
-        let is_dollar = mem::take(&mut self.is_dollar);
-        // The value stands there in place of an escaped dollar sign.
-        let replaces = usize::from(mem::take(&mut self.is_escaped));
-        let has = self.has;
-        if let Some(Open::Script(script)) = self.open.last_mut() {
-            script.is_new = false;
-            script.less = 0;
-            script.begin_word(0, has);
-        }
-        let quote = match self.open.last() {
-            Some(Open::Single) => Quote::Single,
-            Some(Open::Ansi) => Quote::Ansi,
-            Some(Open::Double) => Quote::Double,
-            _ => Quote::None,
-        };
-        self.check(name, value)?;
-        if let Some(script) = self.word_script() {
-            script.word.get_or_insert_default().text.push(0);
-            if let Some((kind, nested)) = &mut script.nested {
-                if !kind.sees_environment {
-                    if kind.is_shell {
-                        nested.check(name, value)?;
-                    }
-                    return match nested::is_plain(value) {
-                        true => Ok(Reference { replaces, text: value.to_owned() }),
-                        false => Err(nested::unreachable(name)),
-                    };
-                }
-                let inner = nested.refer(variable, name, value)?;
-                let replaces = replaces + inner.replaces * if quote == Quote::Single { 1 } else { 2 };
-                return Ok(Reference { replaces, text: quote.write(&inner.text) });
-            }
-        }
-        let is_in_double = self.is_in_double();
-        let text = match self.open.last() {
-            Some(Open::Single) => format!("'\"${variable}\"'"),
-            Some(Open::Ansi) => format!("'\"${variable}\"$'"),
-            // Two dollar signs would be the number of the process.
-            Some(Open::Double) if is_dollar => format!("\"\"${{{variable}}}"),
-            Some(Open::Double | Open::Comment) => format!("${{{variable}}}"),
-            Some(Open::Brace(_)) if is_in_double => format!("${{{variable}}}"),
-            _ => format!("\"${variable}\""),
-        };
-        Ok(Reference { replaces, text: text.into_bytes() })
-    }
-
-    /// Whether the shell takes the value as a text here, and so does everything around this place.
-    fn check(&self, name: &[u8], value: &[u8]) -> Result<(), ModelError> {
-        let name = String::from_utf8_lossy(name);
-        let wrong = |why: &str| {
-            Err(ModelError::new(format!(
-                "The command was not started: `${{{name}}}` stands {why}. The tool has to give the value as an argument."
-            )))
-        };
-        let number = "where the shell would evaluate the value as an expression";
-        let mut is_outer = false;
-        for open in self.open.iter().rev() {
-            match open {
-                Open::HereDocument(_) => {
-                    return wrong("in a here-document, and what reads it may take the value as code");
-                }
-                Open::Expression(..) => return wrong(number),
-                Open::Brace(text) if is_expression(text) => return wrong(number),
-                Open::Script(script) => {
-                    if script.is_here_string {
-                        return wrong("in a here-string, and what reads it may take the value as code");
-                    }
-                    if script.evaluates(self.has) {
-                        return wrong(number);
-                    }
-                    if script.takes_names() && (is_outer || value.contains(&b'[')) {
-                        return wrong(
-                            "for the name of a variable, and the shell would evaluate what it has in brackets",
-                        );
-                    }
-                    if is_outer && script.nested.is_some() {
-                        return wrong("in a command whose output is read as code");
-                    }
-                    if nested::is_split(&script.command, &[script.text(), value].concat()) {
-                        return wrong("in what `env` splits into a command and its arguments");
-                    }
-                    is_outer = true;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Whether something begins that only the shell knows the text of.
 fn opens_expansion(byte: u8, is_dollar: bool) -> bool {
     byte == b'`' || is_dollar && matches!(byte, b'(' | b'{' | b'[')
-}
-
-/// What quotes a word stands in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
-    None,
-    Single,
-    Ansi,
-    Double,
-}
-
-impl Quote {
-    /// How a text is written there.
-    fn write(self, text: &[u8]) -> Vec<u8> {
-        let mut written = Vec::new();
-        for byte in text {
-            match (self, byte) {
-                (Self::Single, b'\'') => written.extend_from_slice(br"'\''"),
-                (Self::Ansi, b'\'' | b'\\')
-                | (Self::Double, b'"' | b'$' | b'`' | b'\\')
-                | (Self::None, b'"' | b'\'' | b'$' | b'`' | b'\\' | b'{' | b'}' | b'(' | b')') => {
-                    written.extend_from_slice(&[b'\\', *byte]);
-                }
-                _ => written.push(*byte),
-            }
-        }
-        written
-    }
 }
 
 impl Script {
@@ -454,7 +323,7 @@ impl Script {
     }
 
     /// The word so far, without what stands for a value at its end.
-    fn text(&self) -> &[u8] {
+    pub(super) fn text(&self) -> &[u8] {
         self.word.as_ref().map_or(&b""[..], |word| word.text.strip_suffix(b"\0").unwrap_or(&word.text))
     }
 
@@ -464,7 +333,7 @@ impl Script {
     }
 
     /// Whether the word is evaluated as an expression.
-    fn evaluates(&self, has: Has) -> bool {
+    pub(super) fn evaluates(&self, has: Has) -> bool {
         let (program, word) = (self.program(), self.text());
         // `list[…]=value`.
         let takes_one = program.is_empty() || TAKES_NAMES.contains(&program);
@@ -477,14 +346,14 @@ impl Script {
     }
 
     /// Whether the word is the name of a variable.
-    fn takes_names(&self) -> bool {
+    pub(super) fn takes_names(&self) -> bool {
         let is_tested = matches!(self.program(), "test" | "[" | "[[" | "printf")
             && self.command.last().is_some_and(|last| last == b"-v");
         is_tested || TAKES_NAMES.contains(&self.program()) && !self.text().contains(&b'=')
     }
 
     /// The word, which begins with this byte if there was none.
-    fn begin_word(&mut self, first: u8, has: Has) -> &mut Word {
+    pub(super) fn begin_word(&mut self, first: u8, has: Has) -> &mut Word {
         if self.word.is_none() && self.nested.is_none() && self.here.is_none() {
             let nested = nested::script(&self.command, first);
             self.nested = nested.map(|nested| (nested, Box::new(Context::start(has))));

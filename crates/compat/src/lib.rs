@@ -7,6 +7,7 @@ mod context;
 mod example;
 mod expressions;
 mod nested;
+mod reference;
 mod sample;
 mod template;
 mod to_xml;

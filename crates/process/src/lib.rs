@@ -143,20 +143,8 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
             (Some(errors), err_end)
         }
     };
-    let (group, mut exited) = {
-        // The command is dropped at the end of this block, and with it our copies of the write ends of the pipes.
-        let mut command = Command::new(&spec.program);
-        command.args(&spec.args).current_dir(&spec.cwd);
-        command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
-        for (name, value) in &spec.env {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        Group::spawn(&mut command)?
-    };
-
+    // The command is dropped at once, and with it our copies of the write ends of the pipes.
+    let (group, mut exited) = Group::spawn(&mut command(&spec, out_end, err_end))?;
     let mut end = None;
     let mut stopped = None;
     let mut phase = Phase::Running;
@@ -218,6 +206,20 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
             None => None,
         },
     })
+}
+
+/// The command, which writes to these pipes.
+fn command(spec: &CommandSpec, out_end: PipeWriter, err_end: PipeWriter) -> Command {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd);
+    command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
+    for (name, value) in &spec.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
 }
 
 /// One output of a command while it runs.

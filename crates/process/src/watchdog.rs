@@ -10,10 +10,7 @@
 
 use std::{
     io::{self, PipeReader, PipeWriter, Write},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::process::CommandExt,
-    },
+    os::{fd::AsFd, unix::process::CommandExt},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -135,12 +132,6 @@ impl Lifeline {
     /// Signs a command off: it is not ended with the editor any more, or was never started.
     pub(super) fn sign_off(&self, mark: &ProcessMark) {
         let _ = rustix::io::write(self.0.writer.as_fd(), format!("- {}\n", mark.0).as_bytes());
-    }
-}
-
-impl std::fmt::Debug for Lifeline {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Lifeline").field(&self.0.writer.as_raw_fd()).finish()
     }
 }
 

@@ -91,7 +91,9 @@ impl Breaks {
     }
 }
 
-fn with_lf(content: &[u8]) -> Vec<u8> {
+/// The content with LF in place of each CR LF.
+#[must_use]
+pub fn with_lf(content: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(content.len());
     for line in content.split_inclusive(|byte| *byte == b'\n') {
         match line.strip_suffix(b"\r\n") {

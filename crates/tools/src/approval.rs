@@ -204,14 +204,16 @@ impl Chain {
     }
 }
 
+impl Resolver {
+    fn built_in(name: &str, description: &str, priority: i64, resolve: Resolve) -> Self {
+        Self { name: name.into(), description: Some(description.into()), priority, resolve }
+    }
+}
+
 /// The resolver (priority 100) for the list in the user's `tools.auto_approve`.
 pub fn config(policy: Policy) -> Resolver {
-    Resolver {
-        name: CONFIG.into(),
-        description: Some("tools.auto_approve of the configuration".into()),
-        priority: CONFIG_PRIORITY,
-        resolve: overridable(Rc::new(move |call| Ok(policy.decide(call)))),
-    }
+    let resolve = overridable(Rc::new(move |call| Ok(policy.decide(call))));
+    Resolver::built_in(CONFIG, "tools.auto_approve of the configuration", CONFIG_PRIORITY, resolve)
 }
 
 /// A resolver from the user's configuration, for all conversations. If a conversation's own file sets what is approved,
@@ -225,12 +227,8 @@ pub fn overridable(decide: Resolve) -> Resolve {
 
 /// The resolver (priority 90) for the conversation's own file.
 pub fn frontmatter() -> Resolver {
-    Resolver {
-        name: FRONTMATTER.into(),
-        description: Some("flemma.opt.tools.auto_approve of the buffer's frontmatter".into()),
-        priority: 90,
-        resolve: Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call))),
-    }
+    let resolve: Resolve = Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call)));
+    Resolver::built_in(FRONTMATTER, "flemma.opt.tools.auto_approve of the buffer's frontmatter", 90, resolve)
 }
 
 /// How a definition's function decides on a call: [`DeclaredApproval::Function`].
@@ -241,30 +239,21 @@ pub type AskTool = Rc<dyn Fn(LuaRef, &ApprovalCall<'_>) -> Result<Option<Decisio
 /// or `config`, the list of the configuration, which a file cannot extend in this respect either. `ask` calls the function
 /// of a definition that declares one.
 pub fn declared(config: Policy, ask: AskTool) -> Resolver {
-    Resolver {
-        name: DECLARED.into(),
-        description: Some("the tool's own `approval`".into()),
-        priority: -10,
-        resolve: Rc::new(move |call| {
-            let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
-            let decision = match call.declared {
-                Some(DeclaredApproval::Auto) => Some(Decision::Approve),
-                Some(DeclaredApproval::RequiresApproval) => Some(Decision::RequireApproval),
-                Some(DeclaredApproval::Function(function)) => ask(function, call)?,
-                None => None,
-            };
-            let is_silenced = file || config.silences(call.tool);
-            Ok(decision.filter(|decision| *decision != Decision::Approve || !is_silenced))
-        }),
-    }
+    let resolve: Resolve = Rc::new(move |call| {
+        let file = matches!(call.frontmatter, Some(BufferPolicy::List(file)) if file.silences(call.tool));
+        let decision = match call.declared {
+            Some(DeclaredApproval::Auto) => Some(Decision::Approve),
+            Some(DeclaredApproval::RequiresApproval) => Some(Decision::RequireApproval),
+            Some(DeclaredApproval::Function(function)) => ask(function, call)?,
+            None => None,
+        };
+        let is_silenced = file || config.silences(call.tool);
+        Ok(decision.filter(|decision| *decision != Decision::Approve || !is_silenced))
+    });
+    Resolver::built_in(DECLARED, "the tool's own `approval`", -10, resolve)
 }
 
 /// The resolver (priority 0) that approves every call; register it only with `tools.require_approval = false`.
 pub fn catch_all() -> Resolver {
-    Resolver {
-        name: CATCH_ALL.into(),
-        description: Some("tools.require_approval = false".into()),
-        priority: 0,
-        resolve: Rc::new(|_| Ok(Some(Decision::Approve))),
-    }
+    Resolver::built_in(CATCH_ALL, "tools.require_approval = false", 0, Rc::new(|_| Ok(Some(Decision::Approve))))
 }

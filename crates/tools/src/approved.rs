@@ -45,9 +45,7 @@ impl Approved {
 
 /// Whether a file gets the change that was shown.
 fn is_same(bound: &BoundFile, change: &FileChange) -> bool {
-    let is = |content: &Option<Content>, digest: &Option<String>| {
-        content.as_ref().map(|content| content.digest.as_str()) == digest.as_deref()
-    };
+    let is = |content, digest: &Option<String>| Content::digest_of(content).map(Digest::as_str) == digest.as_deref();
     change.moved_to.is_none()
         && bound.path == change.path.to_string_lossy()
         && is(&change.old, &bound.old)

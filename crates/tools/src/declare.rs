@@ -12,28 +12,11 @@ use flemma_config::Retention;
 use flemma_text::suggest::nearest;
 
 /// The fields that a definition may have.
+#[rustfmt::skip]
 pub const FIELDS: [&str; 21] = [
-    "name",
-    "description",
-    "input_schema",
-    "strict",
-    "async",
-    "enabled",
-    "execute",
-    "format_preview",
-    "format_rejection",
-    "executor",
-    "approval",
-    "streaming",
-    "timeout",
-    "approval_timeout",
-    "result_schema",
-    "idempotent",
-    "retention",
-    "read_path_param",
-    "write_path_param",
-    "path_kind",
-    "system_prompt",
+    "name", "description", "input_schema", "strict", "async", "enabled", "execute", "format_preview", "format_rejection",
+    "executor", "approval", "streaming", "timeout", "approval_timeout", "result_schema", "idempotent", "retention",
+    "read_path_param", "write_path_param", "path_kind", "system_prompt",
 ];
 
 /// The value of one field.
@@ -45,6 +28,16 @@ pub enum Field {
     Function(LuaRef),
     /// Something else, with a description.
     Other(String),
+}
+
+impl Field {
+    fn value(&self) -> Option<&Value> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
+    fn function(&self) -> Option<LuaRef> {
+        if let Self::Function(function) = self { Some(*function) } else { None }
+    }
 }
 
 /// Reads a definition.
@@ -121,11 +114,7 @@ impl FieldReader {
     fn refuse_unknown(&self) -> Result<(), DefinitionError> {
         let unknown = self.fields.iter().map(|(name, _)| name.as_str()).filter(|name| !FIELDS.contains(name)).min();
         let Some(unknown) = unknown else { return Ok(()) };
-        let hint = nearest(unknown, FIELDS).map_or_else(
-            || format!("; the fields are {}", FIELDS.join(", ")),
-            |near| format!("; did you mean `{near}`?"),
-        );
-        self.refuse(unknown, format!("is not a field of a definition{hint}"))
+        self.refuse(unknown, format!("is not a field of a definition{}", field_hint(unknown, &FIELDS)))
     }
 
     fn take(&mut self, name: &str) -> Option<Field> {
@@ -138,56 +127,49 @@ impl FieldReader {
 
     /// Takes a field that may be a function, if it is one.
     fn take_function(&mut self, name: &str) -> Option<LuaRef> {
-        let at = self.fields.iter().position(|(field, value)| field == name && matches!(value, Field::Function(_)))?;
-        match self.fields.swap_remove(at).1 {
-            Field::Function(function) => Some(function),
-            Field::Value(_) | Field::Other(_) => None,
-        }
+        let at = self.fields.iter().position(|(field, value)| field == name && value.function().is_some())?;
+        self.fields.swap_remove(at).1.function()
     }
 
-    fn wrong<T>(&self, name: &str, expected: &str, found: &Field) -> Result<T, DefinitionError> {
-        let found = match found {
+    /// Takes a field that must be `expected`.
+    fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&Field) -> Option<T>,
+    ) -> Result<Option<T>, DefinitionError> {
+        let Some(field) = self.take(name) else { return Ok(None) };
+        if let Some(value) = read(&field) {
+            return Ok(Some(value));
+        }
+        let found = match field {
             Field::Value(value) => {
                 let text = value.to_string();
                 if text.chars().count() > 60 { "a table".to_owned() } else { text }
             }
             Field::Function(_) => "a function".to_owned(),
-            Field::Other(what) => what.clone(),
+            Field::Other(what) => what,
         };
         self.refuse(name, format!("must be {expected}, not {found}"))
     }
 
     fn text(&mut self, name: &str) -> Result<Option<String>, DefinitionError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Field::Value(Value::String(text))) => Ok(Some(text)),
-            Some(other) => self.wrong(name, "a string", &other),
-        }
+        self.read(name, "a string", |field| field.value()?.as_str().map(str::to_owned))
     }
 
     /// A name, or a list of names. An empty Lua table is both an empty object and an empty list.
     fn path_params(&mut self, name: &str) -> Result<Option<PathParams>, DefinitionError> {
-        let Some(field) = self.take(name) else { return Ok(None) };
-        let names = match &field {
-            Field::Value(Value::String(name)) => Some(vec![name.clone()]),
-            Field::Value(Value::Array(list)) => {
-                list.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-            }
-            Field::Value(Value::Object(table)) if table.is_empty() => Some(Vec::new()),
+        let names = |field: &Field| match field.value()? {
+            Value::String(name) => Some(vec![name.clone()]),
+            Value::Array(list) => list.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+            Value::Object(table) if table.is_empty() => Some(Vec::new()),
             _ => None,
         };
-        match names {
-            Some(names) => Ok(Some(names.into())),
-            None => self.wrong(name, "a string or a list of strings", &field),
-        }
+        Ok(self.read(name, "a string or a list of strings", names)?.map(Into::into))
     }
 
     fn switch(&mut self, name: &str) -> Result<Option<bool>, DefinitionError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Field::Value(Value::Bool(switch))) => Ok(Some(switch)),
-            Some(other) => self.wrong(name, "true or false", &other),
-        }
+        self.read(name, "true or false", |field| field.value()?.as_bool())
     }
 
     fn executor(&mut self) -> Result<Executor, DefinitionError> {
@@ -212,32 +194,18 @@ impl FieldReader {
     }
 
     fn table(&mut self, name: &str) -> Result<Option<Map<String, Value>>, DefinitionError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Field::Value(Value::Object(table))) => Ok(Some(table)),
-            Some(other) => self.wrong(name, "a table", &other),
-        }
+        self.read(name, "a table", |field| field.value()?.as_object().cloned())
     }
 
     fn function(&mut self, name: &str) -> Result<Option<LuaRef>, DefinitionError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Field::Function(function)) => Ok(Some(function)),
-            Some(other) => self.wrong(name, "a function", &other),
-        }
+        self.read(name, "a function", Field::function)
     }
 
     fn seconds(&mut self, name: &str, longest: Duration) -> Result<Option<Duration>, DefinitionError> {
-        let Some(field) = self.take(name) else { return Ok(None) };
-        match &field {
-            Field::Value(Value::Number(number)) => {
-                match seconds::at_most(longest, number.as_f64().unwrap_or(f64::NAN)) {
-                    Ok(limit) => Ok(Some(limit)),
-                    Err(problem) => self.refuse(name, problem.to_string()),
-                }
-            }
-            field => self.wrong(name, "a number of seconds", field),
-        }
+        let Some(number) = self.read(name, "a number of seconds", |field| field.value()?.as_f64())? else {
+            return Ok(None);
+        };
+        seconds::at_most(longest, number).map(Some).or_else(|problem| self.refuse(name, problem.to_string()))
     }
 
     fn retention(&mut self) -> Result<Option<Retention>, DefinitionError> {
@@ -249,17 +217,18 @@ impl FieldReader {
     }
 
     fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, DefinitionError> {
-        let Some(field) = self.take(name) else { return Ok(None) };
-        let word = match &field {
-            Field::Value(Value::String(word)) => Some(word.as_str()),
-            _ => None,
-        };
-        if let Some((_, choice)) = choices.iter().find(|(known, _)| Some(*known) == word) {
-            return Ok(Some(*choice));
-        }
         let words: Vec<String> = choices.iter().map(|(known, _)| format!("\"{known}\"")).collect();
-        self.wrong(name, &format!("one of {}", words.join(", ")), &field)
+        self.read(name, &format!("one of {}", words.join(", ")), |field| {
+            let word = field.value()?.as_str()?;
+            choices.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice)
+        })
     }
+}
+
+/// The end of a message about a field that is none of these.
+pub(super) fn field_hint(unknown: &str, fields: &[&str]) -> String {
+    nearest(unknown, fields.iter().copied())
+        .map_or_else(|| format!("; the fields are {}", fields.join(", ")), |near| format!("; did you mean `{near}`?"))
 }
 
 /// Keywords of JSON Schema whose value is a list.
@@ -267,20 +236,14 @@ const LISTS: [&str; 7] = ["required", "enum", "anyOf", "oneOf", "allOf", "prefix
 
 /// An empty Lua table is both an empty object and an empty list. In a schema, the keyword decides which.
 fn fix_empty_tables(schema: Map<String, Value>) -> Value {
+    let inner = |item: Value| if let Value::Object(table) = item { fix_empty_tables(table) } else { item };
     let fixed = schema.into_iter().map(|(key, value)| {
+        let is_list = LISTS.contains(&key.as_str());
         let value = match value {
-            Value::Object(table) if table.is_empty() && LISTS.contains(&key.as_str()) => Value::Array(Vec::new()),
-            Value::Array(list) if list.is_empty() && !LISTS.contains(&key.as_str()) => Value::Object(Map::new()),
-            Value::Object(table) => fix_empty_tables(table),
-            Value::Array(list) => Value::Array(
-                list.into_iter()
-                    .map(|item| match item {
-                        Value::Object(table) => fix_empty_tables(table),
-                        item => item,
-                    })
-                    .collect(),
-            ),
-            value => value,
+            Value::Object(table) if table.is_empty() && is_list => Value::Array(Vec::new()),
+            Value::Array(list) if list.is_empty() && !is_list => Value::Object(Map::new()),
+            Value::Array(list) => list.into_iter().map(inner).collect(),
+            value => inner(value),
         };
         (key, value)
     });
@@ -290,40 +253,27 @@ fn fix_empty_tables(schema: Map<String, Value>) -> Value {
 /// A definition as data, for the list of registered tools. Functions are left out.
 #[must_use]
 pub fn describe(definition: &Definition) -> Value {
-    let mut table = Map::new();
-    let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
-    put("name", definition.name.clone().into());
-    put("description", definition.description.clone().into());
-    put("input_schema", Value::clone(&Arc::clone(&definition.input_schema)));
-    put("strict", definition.strict.into());
-    put("async", definition.is_async.into());
-    put("enabled", definition.enabled.into());
-    put("streaming", definition.streaming.into());
-    put("idempotent", definition.idempotent.into());
-    put("executor", definition.executor.as_str().into());
-    if let Some(word) = definition.approval.and_then(DeclaredApproval::word) {
-        put("approval", word.into());
-    }
-    for (key, limit) in [("timeout", definition.timeout), ("approval_timeout", definition.approval_timeout)] {
-        if let Some(limit) = limit {
-            put(key, limit.as_secs_f64().into());
-        }
-    }
-    if let Some(schema) = &definition.result_schema {
-        put("result_schema", Value::clone(schema));
-    }
-    if let Some(retention) = definition.retention {
-        put("retention", retention.to_json());
-    }
-    for (key, param) in
-        [("read_path_param", &definition.read_path_param), ("write_path_param", &definition.write_path_param)]
-    {
-        if let Some(param) = param {
-            put(key, param.to_json());
-        }
-    }
-    if definition.path_kind != PathKind::default() {
-        put("path_kind", definition.path_kind.word().into());
-    }
-    Value::Object(table)
+    let seconds = |limit: Option<Duration>| limit.map(|limit| Value::from(limit.as_secs_f64()));
+    let params = |params: &Option<PathParams>| params.as_ref().map(PathParams::to_json);
+    let path_kind = Some(definition.path_kind).filter(|kind| *kind != PathKind::default());
+    let fields: [(&str, Option<Value>); 17] = [
+        ("name", Some(definition.name.clone().into())),
+        ("description", Some(definition.description.clone().into())),
+        ("input_schema", Some(Value::clone(&definition.input_schema))),
+        ("strict", Some(definition.strict.into())),
+        ("async", Some(definition.is_async.into())),
+        ("enabled", Some(definition.enabled.into())),
+        ("streaming", Some(definition.streaming.into())),
+        ("idempotent", Some(definition.idempotent.into())),
+        ("executor", Some(definition.executor.as_str().into())),
+        ("approval", definition.approval.and_then(DeclaredApproval::word).map(Value::from)),
+        ("timeout", seconds(definition.timeout)),
+        ("approval_timeout", seconds(definition.approval_timeout)),
+        ("result_schema", definition.result_schema.as_deref().cloned()),
+        ("retention", definition.retention.map(|retention| retention.to_json())),
+        ("read_path_param", params(&definition.read_path_param)),
+        ("write_path_param", params(&definition.write_path_param)),
+        ("path_kind", path_kind.map(|kind| kind.word().into())),
+    ];
+    Value::Object(fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }

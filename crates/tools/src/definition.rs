@@ -37,6 +37,8 @@ pub struct Definition {
     pub description: String,
     /// JSON Schema of the input, passed to providers unchanged. Its type is `object`.
     pub input_schema: Arc<Value>,
+    /// The letter of a Nerd Font that stands for it on a card; `None` for the one of all others.
+    pub icon: Option<char>,
     /// Whether to request the provider's strict mode: every property is required, and no others are allowed.
     pub strict: bool,
     /// Whether a call runs asynchronously, so that it can be watched and cancelled.
@@ -153,6 +155,7 @@ impl Definition {
             name: name.to_owned(),
             description: description.to_owned(),
             input_schema: Arc::new(input_schema),
+            icon: None,
             strict: false,
             is_async: false,
             enabled: true,
@@ -232,8 +235,8 @@ impl Definition {
             Some(DeclaredApproval::Function(_)) => Some("a function"),
             Some(DeclaredApproval::Auto) | None => None,
         };
-        if let Some(gate) = gate.filter(|_| !self.executor.can_be_gated()) {
-            return refuse("approval", format!("cannot be {gate}: {}", self.executor.why_ungated()));
+        if let (Some(gate), Some(why)) = (gate, self.executor.why_ungated()) {
+            return refuse("approval", format!("cannot be {gate}: {why}"));
         }
         if self.result_schema.is_some() && !self.executor.is_answered() {
             let word = self.executor.as_str();
@@ -382,18 +385,12 @@ impl Executor {
         matches!(self, Self::Human | Self::Client(_))
     }
 
-    /// Whether a call can wait for approval before something happens.
-    #[must_use]
-    pub const fn can_be_gated(&self) -> bool {
-        matches!(self, Self::Server(_) | Self::Client(_))
-    }
-
-    /// Why no gate goes with this executor; empty if one does.
-    const fn why_ungated(&self) -> &'static str {
+    /// Why no gate goes with this executor; `None` if one does.
+    const fn why_ungated(&self) -> Option<&'static str> {
         match self {
-            Self::Server(_) | Self::Client(_) => "",
-            Self::Human => "the executor is \"human\", so the user answers the call anyway",
-            Self::Provider => "the executor is \"provider\", which does not wait for anyone",
+            Self::Server(_) | Self::Client(_) => None,
+            Self::Human => Some("the executor is \"human\", so the user answers the call anyway"),
+            Self::Provider => Some("the executor is \"provider\", which does not wait for anyone"),
         }
     }
 

@@ -19,6 +19,7 @@ use super::{
     file_class::{FileClass, Owner},
     linked::Linked,
     paths::{plain, real},
+    project,
 };
 use flemma_process::{Grammar, Shell};
 
@@ -87,11 +88,8 @@ pub enum Answer {
 /// What is known of the disk; `None` for what it has not said in time.
 pub type Facts = BTreeMap<Lookup, Option<Answer>>;
 
-/// How to answer a question from the disk itself.
-pub type Look = fn(&Lookup) -> Answer;
-
 /// Who is asked while the answers are recorded: `None` if the disk does not answer.
-pub type Ask = dyn Fn(Lookup, Look) -> Option<Answer> + Send + Sync;
+pub type Ask = dyn Fn(Lookup) -> Option<Answer> + Send + Sync;
 
 /// The disk, or what is known of it. The default is the disk itself.
 #[derive(Clone, Default)]
@@ -182,10 +180,7 @@ impl Disk {
 
     /// The same; `None` if it is not known.
     pub(super) fn real_if_known(&self, path: &Path) -> Option<PathBuf> {
-        if self.0.is_none() {
-            return Some(real(path));
-        }
-        match self.answer(Lookup::Real(path.to_owned()), look)? {
+        match self.answer(Lookup::Real(path.to_owned()))? {
             Answer::Path(path) => Some(path),
             Answer::Is(_) | Answer::Grammar(_) => None,
         }
@@ -196,7 +191,7 @@ impl Disk {
         if let Some(known) = Shell::known(shell) {
             return known.grammar;
         }
-        match self.answer(Lookup::Grammar(shell.map(str::to_owned)), look) {
+        match self.answer(Lookup::Grammar(shell.map(str::to_owned))) {
             Some(Answer::Grammar(grammar)) => grammar,
             _ => {
                 self.note_silent(|| Silent::Shell(shell.unwrap_or("bash").to_owned()));
@@ -207,50 +202,52 @@ impl Disk {
 
     /// Whether there is a folder at a path; also if that is not known.
     pub(super) fn is_folder(&self, path: &Path) -> bool {
-        self.is(path, Lookup::IsFolder, look)
+        self.may_be(Lookup::IsFolder(path.to_owned()))
     }
 
     /// Whether there is anything at a path; also if that is not known.
     #[must_use]
     pub fn is_there(&self, path: &Path) -> bool {
-        self.is(path, Lookup::IsThere, look)
+        self.may_be(Lookup::IsThere(path.to_owned()))
     }
 
     /// Whether there is a link at a path; also if that is not known.
     pub(super) fn is_link(&self, path: &Path) -> bool {
-        self.is(path, Lookup::IsLink, look)
+        self.may_be(Lookup::IsLink(path.to_owned()))
     }
 
     /// Whether the file that a path leads to has several names (hard links); also if that is not known.
     #[must_use]
     pub fn is_linked(&self, path: &Path) -> bool {
-        self.is(path, Lookup::IsLinked, look)
+        self.may_be(Lookup::IsLinked(path.to_owned()))
     }
 
     /// Whether writing a file asks every time; also if that is not known.
     #[must_use]
     pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
-        self.is(path, |path| Lookup::IsStartUp { path, owner: owner.clone() }, look)
+        self.may_be(Lookup::IsStartUp { path: path.to_owned(), owner: owner.clone() })
     }
 
-    /// Whether the answer to a question about a path is *yes*, or not known.
-    fn is(&self, path: &Path, lookup: impl FnOnce(PathBuf) -> Lookup, look: Look) -> bool {
-        self.is_if_known(lookup(path.to_owned()), look).unwrap_or_else(|| {
-            self.note_lacking(path);
-            true
-        })
+    /// Whether a file is an ordinary one of the project that is found from `folder` ([`project`]). It is not where that is not known.
+    pub(super) fn is_ordinary(&self, path: &Path, folder: &Path, home: Option<&Path>) -> bool {
+        let (path, folder, home) = (path.to_owned(), folder.to_owned(), home.map(Path::to_owned));
+        self.answer(Lookup::IsOrdinary { path, folder, home }) == Some(Answer::Is(true))
     }
 
-    /// Whether the answer to a question is *yes*; `None` if it is not known.
-    pub(super) fn is_if_known(&self, lookup: Lookup, look: Look) -> Option<bool> {
-        match self.answer(lookup, look)? {
-            Answer::Is(answer) => Some(answer),
-            Answer::Path(_) | Answer::Grammar(_) => None,
+    /// Whether the answer to a question is *yes*, or not known.
+    fn may_be(&self, lookup: Lookup) -> bool {
+        let path = lookup.path().to_owned();
+        match self.answer(lookup) {
+            Some(answer) => answer == Answer::Is(true),
+            None => {
+                self.note_lacking(&path);
+                true
+            }
         }
     }
 
-    fn answer(&self, lookup: Lookup, look: Look) -> Option<Answer> {
-        let Some(source) = &self.0 else { return Some(look(&lookup)) };
+    fn answer(&self, lookup: Lookup) -> Option<Answer> {
+        let Some(source) = &self.0 else { return Some(lookup.answer()) };
         if let Some(answer) = lock(&source.facts).get(&lookup) {
             return answer.clone();
         }
@@ -258,7 +255,7 @@ impl Disk {
             source.has_unasked.store(true, Ordering::Relaxed);
             return None;
         };
-        let answer = ask(lookup.clone(), look);
+        let answer = ask(lookup.clone());
         lock(&source.facts).insert(lookup, answer.clone());
         answer
     }
@@ -296,21 +293,23 @@ impl Lookup {
             Self::Grammar(shell) => Path::new(shell.as_deref().unwrap_or("bash")),
         }
     }
-}
 
-/// What the disk says about a path. What [`Lookup::IsOrdinary`] asks is answered in `project.rs`.
-fn look(lookup: &Lookup) -> Answer {
-    match lookup {
-        Lookup::Real(path) => Answer::Path(real(path)),
-        Lookup::IsFolder(path) => Answer::Is(path.is_dir()),
-        Lookup::IsThere(path) => Answer::Is(path.symlink_metadata().is_ok()),
-        Lookup::IsLink(path) => Answer::Is(path.is_symlink()),
-        Lookup::Grammar(shell) => {
-            Answer::Grammar(Shell::find(shell.as_deref()).map_or(Grammar::Unknown, |shell| shell.grammar))
-        }
-        Lookup::IsLinked(path) => Answer::Is(Linked::at(&real(path)).is_some()),
-        Lookup::IsStartUp { path, owner } => Answer::Is(owner.class_of(path) == FileClass::StartUp),
-        Lookup::IsOrdinary { .. } => Answer::Is(false),
+    /// What the disk itself says. It blocks.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        Answer::Is(match self {
+            Self::Real(path) => return Answer::Path(real(path)),
+            Self::Grammar(shell) => {
+                let shell = Shell::find(shell.as_deref());
+                return Answer::Grammar(shell.map_or(Grammar::Unknown, |shell| shell.grammar));
+            }
+            Self::IsFolder(path) => path.is_dir(),
+            Self::IsThere(path) => path.symlink_metadata().is_ok(),
+            Self::IsLink(path) => path.is_symlink(),
+            Self::IsLinked(path) => Linked::at(&real(path)).is_some(),
+            Self::IsStartUp { path, owner } => owner.class_of(path) == FileClass::StartUp,
+            Self::IsOrdinary { path, folder, home } => project::is_ordinary(path, folder, home.as_deref()),
+        })
     }
 }
 

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{Content, Proposal};
@@ -27,6 +27,12 @@ struct Unclear {
     /// The files that it may write; `None` if it may be any.
     targets: Option<Vec<PathBuf>>,
     call: CallId,
+}
+
+impl Unclear {
+    fn may_write(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
+        self.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| is_meant(target)))
+    }
 }
 
 /// A file that a call would write.
@@ -83,10 +89,7 @@ impl Earlier {
     /// The call that may write a file and of which it is not known yet what.
     #[must_use]
     pub fn unclear_writer(&self, path: &Path) -> Option<&CallId> {
-        let may_write = |unclear: &&Unclear| {
-            unclear.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target == path))
-        };
-        self.unclear.iter().rfind(may_write).map(|unclear| &unclear.call)
+        self.unclear.iter().rfind(|unclear| unclear.may_write(|target| target == path)).map(|unclear| &unclear.call)
     }
 
     /// Adds what the next call would write.
@@ -113,7 +116,7 @@ impl Earlier {
     pub fn content(&self, path: &Path) -> Option<Option<Content>> {
         let found = self.files.get(path).map(|file| file.now.clone());
         let digest = found.as_ref().map(|content| content.as_ref().map(|content| content.digest.clone()));
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked();
         asked.base.files.insert(path.to_owned(), digest);
         asked.lacks_bytes |= found.iter().flatten().any(|content| content.bytes.is_none());
         if let Some(call) = self.unclear_writer(path) {
@@ -132,12 +135,11 @@ impl Earlier {
     #[must_use]
     pub fn below(&self, folder: &Path) -> EarlierEntries {
         let all: Vec<PathBuf> = self.files.keys().cloned().collect();
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked();
         asked.base.listed = Some(all);
-        let may_write = |unclear: &&Unclear| {
-            unclear.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| target.starts_with(folder)))
-        };
-        if let Some(unclear) = self.unclear.iter().rfind(may_write) {
+        if let Some(unclear) =
+            self.unclear.iter().rfind(|unclear| unclear.may_write(|target| target.starts_with(folder)))
+        {
             asked.waits_for = Some(unclear.call.clone());
         }
         drop(asked);
@@ -147,33 +149,37 @@ impl Earlier {
         EarlierEntries { present: paths(present), gone: paths(gone) }
     }
 
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What the call has asked for so far.
     #[must_use]
     pub fn base(&self) -> Base {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).base.clone()
+        self.asked().base.clone()
     }
 
     /// Whether the call has asked for a content whose bytes are not kept.
     #[must_use]
     pub fn lacks_bytes(&self) -> bool {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).lacks_bytes
+        self.asked().lacks_bytes
     }
 
     /// The call above that may write what this call has asked for, if it is not known yet what that would be.
     #[must_use]
     pub fn waits_for(&self) -> Option<CallId> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).waits_for.clone()
+        self.asked().waits_for.clone()
     }
 
     /// The call has made its change before, from other contents than the files have now, or would have.
     pub fn note_stale(&self) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).is_stale = true;
+        self.asked().is_stale = true;
     }
 
     /// Whether that was noted.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).is_stale
+        self.asked().is_stale
     }
 
     /// Whether a proposal that was made from this would be made from the same now.

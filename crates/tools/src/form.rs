@@ -19,7 +19,7 @@
 //! assert_eq!(form.answer_from_text("blue"), Ok(json!("blue")));
 //! ```
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -50,7 +50,7 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 const WIDTH: usize = 400;
 
 /// What a call asks the user.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Form {
     /// The question, on one line.
     pub question: String,
@@ -63,7 +63,7 @@ pub struct Form {
 }
 
 /// One field of a form.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct FormField {
     /// The property of the answer; `None` if the field is the whole answer.
     pub name: Option<String>,
@@ -104,12 +104,6 @@ pub struct FormMistake {
     pub message: String,
 }
 
-/// The value of a field.
-enum FieldValue {
-    Is(Value),
-    Absent,
-}
-
 impl Form {
     /// What a call with this input asks.
     #[must_use]
@@ -142,16 +136,14 @@ impl Form {
     pub fn answer(&self, given: &[Given]) -> Result<Value, FormMistake> {
         let mut object = Map::new();
         for (at, field) in self.fields.iter().enumerate() {
-            let value = field.value(given.get(at)).map_err(|what| FormMistake {
-                field: Some(at),
-                line: what.line(),
-                message: if field.label.is_empty() { what.to_string() } else { format!("{}: {what}", field.label) },
+            let value = field.value(given.get(at)).map_err(|Reason { line, words }| {
+                let message = if field.label.is_empty() { words } else { format!("{}: {words}", field.label) };
+                FormMistake { field: Some(at), line, message }
             })?;
             match (value, &field.name) {
-                (FieldValue::Is(value), None) => return Ok(value),
-                (FieldValue::Absent, None) => return Ok(Value::Null),
-                (FieldValue::Is(value), Some(name)) => drop(object.insert(name.clone(), value)),
-                (FieldValue::Absent, Some(_)) => {}
+                (value, None) => return Ok(value.unwrap_or_default()),
+                (Some(value), Some(name)) => drop(object.insert(name.clone(), value)),
+                (None, Some(_)) => {}
             }
         }
         self.check(Value::Object(object))
@@ -281,51 +273,57 @@ impl FormField {
         self.default.as_deref().filter(|default| !is_choice(default))
     }
 
-    fn value(&self, given: Option<&Given>) -> Result<FieldValue, Reason> {
+    /// What was given; `None` for nothing.
+    fn value(&self, given: Option<&Given>) -> Result<Option<Value>, Reason> {
         let value = match (given, &self.kind) {
             (None | Some(Given::Nothing), _) => return self.nothing(),
             (Some(Given::Chosen(at)), FieldKind::Choice(choices)) => match choices.get(*at) {
                 Some((_, value)) => value.clone(),
                 None if !self.is_required && *at < self.labels().len() => return self.nothing(),
-                None => return Err(Reason::Choose(self.labels())),
+                None => return Err(self.missing()),
             },
-            (Some(Given::Chosen(_)), _) => return Err(Reason::Write("an answer")),
-            (Some(Given::Typed(text)), FieldKind::Choice(_)) => match self.chosen(text)? {
+            (Some(Given::Chosen(_)), _) => return Err(self.missing()),
+            (Some(Given::Typed(text)), FieldKind::Choice(choices)) => match self.chosen(choices, text)? {
                 Some(value) => value,
                 None => return self.nothing(),
             },
             (Some(Given::Typed(text)), _) if text.trim().is_empty() => return self.nothing(),
             (Some(Given::Typed(text)), FieldKind::Text) => Value::from(text.as_str()),
-            (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim())?,
-            (Some(Given::Typed(text)), FieldKind::Integer) => integer(text.trim())?,
+            (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim()).ok_or_else(|| {
+                Reason::new(format!("expected a number like 3 or 0.5, got `{}`", preview::clip(text.trim(), 60)))
+            })?,
+            (Some(Given::Typed(text)), FieldKind::Integer) => integer(text.trim()).ok_or_else(|| {
+                Reason::new(format!("expected a whole number, like 3, got `{}`", preview::clip(text.trim(), 60)))
+            })?,
             (Some(Given::Typed(text)), FieldKind::Json) => match serde_json::from_str(text) {
                 Ok(value) if self.mistake(&value).is_none() => value,
                 // Plain text does not need quotes where text is allowed.
                 _ if self.mistake(&Value::from(text.as_str())).is_none() => Value::from(text.as_str()),
                 Ok(value) => value,
-                Err(error) => return Err(Reason::Json(JsonFault::of(text, &error))),
+                Err(error) => {
+                    let fault = JsonFault::of(text, &error);
+                    let words = format!("{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}");
+                    return Err(Reason { line: Some(fault.line), words });
+                }
             },
         };
-        match self.mistake(&value) {
-            None => Ok(FieldValue::Is(value)),
-            Some(mistake) => Err(Reason::Schema(mistake)),
-        }
+        self.mistake(&value).map_or(Ok(Some(value)), |mistake| Err(Reason::new(mistake)))
     }
 
-    fn nothing(&self) -> Result<FieldValue, Reason> {
-        match (self.is_required, self.is_nullable) {
-            (true, _) => Err(match self.labels() {
-                labels if labels.is_empty() => Reason::Write("an answer"),
-                labels => Reason::Choose(labels),
-            }),
-            (false, true) => Ok(FieldValue::Is(Value::Null)),
-            (false, false) => Ok(FieldValue::Absent),
+    fn nothing(&self) -> Result<Option<Value>, Reason> {
+        if self.is_required { Err(self.missing()) } else { Ok(self.is_nullable.then_some(Value::Null)) }
+    }
+
+    /// That there has to be another answer.
+    fn missing(&self) -> Reason {
+        match self.labels() {
+            labels if labels.is_empty() => Reason::new("write an answer".to_owned()),
+            labels => Reason::new(format!("choose one of: {}", labels.join(", "))),
         }
     }
 
     /// The choice that a text means: its words, or its number from 1. `None` for the entry that gives no answer.
-    fn chosen(&self, text: &str) -> Result<Option<Value>, Reason> {
-        let FieldKind::Choice(choices) = &self.kind else { return Err(Reason::Write("an answer")) };
+    fn chosen(&self, choices: &[(String, Value)], text: &str) -> Result<Option<Value>, Reason> {
         let typed = text.trim();
         let exactly = choices.iter().find(|choice| means(choice, typed));
         let lower = typed.to_lowercase();
@@ -338,7 +336,7 @@ impl FormField {
             Some((_, value)) => Ok(Some(value.clone())),
             None if self.or_text && !typed.is_empty() => Ok(Some(Value::from(text))),
             None if !self.is_required && (typed.is_empty() || typed == self.nothing_label()) => Ok(None),
-            None => Err(Reason::Choose(self.labels())),
+            None => Err(self.missing()),
         }
     }
 
@@ -355,71 +353,31 @@ fn means((label, value): &(String, Value), text: &str) -> bool {
 }
 
 /// Why a field has no value.
-enum Reason {
-    /// It is empty.
-    Write(&'static str),
-    /// It is none of the choices.
-    Choose(Vec<String>),
-    /// It is not a number.
-    Number(String),
-    /// It is not a whole number.
-    Integer(String),
-    /// It is not JSON.
-    Json(JsonFault),
-    /// It does not match the schema.
-    Schema(String),
+struct Reason {
+    /// The line of the text that is not valid JSON, from 1.
+    line: Option<usize>,
+    words: String,
 }
 
 impl Reason {
-    /// The line of the text that is not valid JSON, from 1.
-    fn line(&self) -> Option<usize> {
-        match self {
-            Self::Json(fault) => Some(fault.line),
-            _ => None,
-        }
+    const fn new(words: String) -> Self {
+        Self { line: None, words }
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Write(what) => write!(f, "write {what}"),
-            Self::Choose(labels) => write!(f, "choose one of: {}", labels.join(", ")),
-            Self::Number(text) => write!(f, "expected a number like 3 or 0.5, got `{}`", preview::clip(text, 60)),
-            Self::Integer(text) => write!(f, "expected a whole number, like 3, got `{}`", preview::clip(text, 60)),
-            Self::Json(fault) => write!(f, "{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}"),
-            Self::Schema(mistake) => f.write_str(mistake),
-        }
-    }
+fn number(text: &str) -> Option<Value> {
+    let whole = text.parse::<i64>().map(Value::from).ok().or_else(|| text.parse::<u64>().map(Value::from).ok());
+    whole.or_else(|| serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number))
 }
 
-fn number(text: &str) -> Result<Value, Reason> {
-    let parsed = text.parse::<i64>().map(Value::from).ok().or_else(|| text.parse::<u64>().map(Value::from).ok());
-    let parsed = parsed.or_else(|| serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number));
-    parsed.ok_or_else(|| Reason::Number(text.to_owned()))
-}
-
-fn integer(text: &str) -> Result<Value, Reason> {
-    let not_whole = || Reason::Integer(text.to_owned());
-    match number(text).map_err(|_| not_whole())? {
-        value if !value.is_f64() => Ok(value),
-        // `3.0` and `1e3` are whole numbers. Beyond this, not every whole number has a value of its own.
-        value => value
-            .as_f64()
-            .filter(|number| number.fract() == 0.0 && number.abs() < MAX_WHOLE)
-            .map(|number| Value::from(number as i64))
-            .ok_or_else(not_whole),
+/// `3.0` and `1e3` are whole numbers as well. Beyond [`MAX_WHOLE`], not every whole number has a value of its own.
+fn integer(text: &str) -> Option<Value> {
+    let value = number(text)?;
+    if !value.is_f64() {
+        return Some(value);
     }
-}
-
-impl fmt::Debug for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Form").field("question", &self.question).field("fields", &self.fields).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for FormField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FormField").field("name", &self.name).field("label", &self.label).finish_non_exhaustive()
-    }
+    value
+        .as_f64()
+        .filter(|float| float.fract() == 0.0 && float.abs() < MAX_WHOLE)
+        .map(|float| Value::from(float as i64))
 }

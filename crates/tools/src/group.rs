@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::definition::{MAX_NAME, is_name};
+use super::{
+    declare::field_hint,
+    definition::{MAX_NAME, is_name},
+};
 use flemma_model::UserError;
-use flemma_text::suggest::nearest;
 
 /// The fields that a group may have.
 pub const GROUP_FIELDS: [&str; 3] = ["description", "tools", "system_prompt"];
@@ -35,11 +37,7 @@ impl Group {
             return Err(wrong("name", format!("must be 1 to {MAX_NAME} letters, digits, `_` or `-`")));
         }
         if let Some(unknown) = fields.keys().find(|key| !GROUP_FIELDS.contains(&key.as_str())) {
-            let hint = nearest(unknown, GROUP_FIELDS).map_or_else(
-                || format!("; the fields are {}", GROUP_FIELDS.join(", ")),
-                |near| format!("; did you mean `{near}`?"),
-            );
-            return Err(wrong(unknown, format!("is not a field of a group{hint}")));
+            return Err(wrong(unknown, format!("is not a field of a group{}", field_hint(unknown, &GROUP_FIELDS))));
         }
         let text = |field: &str| match fields.get(field) {
             None | Some(Value::Null) => Ok(None),

@@ -93,6 +93,7 @@ mod sources;
 mod summary;
 mod turn_tools;
 mod well_known;
+mod wildcard;
 mod written_files;
 
 pub use approved::{Approved, KeptContent};
@@ -101,7 +102,7 @@ pub use commitment::Commitment;
 pub use decision::Decision;
 pub use definition::{DeclaredApproval, Definition, DefinitionError, Executor, LuaRef, Runner};
 pub use diff_lines::{DiffKind, DiffLine};
-pub use disk::{Answer, Ask, Disk, Facts, Look, Lookup, Silent};
+pub use disk::{Answer, Ask, Disk, Facts, Lookup, Silent};
 pub use earlier::{Base, Earlier, EarlierEntries};
 pub use file_class::{FileClass, Owner};
 pub use group::{GROUP_FIELDS, Group};

@@ -2,11 +2,12 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, Metadata},
-    os::unix::fs::{DirEntryExt, MetadataExt},
+    fs::Metadata,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
+use ignore::WalkBuilder;
 use rustix::fs::{FileType, Stat};
 
 /// How many files are looked at.
@@ -58,30 +59,18 @@ impl FilesBelow {
     pub(super) fn find<'a>(places: impl Iterator<Item = &'a Path>) -> Self {
         let (mut found, mut left) = (Self::default(), MOST);
         for (at, place) in places.enumerate() {
-            if let Some(file) = place.symlink_metadata().ok().filter(Metadata::is_file) {
-                found.add(file.ino(), at, place.to_owned());
-            }
-            let mut folders = vec![place.to_owned()];
-            while let Some(folder) = folders.pop() {
-                for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                    if left == 0 {
-                        found.partial = Some(at);
-                        return found;
-                    }
-                    left -= 1;
-                    match entry.file_type() {
-                        Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                        Ok(kind) if kind.is_file() => found.add(entry.ino(), at, entry.path()),
-                        _ => {}
-                    }
+            for entry in WalkBuilder::new(place).standard_filters(false).build().flatten() {
+                if left == 0 {
+                    found.partial = Some(at);
+                    return found;
+                }
+                left -= 1;
+                if let Some(inode) = entry.ino().filter(|_| entry.file_type().is_some_and(|kind| kind.is_file())) {
+                    found.files.entry(inode).or_default().push((at, entry.into_path()));
                 }
             }
         }
         found
-    }
-
-    fn add(&mut self, inode: u64, at: usize, path: PathBuf) {
-        self.files.entry(inode).or_default().push((at, path));
     }
 
     /// The names that a file has there.

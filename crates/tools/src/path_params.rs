@@ -5,6 +5,7 @@ use std::{
     slice,
 };
 
+use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
@@ -21,7 +22,8 @@ const MAX_PATH: usize = 4096;
 const MAX_SHOWN: usize = 60;
 
 /// What the paths in a tool's input are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PathKind {
     /// Files and folders. Relative ones start at the conversation's folder.
     #[default]
@@ -39,12 +41,8 @@ impl PathKind {
 
     /// The word for it.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Page => "page",
-            Self::PageFolder => "page_folder",
-        }
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, kind)| *kind == self).map_or("file", |(word, _)| word)
     }
 }
 
@@ -87,12 +85,6 @@ impl From<&str> for PathParams {
     }
 }
 
-impl From<String> for PathParams {
-    fn from(name: String) -> Self {
-        Self(vec![name])
-    }
-}
-
 impl From<Vec<String>> for PathParams {
     fn from(names: Vec<String>) -> Self {
         Self(names)
@@ -119,12 +111,6 @@ fn check_length(param: &str, path: &str) -> Result<(), ModelError> {
     match path.len() {
         0..=MAX_PATH => Ok(()),
         len => Err(ModelError::new(format!("`{param}` has {len} bytes, and a path has at most {MAX_PATH}."))),
-    }
-}
-
-impl<const N: usize> From<[&str; N]> for PathParams {
-    fn from(names: [&str; N]) -> Self {
-        Self(names.iter().map(|&name| name.to_owned()).collect())
     }
 }
 

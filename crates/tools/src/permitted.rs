@@ -82,21 +82,27 @@ pub struct Permitted {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
     /// Each with its name. Only those that restrict something matter.
-    pub known: Vec<(String, AgentOptions)>,
-    /// The name of one that is not known.
-    pub unknown: Option<String>,
+    pub all: Vec<(String, AgentOptions)>,
     /// Where relative paths start.
     pub base: AgentBase,
 }
 
 impl Agents {
+    /// One of this name that is not known, and permits nothing.
+    #[must_use]
+    pub fn unknown(name: &str, base: AgentBase) -> Self {
+        let (read, write) = (Some(Vec::new()), Some(Vec::new()));
+        let nothing =
+            AgentOptions { allowed_read_paths: read, allowed_write_paths: write, unchecked_tools: Vec::new() };
+        Self { all: vec![(name.to_owned(), nothing)], base }
+    }
+
     /// What they permit together. This does not read the disk yet.
     #[must_use]
     pub fn permitted(&self) -> Permitted {
-        match &self.unknown {
-            Some(name) => Permitted::nothing(name, &self.base),
-            None => Permitted::new(self.known.iter().map(|(name, options)| (name.as_str(), options)), &self.base),
-        }
+        let mut chosen = self.clone();
+        chosen.all.retain(|(_, options)| options.is_restricting());
+        Permitted { chosen, agents: OnceLock::new() }
     }
 
     /// What each of them permits.
@@ -104,19 +110,13 @@ impl Agents {
         let list = |paths: &Option<Vec<String>>| {
             paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, &self.base)).collect::<Vec<_>>())
         };
-        let known = self.known.iter().map(|(name, options)| Agent {
+        let agent = |(name, options): &(String, AgentOptions)| Agent {
             name: name.clone(),
             read: list(&options.allowed_read_paths),
             write: list(&options.allowed_write_paths),
             unchecked_tools: options.unchecked_tools.clone(),
-        });
-        let unknown = self.unknown.iter().map(|name| Agent {
-            name: name.clone(),
-            read: Some(Vec::new()),
-            write: Some(Vec::new()),
-            unchecked_tools: Vec::new(),
-        });
-        known.chain(unknown).collect()
+        };
+        self.all.iter().map(agent).collect()
     }
 }
 
@@ -145,21 +145,6 @@ struct Allowed {
 }
 
 impl Permitted {
-    /// What these agents permit together.
-    pub fn new<'a>(agents: impl IntoIterator<Item = (&'a str, &'a AgentOptions)>, base: &AgentBase) -> Self {
-        let restricting = agents.into_iter().filter(|(_, options)| options.is_restricting());
-        let known = restricting.map(|(name, options)| (name.to_owned(), options.clone())).collect();
-        Self { chosen: Agents { known, unknown: None, base: base.clone() }, agents: OnceLock::new() }
-    }
-
-    /// What an agent of this name permits that is not known: nothing. `base` says where relative paths start, and what is known of the
-    /// disk.
-    #[must_use]
-    pub fn nothing(name: &str, base: &AgentBase) -> Self {
-        let chosen = Agents { unknown: Some(name.to_owned()), known: Vec::new(), base: base.clone() };
-        Self { chosen, agents: OnceLock::new() }
-    }
-
     /// The same once it is known where the paths lead. This reads the disk.
     #[must_use]
     pub fn looked_up(self) -> Self {
@@ -179,7 +164,7 @@ impl Permitted {
     /// Whether everything is permitted.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.chosen.known.is_empty() && self.chosen.unknown.is_none()
+        self.chosen.all.is_empty()
     }
 
     /// Whether the file that a path leads to may be used in this way. `path` is absolute. This reads the disk, unless everything
@@ -248,10 +233,9 @@ impl Permitted {
     /// # Errors
     /// If an agent restricts paths and does not name the tool.
     pub fn check_undeclared(&self, tool: &str) -> Result<(), ModelError> {
-        let known = self.chosen.known.iter();
-        let mut refusing = known.filter(|(_, options)| !options.unchecked_tools.iter().any(|known| known == tool));
-        let refusing = refusing.next().map(|(name, _)| name).or(self.chosen.unknown.as_ref());
-        refusing.map_or(Ok(()), |agent| {
+        let refuses =
+            |(_, options): &&(String, AgentOptions)| !options.unchecked_tools.iter().any(|known| known == tool);
+        self.chosen.all.iter().find(refuses).map_or(Ok(()), |(agent, _)| {
             Err(ModelError::new(format!(
                 "The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
                  it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)"

@@ -210,7 +210,7 @@ pub fn check(entry: &str, presets: &Presets, tools: Option<&Registry>) -> Result
 /// Whether an entry that [`check`] refuses will most likely be refused whatever tools are registered later: it is about a
 /// tool that exists, or its name is close to one.
 pub fn is_likely_mistake(entry: &str, tools: &Registry) -> bool {
-    let rule = if Rule::is_rule(entry) { Rule::parse(entry).ok() } else { None };
+    let rule = Rule::parse(entry).ok().filter(|_| Rule::is_rule(entry));
     let tool = rule.as_ref().map_or(entry, Rule::tool);
     nearest(tool, tools.all().map(|tool| tool.name.as_str())).is_some()
 }

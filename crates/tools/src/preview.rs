@@ -4,7 +4,7 @@
 //! tool, which the Neovim layer calls and passes to [`line()`]). For all others, [`generic`] lists the arguments. Width is
 //! counted in display cells: a wide character takes two cells, and a combining mark none.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -84,10 +84,8 @@ fn arguments(name: &str, input: &Value, width: usize) -> Option<Vec<String>> {
     if generic(input, room).width() <= room {
         return None;
     }
-    let mut arguments: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| !value.is_null()).collect();
-    arguments.sort_by_key(|(key, value)| (value.is_object() || value.is_array(), *key));
     let most = width.saturating_mul(MOST_ROWS + 1);
-    let arguments = arguments.iter().map(|(key, value)| {
+    let arguments = in_order(object).into_iter().map(|(key, value)| {
         // Only as much text is written as may be shown.
         let value = scalar(value, most).unwrap_or_else(|| prefix(&value.to_string(), most).to_owned());
         format!("  {key}={value}")
@@ -152,18 +150,26 @@ pub fn generic(input: &Value, width: usize) -> String {
     let Value::Object(object) = input else {
         return scalar(input, width).unwrap_or_else(|| table(input, width));
     };
+    joined(in_order(object), width, |value| table(value, width))
+}
+
+/// The arguments of a call that are not null: scalars first, then tables, both sorted by key.
+fn in_order(object: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut arguments: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| !value.is_null()).collect();
     arguments.sort_by_key(|(key, value)| (value.is_object() || value.is_array(), *key));
+    arguments
+}
+
+/// `key1=1, key2=…`, as much as fits into `width` cells. `table` is for what is no scalar.
+fn joined(entries: Vec<(&String, &Value)>, width: usize, table: impl Fn(&Value) -> String) -> String {
     let mut shown = String::new();
-    for (key, value) in arguments {
+    for (key, value) in entries {
         if shown.width() > width {
             break;
         }
-        if !shown.is_empty() {
-            shown.push_str(", ");
-        }
-        let value = scalar(value, width).unwrap_or_else(|| table(value, width));
-        shown.push_str(&format!("{key}={value}"));
+        let value = scalar(value, width).unwrap_or_else(|| table(value));
+        let comma = if shown.is_empty() { "" } else { ", " };
+        shown.push_str(&format!("{comma}{key}={value}"));
     }
     shown
 }
@@ -198,16 +204,7 @@ fn table(value: &Value, width: usize) -> String {
         Value::Object(object) => {
             let mut entries: Vec<(&String, &Value)> = object.iter().collect();
             entries.sort_unstable_by_key(|(key, _)| *key);
-            let mut shown = String::new();
-            for (key, value) in entries {
-                if shown.width() > width {
-                    break;
-                }
-                let value = scalar(value, width).unwrap_or_else(|| ELLIPSIS.to_owned());
-                let comma = if shown.is_empty() { "" } else { ", " };
-                shown.push_str(&format!("{comma}{key}={value}"));
-            }
-            format!("{{{shown}}}")
+            format!("{{{}}}", joined(entries, width, |_| ELLIPSIS.to_owned()))
         }
         other => other.to_string(),
     }
@@ -240,24 +237,10 @@ pub(super) fn without_middle(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let (first, last) = (room - room / 2, room / 2);
-    let mut used = 0;
-    let head: String = head
-        .graphemes(true)
-        .take_while(|cluster| {
-            used += cluster.width();
-            used <= first
-        })
-        .collect();
-    let mut used = 0;
-    let end: Vec<&str> = tail
-        .graphemes(true)
-        .rev()
-        .take_while(|cluster| {
-            used += cluster.width();
-            used <= last
-        })
-        .collect();
-    let end: String = end.into_iter().rev().collect();
+    let head = within(head.graphemes(true), first).concat();
+    let mut end = within(tail.graphemes(true).rev(), last);
+    end.reverse();
+    let end = end.concat();
     let hidden = total.saturating_sub(head.chars().count() + end.chars().count());
     format!("{head}{}{end}", cut(hidden))
 }
@@ -292,16 +275,17 @@ fn fit(text: &str, width: usize) -> String {
     let Some(room) = width.checked_sub(ELLIPSIS.width()) else {
         return String::new();
     };
+    format!("{}{ELLIPSIS}", within(text.graphemes(true), room).concat())
+}
+
+/// The first clusters that fit into so many cells together.
+fn within<'a>(clusters: impl Iterator<Item = &'a str>, cells: usize) -> Vec<&'a str> {
     let mut used = 0;
-    let mut end = 0;
-    for (start, cluster) in text.grapheme_indices(true) {
+    let fits = |cluster: &&str| {
         used += cluster.width();
-        if used > room {
-            break;
-        }
-        end = start + cluster.len();
-    }
-    format!("{}{ELLIPSIS}", &text[..end])
+        used <= cells
+    };
+    clusters.take_while(fits).collect()
 }
 
 #[cfg(test)]

@@ -11,29 +11,27 @@ use std::{
 };
 
 use super::{
-    disk::{Answer, Lookup},
     file_class::{FileClass, Owner, git_directory, has, is_repository},
     linked::Linked,
     paths::{plain, real},
-    rules::PathBase,
     sensitive::is_sensitive,
 };
 
 /// The entries that mark the root of a repository.
 const MARKS: [&str; 2] = [".git", ".jj"];
 
-/// The project's root folder with links resolved; `None` if there is none. This reads the disk.
-pub fn root(path_base: &PathBase) -> Option<PathBuf> {
-    Some(root_and_mark(path_base)?.0)
+/// The root folder of the project that is found from `folder`, with links resolved; `None` if there is none. This reads the disk.
+#[must_use]
+pub fn root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    Some(root_and_mark(folder, home)?.0)
 }
 
 /// The same, and whether it is a repository.
-fn root_and_mark(path_base: &PathBase) -> Option<(PathBuf, bool)> {
-    let base = real(&path_base.folder);
-    let home = path_base.home.as_deref().map(real);
+fn root_and_mark(folder: &Path, home: Option<&Path>) -> Option<(PathBuf, bool)> {
+    let (base, real_home) = (real(folder), home.map(real));
     let is_around_home = |folder: &Path| {
         folder.parent().is_none()
-            || [home.as_deref(), path_base.home.as_deref()].into_iter().flatten().any(|home| home.starts_with(folder))
+            || [real_home.as_deref(), home].into_iter().flatten().any(|home| home.starts_with(folder))
     };
     if !base.is_absolute() || is_around_home(&base) {
         return None;
@@ -57,27 +55,14 @@ fn is_marked(folder: &Path) -> bool {
 
 /// Whether a file is an ordinary file of the project: it is below the root folder after resolving links; it does not cause
 /// something else to run later or hold secrets, judging by its name and its folder; and it has no other hard link, under
-/// which it could be anything. It is not where the disk does not say.
-pub(super) fn is_ordinary(path: &Path, path_base: &PathBase) -> bool {
-    let PathBase { folder, home, disk, .. } = path_base;
-    let lookup = Lookup::IsOrdinary { path: path.to_owned(), folder: folder.clone(), home: home.clone() };
-    disk.is_if_known(lookup, look).unwrap_or(false)
-}
-
-/// The answer of the disk.
-fn look(lookup: &Lookup) -> Answer {
-    let Lookup::IsOrdinary { path, folder, home } = lookup else { return Answer::Is(false) };
-    let path_base = PathBase { folder: folder.clone(), home: home.clone(), ..PathBase::default() };
-    Answer::Is(is_ordinary_now(path, &path_base))
-}
-
-fn is_ordinary_now(path: &Path, path_base: &PathBase) -> bool {
-    let Some((root, is_repository)) = root_and_mark(path_base) else { return false };
+/// which it could be anything. `folder` is where the project is found from. This reads the disk.
+pub(super) fn is_ordinary(path: &Path, folder: &Path, home: Option<&Path>) -> bool {
+    let Some((root, is_repository)) = root_and_mark(folder, home) else { return false };
     let found = real(path);
     // Without a repository, nothing says that a hidden folder is a project.
     let hidden_from = if is_repository { &root } else { root.parent().unwrap_or(&root) };
     let is_kept = |path: &Path| is_sensitive(path, hidden_from) || is_managed(path, &root);
-    let owner = Owner { home: path_base.home.clone(), ..Owner::default() };
+    let owner = Owner { home: home.map(Path::to_owned), ..Owner::default() };
     found.starts_with(&root)
         && !is_kept(&found)
         && !is_kept(&plain(path))

@@ -115,6 +115,16 @@ pub struct Content {
 }
 
 impl Content {
+    /// The digest of a content that there may be.
+    pub(super) fn digest_of(content: &Option<Self>) -> Option<&Digest> {
+        content.as_ref().map(|content| &content.digest)
+    }
+
+    /// The bytes of a content, which are none where there is none; `None` if they are not kept.
+    pub(super) fn bytes_of(content: &Option<Self>) -> Option<Arc<Vec<u8>>> {
+        content.as_ref().map_or_else(|| Some(Arc::default()), |content| content.bytes.clone())
+    }
+
     /// A content with these bytes.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {

@@ -58,7 +58,8 @@ impl RetentionRules {
         let old = found.results.iter().filter(|result| found.is_old(result));
         let stubs: Vec<(usize, usize, Part)> = old
             .filter_map(|result| {
-                Some((result.message, result.part, stub(&messages[result.message].parts[result.part])?))
+                let (message, part) = result.place;
+                Some((message, part, stub(&messages[message].parts[part])?))
             })
             .collect();
         for (message, part, stub) in stubs {
@@ -101,7 +102,7 @@ impl RetentionRules {
                         let Some(&tool) = calls.get(id) else { continue };
                         let nth = found.tools[tool].results;
                         found.tools[tool].results += 1;
-                        found.results.push(FoundResult { message: at, part: part_at, tool, nth, turn: found.turns });
+                        found.results.push(FoundResult { place: (at, part_at), tool, nth, turn: found.turns });
                     }
                     _ => {}
                 }
@@ -134,8 +135,8 @@ struct Tool {
 }
 
 struct FoundResult {
-    message: usize,
-    part: usize,
+    /// Its message, and the part of that.
+    place: (usize, usize),
     /// Its index in [`Found::tools`].
     tool: usize,
     /// How many results of the tool came before it.

@@ -1,6 +1,6 @@
 //! What the user is shown of a proposal: figures, and the first lines of a diff.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use super::{Content, DiffLine, Proposal, Revision};
 use flemma_text::{line_breaks, unified::Unified};
@@ -46,11 +46,7 @@ impl Review {
             if file.is_read_only {
                 review.put(DiffLine::note(READ_ONLY));
             }
-            let bytes = |content: &Option<Content>| match content {
-                None => Some(Arc::default()),
-                Some(content) => content.bytes.clone(),
-            };
-            let (Some(old), Some(new)) = (bytes(&file.old), bytes(&file.new)) else {
+            let (Some(old), Some(new)) = (Content::bytes_of(&file.old), Content::bytes_of(&file.new)) else {
                 review.lines = None;
                 review.put(DiffLine::note("(too large to be shown)"));
                 continue;

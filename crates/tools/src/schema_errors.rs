@@ -56,8 +56,8 @@ fn expected(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
         Kind::MinItems { limit } => format!("at least {}", number(*limit, "item")),
         Kind::MaxItems { limit } => format!("at most {}", number(*limit, "item")),
         Kind::AdditionalItems { limit } => format!("at most {}", number(*limit as u64, "item")),
-        Kind::MinProperties { limit } => format!("at least {}", properties(*limit)),
-        Kind::MaxProperties { limit } => format!("at most {}", properties(*limit)),
+        Kind::MinProperties { limit } => format!("at least {}", number(*limit, "property")),
+        Kind::MaxProperties { limit } => format!("at most {}", number(*limit, "property")),
         Kind::Not { schema } => format!("anything but what matches {}", short(&schema.to_string())),
         Kind::Contains => {
             let wanted = keyword(error, schema).map(|wanted| format!(" that matches {}", short(&wanted.to_string())));
@@ -138,7 +138,7 @@ fn type_names(kind: &TypeKind) -> String {
 fn quote(value: &Value) -> String {
     match value {
         Value::Object(object) if object.is_empty() => "an empty object".to_owned(),
-        Value::Object(object) => format!("an object with {}", properties(object.len() as u64)),
+        Value::Object(object) => format!("an object with {}", number(object.len() as u64, "property")),
         Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
         Value::Array(items) => format!("an array of {}", number(items.len() as u64, "item")),
         Value::String(text) if text.is_empty() => "an empty string".to_owned(),
@@ -149,11 +149,11 @@ fn quote(value: &Value) -> String {
 }
 
 fn number(number: u64, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
-fn properties(number: u64) -> String {
-    if number == 1 { "1 property".to_owned() } else { format!("{number} properties") }
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {thing}s"),
+    }
 }
 
 fn short(text: &str) -> String {

@@ -6,4 +6,3 @@ mod outline;
 mod rename;
 mod search;
 mod sections;
-pub mod vault;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flemma_notes::{Outline, PageName, Pages, rename::Renaming};
 use proptest::prelude::*;
 
-use super::vault::Vault;
+use crate::vault::Vault;
 
 fn page(name: &str) -> PageName {
     PageName::parse(name).unwrap()

@@ -17,7 +17,6 @@ mod no_stream;
 mod openai_decode;
 mod openai_encode;
 mod openai_errors;
-pub mod plain;
 mod prefixes;
 mod redact;
 mod registry;

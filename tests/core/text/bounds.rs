@@ -14,7 +14,7 @@ use flemma_tools::{
 };
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 /// What begins something that may be inside another one, and what ends it.
 #[rustfmt::skip]

@@ -10,11 +10,11 @@
 use std::{os::unix::process::ExitStatusExt, path::Path, process::ExitStatus, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
-    Context, Definition, NativeTool, Outcome,
-    command::{ShownPart, environment},
+    Context, NativeTool, Outcome,
+    command::{LEFT_RUNNING, ShownPart, environment},
     overflow, preview, seconds,
 };
 use flemma_model::ModelError;
@@ -28,28 +28,8 @@ use flemma_text::{
 /// The longest single argument that Linux passes to a program, in bytes, including its final NUL.
 const MAX_COMMAND: usize = 128 * 1024;
 
-struct Bash;
-
-pub(super) fn definition() -> Definition {
-    let mut definition = super::define(
-        "bash",
-        "Run a shell command in the working directory with the user's shell (usually bash) and return its output (stdout \
-         and stderr together). It has no terminal and no input. Long output is cut to its end (2000 lines or 50 KB); the \
-         whole is saved to a file that the result names. A command that runs too long is stopped together with \
-         everything it started.",
-        json!({
-            "command": { "type": "string", "description": "The command line." },
-            "timeout": {
-                "type": ["number", "null"],
-                "description": "Seconds after which the command is stopped; null for the default.",
-            },
-        }),
-        Bash,
-    );
-    definition.is_async = true;
-    definition.streaming = true;
-    definition
-}
+/// The tool.
+pub(super) struct Bash;
 
 impl NativeTool for Bash {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
@@ -157,9 +137,7 @@ fn spec(shell: &Shell, name: &str, command: &str, timeout: Duration, context: &C
 async fn outcome(finished: Finished, timeout: Duration, overflow_dir: &Path) -> Outcome {
     let mut output = shown(finished.output, overflow_dir).await;
     if finished.left_running {
-        let note = "[A process that the command started in the background is still running. Its further output is \
-                    lost.]";
-        output = Some(output.map_or_else(|| note.to_owned(), |output| format!("{output}\n\n{note}")));
+        output = Some(output.map_or_else(|| LEFT_RUNNING.to_owned(), |output| format!("{output}\n\n{LEFT_RUNNING}")));
     }
     let error = match (finished.stopped, finished.end) {
         (Some(StopCause::Cancelled), _) => {

@@ -13,23 +13,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Runs blocking work on a separate thread.
 ///
-/// The work checks `context.cancel` itself where it can stop. If it does not respond (because of a lost network share, for
-/// example), it is abandoned after [`PATIENCE`] or the call's timeout, so that it never blocks a conversation.
-pub(super) async fn looking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
-    give_up_on(context, Duration::ZERO, work).await
-}
-
-/// Like [`looking`], for work that keeps an eye on the call's timeout itself ([`Deadline`](super::deadline::Deadline)) and so has something
-/// to show when it is over: it is given up [`PATIENCE`] later.
-pub(super) async fn searching(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
-    give_up_on(context, PATIENCE, work).await
-}
-
-async fn give_up_on(
-    context: Context,
-    grace: Duration,
-    work: impl FnOnce(&Context) -> Outcome + Send + 'static,
-) -> Outcome {
+/// The work checks `context.cancel` and the call's timeout itself where it can stop
+/// ([`Deadline`](super::deadline::Deadline)), and so has something to show then. If it does not respond (because of a lost network
+/// share, for example), it is abandoned [`PATIENCE`] later, so that it never blocks a conversation.
+pub(super) async fn blocking(context: Context, work: impl FnOnce(&Context) -> Outcome + Send + 'static) -> Outcome {
     let (cancel, timeout, commitment) = (context.cancel.clone(), context.timeout, context.commitment.clone());
     // This panics if the system cannot start a thread.
     let work = move || {
@@ -48,7 +35,7 @@ async fn give_up_on(
     };
     let given_up = async {
         tokio::select! {
-            () = tokio::time::sleep(timeout.saturating_add(grace)) => format!("within {}", seconds::in_words(timeout)),
+            () = tokio::time::sleep(timeout.saturating_add(PATIENCE)) => format!("within {}", seconds::in_words(timeout)),
             () = async { cancel.cancelled().await; tokio::time::sleep(PATIENCE).await } => "until it was cancelled".into(),
         }
     };

@@ -7,7 +7,7 @@
 //! written.
 
 use std::{
-    io,
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -136,7 +136,7 @@ fn is_done(approved: &Approved) -> bool {
         && files.all(|file| {
             let wanted = if let Take::Edited(digest) = &file.take { Some(digest) } else { file.new.as_ref() };
             let Ok(found) = guard::content_at(Path::new(&file.path)) else { return false };
-            let found = found.as_ref().map(|found| found.digest.as_str());
+            let found = Content::digest_of(&found).map(Digest::as_str);
             found == wanted.map(String::as_str) && !was_on_disk(file, found)
         })
 }
@@ -157,7 +157,7 @@ fn is_too_early(approved: &Approved, proposal: &Proposal) -> bool {
         .files
         .iter()
         .zip(&proposal.files)
-        .any(|(file, change)| was_on_disk(file, change.old.as_ref().map(|content| content.digest.as_str())))
+        .any(|(file, change)| was_on_disk(file, Content::digest_of(&change.old).map(Digest::as_str)))
 }
 
 fn already_done() -> Outcome {
@@ -184,7 +184,7 @@ fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, 
         }
     }
     wanted.sort();
-    let (mut targets, mut others) = (Vec::new(), Vec::new());
+    let mut targets = BTreeMap::new();
     for (path, at, is_other) in wanted {
         let change = &steps[at].change;
         let name = change.moved_to.as_ref().filter(|_| is_other).map_or(&change.name, |(_, name)| name);
@@ -192,23 +192,20 @@ fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, 
         if target.existing.is_some() && is_other {
             return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
         }
-        if is_other { others.push((at, target)) } else { targets.push((at, target)) }
+        targets.insert((at, is_other), target);
     }
-    targets.sort_by_key(|(at, _)| *at);
-    let mut take_other = |at: usize| {
-        let place = others.iter().position(|(of, _)| *of == at)?;
-        Some(others.swap_remove(place).1)
-    };
-    let held = targets.into_iter().map(|(at, target)| Held { step: steps[at], target, moved_to: take_other(at) });
-    Ok(held.collect())
+    let mut held = Vec::new();
+    while let Some(((at, _), target)) = targets.pop_first() {
+        held.push(Held { step: steps[at], target, moved_to: targets.remove(&(at, true)) });
+    }
+    Ok(held)
 }
 
 /// Whether all files are as they were when the changes were proposed.
 fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
     for Held { step: Step { change, .. }, target, .. } in held {
         let found = target.content(&change.name)?;
-        let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
-        if target.path() != change.path || digest(&found) != digest(&change.old) {
+        if target.path() != change.path || Content::digest_of(&found) != Content::digest_of(&change.old) {
             return Ok(false);
         }
     }
@@ -230,7 +227,7 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
             (None, _) => target.remove(&[]),
             (Some(bytes), Some(other)) => {
                 // The move comes last: what has the new name is complete, also after a kill.
-                let has_content = change.old.as_ref().map(|old| &old.digest) == new.as_ref().map(|new| &new.digest);
+                let has_content = Content::digest_of(&change.old) == Content::digest_of(new);
                 let prepared = match has_content {
                     true => Ok(()),
                     false => target.write(bytes).map(|()| written.push(format!("`{}`", change.name))),
@@ -243,14 +240,10 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
                 [] => String::new(),
                 names => format!(" These files were written before: {}.", names.join(", ")),
             };
-            let problem = problem(target.path(), &change.name, &error);
+            let problem = files::problem(target.path(), &change.name, &error);
             return Err(ModelError::new(format!("{problem}{before}")));
         }
         written.push(format!("`{}`", change.name));
     }
     Ok(())
-}
-
-fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
-    files::problem(path, name, error)
 }

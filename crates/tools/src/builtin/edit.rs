@@ -5,15 +5,20 @@
 //! valid UTF-8) is not changed. Models write line breaks as LF, whatever the file has. So the old text is found whichever way its
 //! lines end there, and each line of the new text ends as the line does that it takes the place of.
 
-use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
-use futures_util::future::{BoxFuture, FutureExt};
 use memchr::memmem;
-use serde_json::{Value, json};
+use serde_json::Value;
 use similar::ChangeTag;
 
-use super::{carry_out::carry_out, guard::Guard, line_range, lines, nearest, replace, written};
-use crate::{Access, Bounds, Content, Context, Definition, LineCounts, NativeTool, Outcome, Proposal, paths, preview};
+use super::{
+    guard::Guard,
+    input::{file_of, path_of},
+    line_range, lines, nearest, replace,
+    tool::Proposing,
+    written,
+};
+use crate::{Access, Bounds, Content, Context, LineCounts, Proposal, paths};
 use flemma_model::ModelError;
 use flemma_text::{
     diff::diff,
@@ -39,50 +44,11 @@ const MAX_DIFF_LINES: usize = 60;
 /// How long creating the diff may take.
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
-struct Edit;
+/// The tool.
+pub(super) const TOOL: Proposing = Proposing { propose, preview: path_of, targets: file_of, line_counts };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = super::define(
-        "edit",
-        "Replace one piece of text in a file. old_text must match the file exactly, including white space, and occur \
-         in it exactly once: include enough lines around the change to make it unique.",
-        json!({
-            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
-            "old_text": { "type": "string", "description": "The text to replace, exactly as it appears in the file." },
-            "new_text": { "type": "string", "description": "The replacement; empty to delete the text." },
-        }),
-        Edit,
-    );
-    definition.read_path_param = Some("path".into());
-    definition.write_path_param = Some("path".into());
-    definition
-}
-
-impl NativeTool for Edit {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        let work = move |context: &Context| carry_out(context, || propose(&input, context));
-        super::looking(context, work).boxed()
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(propose(input, context))
-    }
-
-    fn targets(&self, input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
-        super::path(input).ok().map(|name| vec![context.resolve(name)])
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        Some(preview::labelled(input.get("path")?.as_str()?.to_owned(), input))
-    }
-
-    fn line_counts(&self, input: &Value) -> Option<LineCounts> {
-        LineCounts::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
-    }
+fn line_counts(input: &Value) -> Option<LineCounts> {
+    LineCounts::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
 }
 
 fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
@@ -148,7 +114,7 @@ fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a
     }
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (wanted, new) = (plain(old), plain(new));
-    let found = places(&breaks.without(content), wanted.as_bytes());
+    let found = places(&line_breaks::with_lf(content), wanted.as_bytes());
     let [at] = found.as_slice() else {
         return Err(found.into_iter().map(|at| breaks.place(at)).collect());
     };
@@ -159,36 +125,19 @@ fn find<'a>(content: &[u8], old: &'a str, new: &'a str) -> Result<Replacement<'a
     Ok(Replacement { at, old: old.into(), new: new.into() })
 }
 
-/// The places of the CRs that are a part of line breaks.
+/// The CRs that are a part of line breaks, by their places in the content without them.
 struct CrLf(Vec<usize>);
 
 impl CrLf {
     fn of(content: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', content);
-        Self(newlines.filter_map(|at| at.checked_sub(1).filter(|before| content[*before] == b'\r')).collect())
-    }
-
-    /// The content without them.
-    fn without(&self, content: &[u8]) -> Vec<u8> {
-        let mut plain = Vec::with_capacity(content.len());
-        let mut from = 0;
-        for cr in &self.0 {
-            plain.extend_from_slice(&content[from..*cr]);
-            from = cr + 1;
-        }
-        plain.extend_from_slice(&content[from..]);
-        plain
+        let crs = newlines.filter_map(|at| at.checked_sub(1).filter(|before| content[*before] == b'\r'));
+        Self(crs.enumerate().map(|(before, at)| at - before).collect())
     }
 
     /// The place in the content of a place in that: before the CR of a line break.
     fn place(&self, plain: usize) -> usize {
-        // The CR with the number `n` is before `cr - n` there.
-        let (mut low, mut high) = (0, self.0.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.0[middle] - middle < plain { low = middle + 1 } else { high = middle }
-        }
-        plain + low
+        plain + self.0.partition_point(|cr| *cr < plain)
     }
 }
 
@@ -261,7 +210,7 @@ fn not_unique(name: &str, content: &[u8], places: &[usize]) -> ModelError {
 }
 
 fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
-    let plain = CrLf::of(content).without(content);
+    let plain = line_breaks::with_lf(content);
     if let Some(old) = old.replace("\r\n", "\n").strip_suffix('\n')
         && !old.is_empty()
         && plain.ends_with(old.as_bytes())

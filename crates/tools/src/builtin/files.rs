@@ -1,7 +1,6 @@
 //! Shared by the file tools: what they reject, and the message for a missing file.
 
 use std::{
-    fmt,
     fs::{self, File, Metadata},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
@@ -22,33 +21,6 @@ const MAX_NAMES: usize = 20_000;
 /// The maximum number of suggested names.
 const MAX_SUGGESTED: usize = 3;
 
-/// What there is in place of a regular file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OtherFile {
-    /// A directory.
-    Directory,
-    /// A named pipe.
-    Pipe,
-    /// A socket.
-    Socket,
-    /// A block or character device.
-    Device,
-    /// Anything else.
-    Special,
-}
-
-impl fmt::Display for OtherFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Directory => "a directory",
-            Self::Pipe => "a named pipe",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-            Self::Special => "a special file",
-        })
-    }
-}
-
 /// Opens a file for reading, without waiting if it is a pipe.
 ///
 /// # Errors
@@ -58,15 +30,15 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-/// The kind of what is not a regular file.
-pub(super) fn kind(file: FileType) -> Option<OtherFile> {
+/// What there is in place of a regular file; `None` for one.
+pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
     match file {
         FileType::RegularFile => None,
-        FileType::Directory => Some(OtherFile::Directory),
-        FileType::Fifo => Some(OtherFile::Pipe),
-        FileType::Socket => Some(OtherFile::Socket),
-        FileType::BlockDevice | FileType::CharacterDevice => Some(OtherFile::Device),
-        FileType::Symlink | FileType::Unknown => Some(OtherFile::Special),
+        FileType::Directory => Some("a directory"),
+        FileType::Fifo => Some("a named pipe"),
+        FileType::Socket => Some("a socket"),
+        FileType::BlockDevice | FileType::CharacterDevice => Some("a device"),
+        FileType::Symlink | FileType::Unknown => Some("a special file"),
     }
 }
 
@@ -75,7 +47,7 @@ pub(super) fn kind(file: FileType) -> Option<OtherFile> {
 /// # Errors
 /// A message that refers to the file as `name`.
 pub(super) fn check_regular(opened: &Metadata, name: &str) -> Result<(), ModelError> {
-    match kind(FileType::from_raw_mode(opened.mode())) {
+    match other_kind(FileType::from_raw_mode(opened.mode())) {
         Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
         None => Ok(()),
     }

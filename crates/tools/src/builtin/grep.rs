@@ -7,28 +7,25 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use futures_util::future::{BoxFuture, FutureExt};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{Position, Span};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    deadline::{Deadline, Stopped},
+    deadline::Deadline,
     files,
     globs::Glob,
     guard::{Guard, Unopened},
     matches::{self, LineSearch, SearchedFile},
     report::{self, Prefix, things},
-    walk::{self, Scope},
+    tool::Looking,
+    walk::{Scope, Walk, WalkResult},
 };
-use crate::{Access, Bounds, Context, Definition, NativeTool, Outcome, paths::real, preview};
+use crate::{Access, Bounds, Context, Outcome, paths::real};
 use flemma_model::ModelError;
 use flemma_text::bounds;
 
@@ -47,82 +44,25 @@ const MAX_COMPILED: usize = 10 << 20;
 /// The maximum number of search threads.
 const MAX_THREADS: usize = 8;
 
-struct Grep;
+/// The tool.
+pub(super) const TOOL: Looking = Looking { look: grep, preview };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = super::harmless(super::define(
-        "grep",
-        "Search files for lines that match a regular expression (Rust's syntax, one line at a time). Binary files are \
-         skipped, hidden files and what .gitignore names too, unless `all` is true. The result has `path:line:text`, \
-         sorted by path; lines around a match have `path-line-text`.",
-        json!({
-            "pattern": { "type": "string", "description": "The regular expression." },
-            "path": {
-                "type": ["string", "null"],
-                "description": "The file or folder to search; null for the conversation's folder.",
-            },
-            "glob": {
-                "type": ["string", "null"],
-                "description": "Only search files that match: `*.rs` in any folder, `src/**/*.{ts,tsx}` below `path`.",
-            },
-            "case": {
-                "type": ["string", "null"],
-                "enum": ["sensitive", "insensitive", "smart", null],
-                "description": "Whether case matters; smart: only if the pattern has a capital letter. null for \
-                                sensitive.",
-            },
-            "fixed_strings": {
-                "type": ["boolean", "null"],
-                "description": "true if the pattern is plain text.",
-            },
-            "context": { "type": ["integer", "null"], "description": "Lines to show around each match; null for 0." },
-            "limit": { "type": ["integer", "null"], "description": "How many matching lines to show; null for 100." },
-            "all": {
-                "type": ["boolean", "null"],
-                "description": "true to include hidden files and files ignored by .gitignore.",
-            },
-        }),
-        Grep,
-    ));
-    definition.is_async = true;
-    definition.read_path_param = Some("path".into());
-    definition.leaves_out_denied = true;
-    definition
-}
-
-impl NativeTool for Grep {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::searching(context, move |context| grep(&input, context).unwrap_or_else(Outcome::failure)).boxed()
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        let pattern = input.get("pattern")?.as_str()?;
-        let mut text =
-            if super::switch(input, "fixed_strings") { format!("\"{pattern}\"") } else { format!("/{pattern}/") };
-        if let Some(path) = super::optional_text(input, "path") {
-            text.push_str(&format!(" in {path}"));
-        }
-        if let Some(glob) = super::optional_text(input, "glob") {
-            text.push_str(&format!("  {glob}"));
-        }
-        Some(preview::labelled(text, input))
-    }
+fn preview(input: &Value) -> Option<String> {
+    let pattern = input.get("pattern")?.as_str()?;
+    let mark = if super::switch(input, "fixed_strings") { '"' } else { '/' };
+    let path = super::optional_text(input, "path").map(|path| format!(" in {path}")).unwrap_or_default();
+    let glob = super::optional_text(input, "glob").map(|glob| format!("  {glob}")).unwrap_or_default();
+    Some(format!("{mark}{pattern}{mark}{path}{glob}"))
 }
 
 /// The files to search.
 struct Files {
     /// The folder that their paths are relative to.
     root: PathBuf,
-    /// Sorted, relative to the root.
-    paths: Vec<PathBuf>,
+    /// Their paths, sorted.
+    found: WalkResult<PathBuf>,
     /// How their paths are shown.
     prefix: Prefix,
-    /// Places that could not be read.
-    problems: Vec<String>,
-    /// Why the list may be incomplete.
-    stopped: Option<Stopped>,
-    /// The number of files and folders that the user denies reading.
-    denied: usize,
 }
 
 fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
@@ -134,77 +74,53 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     }
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let glob = super::optional_text(input, "glob").map(|glob| Glob::new(glob, "glob")).transpose()?;
-    let scope = match super::switch(input, "all") {
-        true => Scope::All,
-        false if glob.as_ref().is_some_and(Glob::asks_for_hidden) => Scope::Hidden,
-        false => Scope::Usual,
-    };
+    let scope = Scope::of(super::switch(input, "all"), glob.as_ref().is_some_and(Glob::asks_for_hidden));
     let name = super::optional_text(input, "path");
     let path = context.resolve(name.unwrap_or("."));
     let guard = Guard::new(context, Bounds::Readable);
-    let (files, is_one_file) = if path.is_file() {
+    let is_one_file = path.is_file();
+    let mut files = if is_one_file {
         guard.judge(Access::Read, &path, name.unwrap_or("."))?;
-        (one_file(&path, name.unwrap_or(".")), true)
+        one_file(&path, name.unwrap_or("."))
     } else {
-        (files_below(context, name, glob.as_ref(), scope, &deadline)?, false)
+        files_below(Walk::through(context, name, scope)?, glob.as_ref())?
     };
     let unsaved = unsaved(context, &files);
     let search = LineSearch { matcher, around: around as usize, limit, guard };
     let found = search_all(&files, &search, &deadline);
 
-    let stopped = files.stopped.or_else(|| deadline.stopped());
+    let stopped = files.found.stopped.or_else(|| deadline.stopped());
     let mut report = matches::Summary::new(&search);
-    let mut searched = 0;
-    let (mut problems, denied) = (files.problems, files.denied);
-    let (mut with_matches, mut refused) = (Vec::new(), Vec::new());
     for (index, result) in found {
-        let shown = files.prefix.show(&files.paths[index]);
+        let shown = files.prefix.show(&files.found.kept[index]);
         match result {
-            Ok(SearchedFile::Text(matches)) => {
-                searched += 1;
-                with_matches.extend((matches.count > 0).then(|| files.paths[index].as_os_str()));
-                report.add(&shown, matches);
-            }
             Ok(SearchedFile::Binary) if is_one_file => {
                 return Err(ModelError::new(format!("{shown} is a binary file, not text.")));
             }
-            Ok(SearchedFile::Binary) => report.binary += 1,
-            Err(error) if is_one_file && stopped.is_none() => {
-                return Err(search.guard.told(error, &path, &shown));
-            }
+            Err(error) if is_one_file && stopped.is_none() => return Err(search.guard.told(error, &path, &shown)),
             // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
-            Err(Unopened::Failed(error)) => problems.push(format!("{shown} ({})", files::reason(&error))),
-            Err(Unopened::Refused(error)) => refused.push(error.to_string().trim_end_matches('.').to_owned()),
+            Err(Unopened::Failed(error)) => files.found.problems.push(format!("{shown} ({})", files::reason(&error))),
+            Err(Unopened::Refused(error)) => report.refused.push(error.to_string().trim_end_matches('.').to_owned()),
+            Ok(searched) => report.add(&shown, &files.found.kept[index], searched),
         }
     }
-    let nothing = report.is_empty() && stopped.is_none();
-    let (body, mut notes) = report.finish();
-    notes.extend(report::unspeakable(with_matches));
-    notes.extend(report::unreadable(problems));
-    notes.extend(report::denied(denied));
+    let (nothing, searched) = (report.is_empty() && stopped.is_none(), report.searched);
+    let (body, mut notes, refused) = report.finish();
+    notes.extend(report::unreadable(files.found.problems));
+    notes.extend(report::denied(files.found.denied));
     notes.extend(report::few(refused, ". "));
     notes.extend(unsaved);
     if nothing {
         let pattern = super::text(input, "pattern")?;
-        let place = match (&glob, is_one_file) {
-            (_, true) => name.unwrap_or_default().to_owned(),
-            (None, false) => format!("{} of {}", things(searched, "file"), files.prefix.folder()),
-            (Some(_), false) => {
-                let glob = super::optional_text(input, "glob").unwrap_or_default();
-                format!("{} of {} that match `{glob}`", things(searched, "file"), files.prefix.folder())
-            }
+        let (place, left_out) = match is_one_file {
+            true => (name.unwrap_or_default().to_owned(), ""),
+            false => (format!("{} of {}", things(searched, "file"), files.prefix.folder()), scope.left_out()),
         };
-        let left_out = match scope {
-            _ if is_one_file => "",
-            Scope::All => "",
-            Scope::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
-            Scope::Visible => " Hidden files were left out.",
-            Scope::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
-        };
-        let notes = report::finish("grep", "", notes, context);
-        let notes = if notes.is_empty() { notes } else { format!("\n\n{notes}") };
-        return Ok(Outcome::text(format!("No match for `{pattern}` in {place}.{left_out}{notes}")));
+        let that_match = super::optional_text(input, "glob").filter(|_| !is_one_file);
+        let that_match = that_match.map(|glob| format!(" that match `{glob}`")).unwrap_or_default();
+        let sentence = format!("No match for `{pattern}` in {place}{that_match}.{left_out}");
+        return Ok(report::nothing("grep", &sentence, notes, context));
     }
     let text = report::finish("grep", &body, notes, context);
     Ok(match stopped {
@@ -222,10 +138,10 @@ fn unsaved(context: &Context, files: &Files) -> Option<String> {
     let open: Vec<PathBuf> = context.unsaved.iter().map(|open| real(open)).collect();
     let is_open = |path: &PathBuf| {
         let real_path = root.join(path);
-        open.contains(&real_path) || (files.paths.len() == 1 && open.contains(&real(&real_path)))
+        open.contains(&real_path) || (files.found.kept.len() == 1 && open.contains(&real(&real_path)))
     };
     let names: Vec<String> =
-        files.paths.iter().filter(|path| is_open(path)).map(|path| files.prefix.show(path)).collect();
+        files.found.kept.iter().filter(|path| is_open(path)).map(|path| files.prefix.show(path)).collect();
     (!names.is_empty()).then(|| {
         format!(
             "These have changes in the editor that are not saved; searched was what is on the disk: {}",
@@ -276,33 +192,18 @@ fn no_expression(error: &regex_syntax::Error) -> ModelError {
 /// A file that the call names is searched whatever its name is.
 fn one_file(path: &Path, name: &str) -> Files {
     let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
-    Files {
-        root: folder(path),
-        paths: path.file_name().map(PathBuf::from).into_iter().collect(),
-        prefix: Prefix::new(folder(Path::new(name)).to_str()),
-        problems: Vec::new(),
-        stopped: None,
-        denied: 0,
-    }
+    let kept = path.file_name().map(PathBuf::from).into_iter().collect();
+    let found = WalkResult { kept, problems: Vec::new(), stopped: None, denied: 0 };
+    Files { root: folder(path), found, prefix: Prefix::new(folder(Path::new(name)).to_str()) }
 }
 
-fn files_below(
-    context: &Context,
-    name: Option<&str>,
-    glob: Option<&Glob>,
-    scope: Scope,
-    deadline: &Deadline,
-) -> Result<Files, ModelError> {
-    let prefix = Prefix::new(name);
-    let root = report::folder(context, name)?;
-    let guard = Guard::new(context, Bounds::Readable);
-    let walked = walk::walk(&root, &prefix, scope, context, &guard, deadline, |entry, path| {
+fn files_below(walk: Walk<'_>, glob: Option<&Glob>) -> Result<Files, ModelError> {
+    let mut found = walk.keep(|entry, path| {
         let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
         wanted.then(|| path.to_owned())
     })?;
-    let mut paths = walked.kept;
-    paths.sort_unstable();
-    Ok(Files { root, paths, prefix, problems: walked.problems, stopped: walked.stopped, denied: walked.denied })
+    found.kept.sort_unstable();
+    Ok(Files { root: walk.root, found, prefix: walk.prefix })
 }
 
 /// The results of the threads in the order of the files, only for the files that were searched.
@@ -313,7 +214,7 @@ fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(u
         let mut mine = Vec::new();
         while found.load(Ordering::Relaxed) <= search.limit && deadline.stopped().is_none() {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = files.paths.get(index) else { break };
+            let Some(path) = files.found.kept.get(index) else { break };
             let named = (&*files.root.join(path), &*files.prefix.show(path));
             let result = search.file(&mut searcher, named, deadline);
             if let Ok(SearchedFile::Text(matches)) = &result {
@@ -323,7 +224,7 @@ fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(u
         }
         mine
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.paths.len());
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.found.kept.len());
     let mut all: Vec<_> = thread::scope(|scope| {
         // If the system cannot start more threads, the existing ones do the work.
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();

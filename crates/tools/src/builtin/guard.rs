@@ -15,7 +15,7 @@ use std::{
 use rustix::io::Errno;
 
 use super::{
-    files::{self, OtherFile},
+    files,
     folder::{Found, OpenFolder},
 };
 use crate::{
@@ -207,9 +207,11 @@ impl Guard {
     /// If it may not be used in this way, does not exist, or is something else.
     pub(super) fn regular(&self, access: Access, path: &Path, name: &str) -> Result<Found, ModelError> {
         let (found, _) = self.look(access, path, name)?;
-        match files::kind(found.kind()) {
+        match files::other_kind(found.kind()) {
             None => Ok(found),
-            Some(OtherFile::Directory) => Err(ModelError::new(format!("{name} is a directory. List it with `ls`."))),
+            Some(_) if found.kind().is_dir() => {
+                Err(ModelError::new(format!("{name} is a directory. List it with `ls`.")))
+            }
             Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
         }
     }
@@ -220,8 +222,8 @@ impl Guard {
     /// If it may not be read, does not exist, or is something else.
     pub(super) fn folder(&self, path: &Path, name: &str) -> Result<PathBuf, ModelError> {
         let (found, real) = self.look(Access::Read, path, name)?;
-        match files::kind(found.kind()) {
-            Some(OtherFile::Directory) => Ok(real),
+        match files::other_kind(found.kind()) {
+            Some(_) if found.kind().is_dir() => Ok(real),
             None => {
                 let size = format_size(found.size());
                 Err(ModelError::new(format!("{name} is a file ({size}), not a directory. Read it with `read`.")))

@@ -1,7 +1,11 @@
 //! Reading the input of a call.
 
-use flemma_model::ModelError;
+use std::path::PathBuf;
+
 use serde_json::Value;
+
+use crate::Context;
+use flemma_model::ModelError;
 
 /// A string in the input.
 pub(super) fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, ModelError> {
@@ -20,6 +24,16 @@ pub(super) fn path(input: &Value) -> Result<&str, ModelError> {
         }
         path => Ok(path),
     }
+}
+
+/// The path that a call names, whatever it is.
+pub(super) fn path_of(input: &Value) -> Option<String> {
+    input.get("path")?.as_str().map(str::to_owned)
+}
+
+/// The file that a call names, as the only one that it may write.
+pub(super) fn file_of(input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+    path(input).ok().map(|name| vec![context.resolve(name)])
 }
 
 /// A string in the input that may be null. Models write an empty string for omitted arguments.

@@ -7,20 +7,13 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     os::unix::ffi::OsStrExt,
-    sync::Arc,
 };
 
-use futures_util::future::{BoxFuture, FutureExt};
 use rustix::fs::{AtFlags, Dir, FileType, Stat, readlinkat, statat};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{
-    deadline::Deadline,
-    files::{self, OtherFile},
-    guard::Guard,
-    report,
-};
-use crate::{Bounds, Context, Definition, NativeTool, Outcome, own_files::is_own_file, preview};
+use super::{deadline::Deadline, files, guard::Guard, report, tool::Looking};
+use crate::{Bounds, Context, Outcome, own_files::is_own_file};
 use flemma_model::ModelError;
 use flemma_text::{escape_controls, truncate::format_size};
 
@@ -30,35 +23,13 @@ const USUAL_LIMIT: usize = 500;
 /// The maximum number of names that a call can ask for.
 const MAX_LIMIT: usize = 100_000;
 
-struct Ls;
+/// The tool.
+pub(super) const TOOL: Looking = Looking { look: ls, preview };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = super::harmless(super::define(
-        "ls",
-        "List a folder, including hidden files: one name per line, sorted. Folders end in /, links show their target, \
-         and files show their size.",
-        json!({
-            "path": { "type": ["string", "null"], "description": "The folder; null for the conversation's folder." },
-            "limit": { "type": ["integer", "null"], "description": "How many names to show; null for 500." },
-        }),
-        Ls,
-    ));
-    definition.read_path_param = Some("path".into());
-    definition.leaves_out_denied = true;
-    definition
-}
-
-impl NativeTool for Ls {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        super::searching(context, move |context| ls(&input, context).unwrap_or_else(Outcome::failure)).boxed()
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        let path = match input.get("path") {
-            None | Some(Value::Null) => ".",
-            Some(path) => path.as_str()?,
-        };
-        Some(preview::labelled(path.to_owned(), input))
+fn preview(input: &Value) -> Option<String> {
+    match input.get("path") {
+        None | Some(Value::Null) => Some(".".to_owned()),
+        Some(path) => path.as_str().map(str::to_owned),
     }
 }
 
@@ -67,9 +38,9 @@ fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
     let name = super::optional_text(input, "path").unwrap_or(".");
     let path = context.resolve(name);
-    let folder = report::folder(context, Some(name))?;
     let (mut names, mut problems, mut denied) = (Vec::new(), Vec::new(), 0);
     let guard = Guard::new(context, Bounds::Readable);
+    let folder = guard.folder(&path, name)?;
     let (opened, folder) = guard.open_folder(&folder, name).map_err(|error| guard.told(error, &path, name))?;
     for entry in Dir::read_from(&opened).map_err(|error| guard.problem(&path, name, &error.into()))? {
         match entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()) {
@@ -126,9 +97,6 @@ fn describe(folder: &File, entry: &OsStr, name: &str) -> String {
         }
         FileType::RegularFile => format!("{name}  ({})", format_size(u64::try_from(found.st_size).unwrap_or(0))),
         FileType::Directory => format!("{name}/"),
-        FileType::Fifo => format!("{name}  ({})", OtherFile::Pipe),
-        FileType::Socket => format!("{name}  ({})", OtherFile::Socket),
-        FileType::CharacterDevice | FileType::BlockDevice => format!("{name}  ({})", OtherFile::Device),
-        FileType::Unknown => format!("{name}  ({})", OtherFile::Special),
+        other => format!("{name}  ({})", files::other_kind(other).unwrap_or_default()),
     }
 }

@@ -1,6 +1,6 @@
 //! The matching lines of a file, and the report of the matches in many files.
 
-use std::{io, path::Path};
+use std::{ffi::OsString, io, path::Path};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
@@ -9,7 +9,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use super::{
     deadline::{Deadline, DeadlineReader},
     guard::{Guard, Unopened},
-    report::things,
+    report::{things, unspeakable},
 };
 use flemma_text::truncate::format_size;
 
@@ -155,6 +155,7 @@ fn window(line: &[u8], place: usize) -> String {
 }
 
 /// The matches of all files in the format of the result.
+#[derive(Default)]
 pub(super) struct Summary {
     around: usize,
     limit: usize,
@@ -164,21 +165,35 @@ pub(super) struct Summary {
     is_cut: bool,
     is_over: bool,
     /// The number of binary files that were skipped.
-    pub(super) binary: usize,
+    binary: usize,
+    /// The names of the files with matches.
+    names: Vec<OsString>,
+    /// The number of files that were searched.
+    pub(super) searched: usize,
+    /// Why files were not searched that may not be read.
+    pub(super) refused: Vec<String>,
 }
 
 impl Summary {
     /// An empty report.
     pub(super) fn new(search: &LineSearch) -> Self {
-        let &LineSearch { around, limit, .. } = search;
-        Self { around, limit, body: String::new(), matches: 0, files: 0, is_cut: false, is_over: false, binary: 0 }
+        Self { around: search.around, limit: search.limit, ..Self::default() }
     }
 
-    /// Adds the matches of the next file, up to the limit.
-    pub(super) fn add(&mut self, path: &str, matches: FileMatches) {
+    /// Adds the next file, which is shown as `path`, and its matches, up to the limit.
+    pub(super) fn add(&mut self, path: &str, name: &Path, file: SearchedFile) {
+        let SearchedFile::Text(matches) = file else {
+            self.binary += 1;
+            return;
+        };
+        self.searched += 1;
+        if matches.count == 0 {
+            return;
+        }
+        self.names.push(name.into());
         let room = self.limit - self.matches;
-        if room == 0 || matches.count == 0 {
-            self.is_over |= matches.count > 0;
+        if room == 0 {
+            self.is_over = true;
             return;
         }
         let mut lines = matches.lines;
@@ -210,8 +225,8 @@ impl Summary {
         self.matches == 0
     }
 
-    /// The lines, and notes on what they do not show.
-    pub(super) fn finish(self) -> (String, Vec<String>) {
+    /// The lines, notes on what they do not show, and why files were not searched that may not be read.
+    pub(super) fn finish(self) -> (String, Vec<String>, Vec<String>) {
         let mut notes = Vec::new();
         if self.is_over {
             notes.push(format!(
@@ -228,6 +243,7 @@ impl Summary {
         if self.binary > 0 {
             notes.push(format!("{} skipped", things(self.binary, "binary file")));
         }
-        (self.body, notes)
+        notes.extend(unspeakable(self.names.iter().map(OsString::as_os_str)));
+        (self.body, notes, self.refused)
     }
 }

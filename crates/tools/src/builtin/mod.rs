@@ -1,4 +1,4 @@
-//! The built-in tools, one file each.
+//! The built-in tools: their definitions in `definitions.json`, and one file for each that runs here.
 //!
 //! Every tool has a strict schema: all properties are required, optional ones may be null, and no others are accepted. Every
 //! tool that runs here, except the calculators, and `ask_user` accept a `label`, in which the model says what the call is for. Only the
@@ -6,13 +6,11 @@
 //! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
 mod arithmetic;
-mod ask_user;
 mod attach;
 mod bash;
 mod blocking;
 mod calculator;
 mod carry_out;
-mod client;
 mod deadline;
 mod define;
 mod edit;
@@ -34,13 +32,12 @@ mod replace;
 mod report;
 mod stored_write;
 mod temporary;
+mod tool;
 mod walk;
 mod write;
 mod written;
 
 use self::{
-    blocking::{looking, searching},
-    define::{define, define_answered, define_unlabelled, harmless, with_label},
     input::{count, limit, optional_text, path, switch, text},
     report::{line_range, lines},
 };
@@ -57,17 +54,5 @@ pub use written::PartTaken;
 
 /// All built-in tools.
 pub fn all() -> Vec<Definition> {
-    let tools = [
-        ask_user::definition(),
-        bash::definition(),
-        calculator::definition(),
-        calculator::definition_async(),
-        edit::definition(),
-        find::definition(),
-        grep::definition(),
-        ls::definition(),
-        read::definition(),
-        write::definition(),
-    ];
-    tools.into_iter().chain(client::all()).chain(notes::all()).collect()
+    define::all()
 }

@@ -2,13 +2,8 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    deadline::Deadline,
-    guard::Guard,
-    report::{self, Prefix},
-    walk::{self, Scope},
-};
-use crate::{Bounds, Context};
+use super::walk::{Scope, Walk};
+use crate::Context;
 use flemma_model::ModelError;
 
 /// The maximum number of files in the list. A picker has to show and filter them.
@@ -33,17 +28,14 @@ pub struct FilesToPick {
 /// # Errors
 /// If the folder cannot be read, or the user denies reading it.
 pub fn files_to_pick(context: &Context, folder: Option<&str>) -> Result<FilesToPick, ModelError> {
-    let deadline = Deadline::new(context);
-    let folder = folder.filter(|folder| !folder.is_empty());
-    let (root, prefix) = (report::folder(context, folder)?, Prefix::new(folder));
+    let walk = Walk::through(context, folder.filter(|folder| !folder.is_empty()), Scope::Usual)?;
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|target| target.is_file());
-    let guard = Guard::new(context, Bounds::Readable);
-    let walked = walk::walk(&root, &prefix, Scope::Usual, context, &guard, &deadline, |entry, path| {
+    let walked = walk.keep(|entry, path| {
         let kind = entry.file_type()?;
         // A name that cannot be written as it is would name another file.
         let is_plain = path.to_str().is_some_and(|name| !name.contains(char::is_control));
         let is_wanted = is_plain && (kind.is_file() || (kind.is_symlink() && is_file(entry.path())));
-        is_wanted.then(|| prefix.show(path))
+        is_wanted.then(|| walk.prefix.show(path))
     })?;
     let mut paths = walked.kept;
     paths.sort_unstable();

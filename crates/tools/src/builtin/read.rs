@@ -5,21 +5,23 @@
 //! kind; images and PDFs are passed on unchanged, for the model to view.
 
 use std::{
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read as _},
     path::Path,
     sync::Arc,
 };
 
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     attach::{self, ShownFile},
+    blocking::blocking,
     guard::Guard,
+    input::path_of,
     line_range, lines, report,
 };
-use crate::{Bounds, Context, Definition, NativeTool, Outcome, Output, preview};
+use crate::{Bounds, Context, NativeTool, Outcome, Output, preview};
 use flemma_model::{Media, ModelError};
 use flemma_text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size};
 
@@ -29,24 +31,11 @@ const CHUNK: usize = 256 * 1024;
 /// How much of the beginning is examined to recognise text, in bytes.
 const SNIFF: usize = 8 * 1024;
 
-struct Read;
+/// How much of a line is kept beyond what is shown, in bytes: a character may be cut, and a mark be left out.
+const BEYOND: usize = 64;
 
-pub(super) fn definition() -> Definition {
-    let mut definition = super::define(
-        "read",
-        "Read a text file, or view an image (PNG, JPEG, GIF, WebP) or a PDF. At most 2000 lines or 50 KB of text are \
-         returned at once; the result says how to continue.",
-        json!({
-            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
-            "offset": { "type": ["integer", "null"], "description": "The first line to read, from 1; null for the first." },
-            "limit": { "type": ["integer", "null"], "description": "How many lines to read; null for as many as fit." },
-        }),
-        Read,
-    );
-    definition.read_path_param = Some("path".into());
-    definition.idempotent = true;
-    definition
-}
+/// The tool.
+pub(super) struct Read;
 
 impl NativeTool for Read {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
@@ -55,7 +44,7 @@ impl NativeTool for Read {
             let is_unsaved = super::path(&input).is_ok_and(|name| context.is_unsaved(&context.resolve(name)));
             if is_unsaved { outcome.noted(report::UNSAVED) } else { outcome }
         };
-        super::looking(context, work).boxed()
+        blocking(context, work).boxed()
     }
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
@@ -71,7 +60,7 @@ impl NativeTool for Read {
     }
 
     fn shown_file(&self, input: &Value) -> Option<String> {
-        input.get("path")?.as_str().map(str::to_owned)
+        path_of(input)
     }
 
     fn summary(&self, input: &Value) -> Option<String> {
@@ -110,18 +99,20 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         let ShownFile { about, attachment } = attach::attach(media, name, &path, bytes)?;
         return Ok(Outcome::Success(Output::Attached(about, attachment)));
     }
-    match page(reader, first, limit, &context.cancel).map_err(problem)? {
-        PageRead::Binary => {
-            Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))))
+    let beginning = reader.fill_buf().map_err(problem)?;
+    if memchr::memchr(0, &beginning[..beginning.len().min(SNIFF)]).is_some() {
+        return Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))));
+    }
+    let page = page(reader, first, limit, &context.cancel).map_err(problem)?;
+    if context.cancel.is_cancelled() {
+        return Err(ModelError::new("Cancelled by the user."));
+    }
+    match page.total {
+        0 => Ok(Outcome::text("(empty file)")),
+        total if total <= first => {
+            Err(ModelError::new(format!("offset {} is past the end: {name} has {}.", first + 1, lines(total as usize))))
         }
-        PageRead::Cancelled => Err(ModelError::new("Cancelled by the user.")),
-        PageRead::Page(page) if page.total == 0 => Ok(Outcome::text("(empty file)")),
-        PageRead::Page(page) if page.total <= first => Err(ModelError::new(format!(
-            "offset {} is past the end: {name} has {}.",
-            first + 1,
-            lines(page.total as usize)
-        ))),
-        PageRead::Page(page) => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
+        _ => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
     }
 }
 
@@ -133,54 +124,23 @@ struct FilePage {
     total: u64,
 }
 
-/// The result of reading a page.
-enum PageRead {
-    Page(FilePage),
-    Binary,
-    Cancelled,
-}
-
-/// Reads `limit` lines from line `first` (from 0) on, or slightly more than fits into a result, and counts the rest.
-fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<PageRead> {
-    let mut bytes = Vec::new();
-    let mut newlines = 0;
-    let mut full = false;
-    let mut last = None;
-    loop {
-        let chunk = match reader.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            chunk => chunk?,
-        };
-        if chunk.is_empty() {
-            break;
+/// Reads `limit` lines from line `first` (from 0) on, or slightly more than fits into a result, and counts the rest. It stops early
+/// where it is cancelled.
+fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<FilePage> {
+    let (mut total, mut bytes) = (0, Vec::new());
+    let mut is_more = true;
+    while is_more && !cancel.is_cancelled() {
+        let is_shown = (first..first + limit).contains(&total) && bytes.len() <= MAX_BYTES;
+        if is_shown {
+            // Of a line that is longer, no more is needed.
+            let room = (MAX_BYTES + BEYOND - bytes.len()) as u64;
+            is_more = reader.by_ref().take(room).read_until(b'\n', &mut bytes)? > 0;
         }
-        if cancel.is_cancelled() {
-            return Ok(PageRead::Cancelled);
+        // The rest of the line, or the whole one.
+        if !is_shown || (is_more && !bytes.ends_with(b"\n")) {
+            is_more = reader.skip_until(b'\n')? > 0 || is_shown;
         }
-        if last.is_none() && memchr::memchr(0, &chunk[..chunk.len().min(SNIFF)]).is_some() {
-            return Ok(PageRead::Binary);
-        }
-        last = chunk.last().copied();
-        let size = chunk.len();
-        let mut rest = chunk;
-        while newlines < first
-            && let Some(newline) = memchr::memchr(b'\n', rest)
-        {
-            newlines += 1;
-            rest = &rest[newline + 1..];
-        }
-        while newlines >= first && !full && !rest.is_empty() {
-            let newline = memchr::memchr(b'\n', rest);
-            let end = newline.map_or(rest.len(), |newline| newline + 1);
-            bytes.extend_from_slice(&rest[..end]);
-            newlines += u64::from(newline.is_some());
-            full = newlines == first + limit || bytes.len() > MAX_BYTES;
-            rest = &rest[end..];
-        }
-        if full {
-            newlines += memchr::memchr_iter(b'\n', rest).count() as u64;
-        }
-        reader.consume(size);
+        total += u64::from(is_more);
     }
     // A line whose end did not fit is left for the next page, unless it is the only line.
     if bytes.len() > MAX_BYTES
@@ -188,8 +148,7 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
     {
         bytes.truncate(newline + 1);
     }
-    let total = newlines + u64::from(last.is_some_and(|last| last != b'\n'));
-    Ok(PageRead::Page(FilePage { bytes, total }))
+    Ok(FilePage { bytes, total })
 }
 
 /// The page for the model: text with `\n`, and notes about what is missing.

@@ -34,9 +34,6 @@ use crate::{
 use flemma_journal::changes::{ChangeId, FileState};
 use flemma_model::{Digest, ModelError};
 
-/// The maximum number of links that are followed, as in Linux.
-const MAX_LINKS: usize = 40;
-
 /// The permissions to write, of whomever.
 const WRITE_BITS: u32 = 0o222;
 
@@ -148,8 +145,10 @@ impl WriteTarget {
     ) -> Result<Self, ModelError> {
         // Nothing is said about a file before it is known that it may be used.
         guard.judge(Access::Write, path, name)?;
-        let problem = |error: io::Error| ModelError::new(format!("{name}: {error}."));
-        let real = follow(path).map_err(problem)?;
+        let real = real(path);
+        if real.is_symlink() {
+            return Err(ModelError::new(format!("{name}: too many symbolic links.")));
+        }
         // This path has no links any more, and it is not left while the file is looked at, read or written.
         guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);
@@ -160,7 +159,7 @@ impl WriteTarget {
             Err(error) if error.kind() == io::ErrorKind::NotFound => (None, true),
             Err(error) => return Err(guard.problem(&real, name, &error)),
         };
-        if let Some(kind) = existing.as_ref().and_then(|found| files::kind(found.kind())) {
+        if let Some(kind) = existing.as_ref().and_then(|found| files::other_kind(found.kind())) {
             return Err(ModelError::new(format!("{name} is {kind}; only regular files can be written.")));
         }
         let classes = [protected(path), protected(&real)];
@@ -396,21 +395,4 @@ fn remove_empty<'a>(mut folders: impl Iterator<Item = &'a PathBuf>) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     });
-}
-
-/// The target of a path: the real path of the folder, and the last component with its links resolved, whether or not the
-/// target exists.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        match fs::read_link(&path) {
-            // A relative link is relative to the folder of the link; an absolute one replaces it.
-            Ok(link) => path = path.parent().unwrap_or(Path::new("/")).join(link),
-            Err(_) => {
-                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path) };
-                return Ok(real(folder).join(name));
-            }
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
 }

@@ -1,13 +1,8 @@
 //! The report of a search: one name per line, followed by notes. Nothing is left out silently.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, path::Path};
 
-use super::guard::Guard;
-use crate::{Bounds, Context, overflow};
-use flemma_model::ModelError;
+use crate::{Context, Outcome, overflow};
 use flemma_text::{
     escape_controls,
     truncate::{self, Limits},
@@ -119,13 +114,10 @@ pub(super) fn things(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// The folder in which a search starts, with links resolved.
-///
-/// # Errors
-/// A message that names it: it may not be read, does not exist, is not a folder, or cannot be accessed.
-pub(super) fn folder(context: &Context, name: Option<&str>) -> Result<PathBuf, ModelError> {
-    let name = name.unwrap_or(".");
-    Guard::new(context, Bounds::Readable).folder(&context.resolve(name), name)
+/// The outcome of a search that has found nothing: a sentence that says so, and the notes.
+pub(super) fn nothing(tool: &str, sentence: &str, notes: Vec<String>, context: &Context) -> Outcome {
+    let notes = finish(tool, "", notes, context);
+    Outcome::text(format!("{sentence}\n\n{notes}").trim_end())
 }
 
 /// `1 line`, `2 lines`.

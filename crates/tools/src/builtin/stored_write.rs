@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
-use super::{carry_out::carry_out, notes, replace::WriteTarget, written};
+use super::{blocking::blocking, carry_out::carry_out, notes, replace::WriteTarget, written};
 use crate::{Approved, Bounds, Content, Context, FileChange, KeptContent, NativeTool, Outcome, Proposal, SeenPages};
 use flemma_journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take};
 use flemma_model::{Digest, ModelError, UserError};
@@ -48,8 +48,8 @@ impl StoredWrite {
         let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.name)).collect();
         // What the model may not read, it is not shown here either.
         let diffs = files.iter().filter(|file| !context.is_unread(&file.path)).map(|file| {
-            let bytes = |content: &Option<Content>| content.as_ref().and_then(|content| content.bytes.clone());
-            written::diff(&bytes(&file.old).unwrap_or_default(), &bytes(&file.new).unwrap_or_default())
+            let bytes = |content| Content::bytes_of(content).unwrap_or_default();
+            written::diff(&bytes(&file.old), &bytes(&file.new))
         });
         let diff = diffs.filter(|diff| !diff.is_empty()).collect::<Vec<_>>().join("\n\n");
         Ok(Proposal { files, summary: format!("Wrote {}.", names.join(", ")), diff })
@@ -96,7 +96,7 @@ impl StoredWrite {
         for (at, (file, change)) in self.proposed.files.iter().zip(changes).enumerate() {
             let is_left = takes.get(at).is_some_and(|bound| bound.take == Take::Left);
             if file.is_page && !is_left {
-                context.seen.note_digest(&change.path, change.new.as_ref().map(|content| content.digest.clone()));
+                context.seen.note_digest(&change.path, Content::digest_of(&change.new).cloned());
             }
         }
     }
@@ -130,7 +130,7 @@ impl StoredWrite {
 /// # Errors
 /// If it was made from something else.
 fn check_base(file: &ProposedContent, change: &FileChange, context: &Context) -> Result<(), ModelError> {
-    let old = change.old.as_ref().map(|content| &content.digest);
+    let old = Content::digest_of(&change.old);
     let known = if file.seen.is_unknown() { context.seen.known(&change.path) } else { file.seen.clone() };
     let name = &file.name;
     if context.earlier.on_disk(&change.path).is_some() {
@@ -160,7 +160,7 @@ impl NativeTool for StoredWrite {
             }
             outcome
         };
-        super::looking(context, work).boxed()
+        blocking(context, work).boxed()
     }
 
     fn is_proposing(&self) -> bool {

@@ -7,7 +7,7 @@
 
 use std::{
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -25,7 +25,7 @@ use super::{
     report::Prefix,
 };
 use crate::{
-    Context,
+    Bounds, Context,
     ignore_files::{GitRules, IgnoreFiles},
     own_files::is_own_file,
 };
@@ -51,18 +51,52 @@ pub(super) enum Scope {
 }
 
 impl Scope {
+    /// What a search includes: everything, if that was asked for, or hidden entries, if the glob names them.
+    pub(super) fn of(all: bool, names_hidden: bool) -> Self {
+        match (all, names_hidden) {
+            (true, _) => Self::All,
+            (false, true) => Self::Hidden,
+            (false, false) => Self::Usual,
+        }
+    }
+
+    /// What a model is told of the entries that were left out, after a sentence.
+    pub(super) const fn left_out(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            Self::Visible => " Hidden files were left out.",
+            Self::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
+        }
+    }
+
     /// Says whether it includes an entry below `root`.
     fn includes(self, root: &Path) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
         let leaves_out_ignored = matches!(self, Self::Usual | Self::Hidden);
         let leaves_out_hidden = matches!(self, Self::Usual | Self::Visible);
         let ignored = leaves_out_ignored.then(|| IgnoreFiles::new(root, GitRules::Everywhere));
         move |entry| {
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let is_ignored = ignored.as_ref().and_then(|files| files.ignores(entry.path(), is_folder));
+            let ignored = ignored.as_ref().and_then(|files| files.ignores(entry.path(), is_folder(entry)));
             let is_hidden = || leaves_out_hidden && entry.file_name().as_encoded_bytes().starts_with(b".");
-            !is_ignored.unwrap_or_else(is_hidden)
+            !ignored.unwrap_or_else(is_hidden)
         }
     }
+}
+
+/// A folder to walk through.
+pub(super) struct Walk<'a> {
+    /// What the call may use.
+    pub(super) context: &'a Context,
+    /// What may be found.
+    pub(super) guard: Guard,
+    /// When it has to stop.
+    pub(super) deadline: Deadline,
+    /// The folder: an absolute path without links.
+    pub(super) root: PathBuf,
+    /// How places are shown.
+    pub(super) prefix: Prefix,
+    /// Which entries it includes.
+    pub(super) scope: Scope,
 }
 
 /// The result of a walk.
@@ -77,92 +111,108 @@ pub(super) struct WalkResult<T> {
     pub(super) denied: usize,
 }
 
-/// Walks through `root`, an absolute path without links, and keeps the result of `keep` for each entry and its path
-/// relative to `root`, as far as `guard` lets it be found. The root itself is not an entry. Places in messages are shown with `prefix`.
-///
-/// # Errors
-/// A message if too many entries are kept.
-pub(super) fn walk<T: Send>(
-    root: &Path,
-    prefix: &Prefix,
-    scope: Scope,
-    context: &Context,
-    guard: &Guard,
-    deadline: &Deadline,
-    keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
-) -> Result<WalkResult<T>, ModelError> {
-    let mut builder = WalkBuilder::new(root);
-    let left_out = Arc::new(AtomicUsize::new(0));
-    let may_be_read = {
-        let (denied, permitted) = (Arc::clone(&context.denied), Arc::clone(&context.permitted));
-        let left_out = Arc::clone(&left_out);
-        move |entry: &DirEntry| {
-            let path = entry.path();
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if !is_folder && is_own_file(entry.file_name()) {
-                return false;
+impl<'a> Walk<'a> {
+    /// A walk through the folder that the model calls `name`; `None` for the one where relative paths start.
+    ///
+    /// # Errors
+    /// A message that names it: it may not be read, does not exist, is not a folder, or cannot be accessed.
+    pub(super) fn through(context: &'a Context, name: Option<&str>, scope: Scope) -> Result<Self, ModelError> {
+        let (guard, deadline) = (Guard::new(context, Bounds::Readable), Deadline::new(context));
+        let written = name.unwrap_or(".");
+        let root = guard.folder(&context.resolve(written), written)?;
+        Ok(Self { context, guard, deadline, root, prefix: Prefix::new(name), scope })
+    }
+
+    /// Keeps the result of `keep` for each entry and its path relative to the root, as far as it may be found. The root itself is
+    /// not an entry.
+    ///
+    /// # Errors
+    /// A message if too many entries are kept.
+    pub(super) fn keep<T: Send>(
+        &self,
+        keep: impl Fn(&DirEntry, &Path) -> Option<T> + Sync,
+    ) -> Result<WalkResult<T>, ModelError> {
+        let left_out = Arc::new(AtomicUsize::new(0));
+        let (sender, receiver) = mpsc::channel();
+        let count = AtomicUsize::new(0);
+        let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
+            if self.deadline.stopped().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
+                return WalkState::Quit;
             }
-            let is_shown = permitted.shows(path) || (is_folder && permitted.leads_on(path));
+            let found = match entry {
+                Ok(entry) if entry.depth() == 0 => None,
+                // A folder on the way to what is permitted, or an entry of one that was a link when it was listed.
+                Ok(entry) if !self.guard.finds(entry.path()) => None,
+                Ok(entry) => entry.path().strip_prefix(&self.root).ok().and_then(|path| keep(&entry, path)).map(Ok),
+                Err(error) => self.problem(&error).map(Err),
+            };
+            if let Some(found) = found {
+                count.fetch_add(1, Ordering::Relaxed);
+                // The receiver lives until the walk is over.
+                let _ = sender.send(found);
+            }
+            WalkState::Continue
+        };
+        let mut builder = self.builder(&left_out);
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        if threads > 1 && are_to_be_had(threads) {
+            builder.threads(threads).build_parallel().run(|| {
+                let (sender, see) = (sender.clone(), &see);
+                Box::new(move |entry| see(&sender, entry))
+            });
+        } else {
+            let _ = builder.build().map(|entry| see(&sender, entry)).find(|state| matches!(state, WalkState::Quit));
+        }
+        drop(sender);
+        if count.into_inner() > MAX_KEPT {
+            return Err(ModelError::new(format!(
+                "There are more than {MAX_KEPT} files to search. Choose a smaller `path`."
+            )));
+        }
+        let (kept, problems): (Vec<_>, Vec<_>) = receiver.into_iter().partition(Result::is_ok);
+        Ok(WalkResult {
+            kept: kept.into_iter().flatten().collect(),
+            problems: problems.into_iter().filter_map(Result::err).collect(),
+            stopped: self.deadline.stopped(),
+            denied: left_out.load(Ordering::Relaxed),
+        })
+    }
+
+    /// What goes through the entries that are included and may be read. It counts those that may not.
+    fn builder(&self, left_out: &Arc<AtomicUsize>) -> WalkBuilder {
+        let (denied, permitted) = (Arc::clone(&self.context.denied), Arc::clone(&self.context.permitted));
+        let (left_out, is_included) = (Arc::clone(left_out), self.scope.includes(&self.root));
+        let may_be_read = move |entry: &DirEntry| {
+            let path = entry.path();
+            let is_shown = permitted.shows(path) || (is_folder(entry) && permitted.leads_on(path));
             let is_left_out = denied.contains(path) || !is_shown;
             left_out.fetch_add(usize::from(is_left_out), Ordering::Relaxed);
             !is_left_out
-        }
-    };
-    let is_included = scope.includes(root);
-    builder.standard_filters(false).filter_entry(move |entry| {
-        entry.depth() == 0 || (entry.file_name() != ".git" && is_included(entry) && may_be_read(entry))
-    });
-    let (sender, receiver) = mpsc::channel();
-    let count = AtomicUsize::new(0);
-    let see = |sender: &mpsc::Sender<_>, entry: Result<DirEntry, ignore::Error>| {
-        if deadline.stopped().is_some() || count.load(Ordering::Relaxed) > MAX_KEPT {
-            return WalkState::Quit;
-        }
-        let found = match entry {
-            Ok(entry) if entry.depth() == 0 => return WalkState::Continue,
-            // A folder on the way to what is permitted, or an entry of one that was a link when it was listed.
-            Ok(entry) if !guard.finds(entry.path()) => return WalkState::Continue,
-            Ok(entry) => match entry.path().strip_prefix(root).ok().and_then(|path| keep(&entry, path)) {
-                None => return WalkState::Continue,
-                Some(kept) => Ok(kept),
-            },
-            Err(error) => match problem(&error, root, prefix) {
-                None => return WalkState::Continue,
-                Some(problem) => Err(problem),
-            },
         };
-        count.fetch_add(1, Ordering::Relaxed);
-        // The receiver lives until the walk is over.
-        let _ = sender.send(found);
-        WalkState::Continue
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    if threads > 1 && are_to_be_had(threads) {
-        builder.threads(threads).build_parallel().run(|| {
-            let (sender, see) = (sender.clone(), &see);
-            Box::new(move |entry| see(&sender, entry))
+        let mut builder = WalkBuilder::new(&self.root);
+        builder.standard_filters(false).filter_entry(move |entry| {
+            let is_own = || !is_folder(entry) && is_own_file(entry.file_name());
+            entry.depth() == 0 || (entry.file_name() != ".git" && is_included(entry) && !is_own() && may_be_read(entry))
         });
-    } else {
-        for entry in builder.build() {
-            if matches!(see(&sender, entry), WalkState::Quit) {
-                break;
-            }
+        builder
+    }
+
+    /// The message for an error; `None` for entries that disappeared during the walk.
+    fn problem(&self, error: &ignore::Error) -> Option<String> {
+        let io = error.io_error()?;
+        if io.kind() == io::ErrorKind::NotFound {
+            return None;
         }
+        let place = match path_of(error).map(|path| path.strip_prefix(&self.root).unwrap_or(path)) {
+            Some(path) if !path.as_os_str().is_empty() => self.prefix.show(path),
+            _ => self.prefix.folder().to_owned(),
+        };
+        Some(format!("{place} ({})", files::reason(io)))
     }
-    drop(sender);
-    if count.into_inner() > MAX_KEPT {
-        return Err(ModelError::new(format!(
-            "There are more than {MAX_KEPT} files to search. Choose a smaller `path`."
-        )));
-    }
-    let (mut kept, mut problems) = (Vec::new(), Vec::new());
-    for found in receiver {
-        match found {
-            Ok(entry) => kept.push(entry),
-            Err(problem) => problems.push(problem),
-        }
-    }
-    Ok(WalkResult { kept, problems, stopped: deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
 /// Whether the system can start this many threads now. The parallel walk assumes that it can.
@@ -173,19 +223,6 @@ fn are_to_be_had(threads: usize) -> bool {
         parked.iter().for_each(|thread| thread.thread().unpark());
         parked.len() == threads
     })
-}
-
-/// The message for an error; `None` for entries that disappeared during the walk.
-fn problem(error: &ignore::Error, root: &Path, prefix: &Prefix) -> Option<String> {
-    let io = error.io_error()?;
-    if io.kind() == io::ErrorKind::NotFound {
-        return None;
-    }
-    let place = match path_of(error).map(|path| path.strip_prefix(root).unwrap_or(path)) {
-        Some(path) if !path.as_os_str().is_empty() => prefix.show(path),
-        _ => prefix.folder().to_owned(),
-    };
-    Some(format!("{place} ({})", files::reason(io)))
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {

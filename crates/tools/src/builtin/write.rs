@@ -1,56 +1,25 @@
 //! `write`: creates a file, or replaces all of its content.
 
-use std::{borrow::Cow, path::PathBuf, sync::Arc};
+use std::borrow::Cow;
 
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{carry_out::carry_out, lines, replace, written};
-use crate::{Bounds, Content, Context, Definition, NativeTool, Outcome, Proposal, preview};
+use super::{
+    input::{file_of, path_of},
+    lines, replace,
+    tool::Proposing,
+    written,
+};
+use crate::{Bounds, Content, Context, Proposal};
 use flemma_model::ModelError;
 use flemma_text::truncate::{count_lines, format_size};
 
-struct Write;
+/// The tool.
+pub(super) const TOOL: Proposing = Proposing { propose, preview, targets: file_of, line_counts: |_| None };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = super::define(
-        "write",
-        "Write a file. It is created, with any missing parent folders, or its entire content is replaced. To change a \
-         part of a file, use edit.",
-        json!({
-            "path": { "type": "string", "description": "The file; relative paths start at the conversation's folder." },
-            "content": { "type": "string", "description": "The entire new content of the file." },
-        }),
-        Write,
-    );
-    definition.write_path_param = Some("path".into());
-    definition.idempotent = true;
-    definition
-}
-
-impl NativeTool for Write {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        let work = move |context: &Context| carry_out(context, || propose(&input, context));
-        super::looking(context, work).boxed()
-    }
-
-    fn is_proposing(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, input: &Value, context: &Context) -> Option<Result<Proposal, ModelError>> {
-        Some(propose(input, context))
-    }
-
-    fn targets(&self, input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
-        super::path(input).ok().map(|name| vec![context.resolve(name)])
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        let path = input.get("path")?.as_str()?;
-        let size = format_size(input.get("content")?.as_str()?.len() as u64);
-        Some(preview::labelled(format!("{path}  ({size})"), input))
-    }
+fn preview(input: &Value) -> Option<String> {
+    let size = format_size(input.get("content")?.as_str()?.len() as u64);
+    Some(format!("{}  ({size})", path_of(input)?))
 }
 
 fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {

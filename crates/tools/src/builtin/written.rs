@@ -1,6 +1,6 @@
 //! What the model is told of a change that the user has approved in another form.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
 use super::lines;
 use crate::{Content, DiffLine, FileChange, LineCounts, Outcome, Output, Proposal};
@@ -79,9 +79,10 @@ pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
 
 /// What has become of a file of which all was taken: the end of a sentence.
 fn as_proposed(change: &FileChange) -> String {
-    let digest = |content: &Option<Content>| content.as_ref().map(|content| content.digest.clone());
     match (&change.moved_to, &change.new) {
-        (Some((_, new)), content) if digest(content) == digest(&change.old) => format!("renamed to {new}"),
+        (Some((_, new)), content) if Content::digest_of(content) == Content::digest_of(&change.old) => {
+            format!("renamed to {new}")
+        }
         (Some((_, new)), _) => format!("renamed to {new}, and written as proposed"),
         (None, None) => "deleted as proposed".to_owned(),
         (None, Some(_)) => "written as proposed".to_owned(),
@@ -92,12 +93,8 @@ fn as_proposed(change: &FileChange) -> String {
 fn edited(step: &Step<'_>) -> String {
     let name = &step.change.name;
     let renamed = step.change.moved_to.as_ref().map_or_else(String::new, |(_, new)| format!("renamed to {new}, and "));
-    let bytes = |content: &Option<Content>| match content {
-        None => Some(Arc::default()),
-        Some(content) => content.bytes.clone(),
-    };
     let (Some(old), Some(proposed), Some(written)) =
-        (bytes(&step.change.old), bytes(&step.change.new), bytes(&step.new))
+        (Content::bytes_of(&step.change.old), Content::bytes_of(&step.change.new), Content::bytes_of(&step.new))
     else {
         return format!("\n\n{name} was {renamed}written with another content than the proposed one.");
     };
@@ -117,10 +114,7 @@ fn edited(step: &Step<'_>) -> String {
 fn counts(steps: &[Step<'_>]) -> Option<LineCounts> {
     let mut all = LineCounts::default();
     for step in steps.iter().filter(|step| step.take != Take::Left) {
-        let text = |content: &Option<Content>| match content {
-            None => Some(String::new()),
-            Some(content) => String::from_utf8(content.bytes.as_deref()?.clone()).ok(),
-        };
+        let text = |content: &Option<Content>| String::from_utf8(Content::bytes_of(content)?.to_vec()).ok();
         let counts = LineCounts::between(&text(&step.change.old)?, &text(&step.new)?)?;
         all.added += counts.added;
         all.removed += counts.removed;

@@ -29,20 +29,10 @@ const NO_EDITOR: &str =
     "sh -c 'echo \"No editor is available here. Give the text in the command, as in git commit -m.\" >&2; exit 1'";
 
 /// The variables that are removed. The editors of individual programs would take precedence over `EDITOR`.
+#[rustfmt::skip]
 const REMOVED: [&str; 13] = [
-    "NVIM",
-    "NVIM_LISTEN_ADDRESS",
-    "NVIM_LOG_FILE",
-    "VIM",
-    "VIMRUNTIME",
-    "MYVIMRC",
-    "CVSEDITOR",
-    "FCEDIT",
-    "GH_EDITOR",
-    "HGEDITOR",
-    "KUBE_EDITOR",
-    "SUDO_EDITOR",
-    "SVN_EDITOR",
+    "NVIM", "NVIM_LISTEN_ADDRESS", "NVIM_LOG_FILE", "VIM", "VIMRUNTIME", "MYVIMRC", "CVSEDITOR", "FCEDIT", "GH_EDITOR",
+    "HGEDITOR", "KUBE_EDITOR", "SUDO_EDITOR", "SVN_EDITOR",
 ];
 
 /// The changes of the editor's environment: a value to set, or `None` for a variable that is removed. The provider keys in

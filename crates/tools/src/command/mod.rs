@@ -7,5 +7,5 @@ mod part;
 mod run;
 
 pub use environment::environment;
-pub(super) use part::ShownPart;
+pub(super) use part::{LEFT_RUNNING, ShownPart};
 pub use run::{CommandRequest, CommandResult, run_command};

@@ -6,6 +6,10 @@ use crate::overflow;
 use flemma_process::{Captured, SavedOutput};
 use flemma_text::truncate::{Truncation, format_size};
 
+/// What a result says of a process that was left running.
+pub const LEFT_RUNNING: &str =
+    "[A process that the command started in the background is still running. Its further output is lost.]";
+
 /// How much of an output a result shows: its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPart {

@@ -15,7 +15,10 @@ use std::{
 use anstream::adapter::strip_str;
 use tokio_util::sync::CancellationToken;
 
-use super::{environment, part::ShownPart};
+use super::{
+    environment,
+    part::{LEFT_RUNNING, ShownPart},
+};
 use crate::overflow;
 use flemma_model::ModelError;
 use flemma_process as process;
@@ -171,9 +174,7 @@ async fn result(finished: Finished, overflow_dir: &Path) -> CommandResult {
         None => Vec::new(),
     };
     if finished.left_running {
-        let note =
-            "[A process that the command started in the background is still running. Its further output is lost.]";
-        stderr.push(note.to_owned());
+        stderr.push(LEFT_RUNNING.to_owned());
     }
     let (code, signal) = match finished.end {
         CommandEnd::Exited(code) => (code, None),

@@ -83,7 +83,7 @@ fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
 
 /// Whether a command is one that no rule can approve, however it is written.
 fn is_beyond_rules(run: &CommandRun) -> bool {
-    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
+    let Some(program) = run.program() else { return true };
     unapprovable::is_never_approved(&program)
         || wrappers::is_never_approved(&program)
         || variables::touches(&program, run)
@@ -141,11 +141,11 @@ impl Search<'_> {
 
     /// The commands in the text that a command runs.
     fn text(&mut self, run: &CommandRun, depth: usize) -> Likeness {
-        let Some(program) = run.words.first().map(|word| word.known().map(unapprovable::program)) else {
+        if run.words.is_empty() {
             return Likeness::No;
-        };
+        }
         // An unknown program may be any program.
-        let Some(program) = program else { return Likeness::Maybe };
+        let Some(program) = run.program() else { return Likeness::Maybe };
         let joined =
             |words: &[Word]| words.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|words| words.join(" "));
         let text = match (program.as_str(), unapprovable::code(&run.words)) {

@@ -3,17 +3,13 @@
 //! Only what is certain is among them: simple commands in lists and pipes, plain words, text in quotes, and the redirections to
 //! and from a file, `/dev/null` and descriptors of one digit.
 
-use super::strict_lexer::{self, Token};
+use super::{
+    programs::NAMES,
+    strict_lexer::{self, Token},
+};
 
 /// The operators.
 const OPERATORS: [&str; 10] = ["\n", ";", "&", "&&", "||", "|", "<", ">", ">>", ">&"];
-
-/// Words that begin something else than a command in a shell, or are built in in some and programs in others.
-#[rustfmt::skip]
-const NAMES: [&str; 28] = [
-    "builtin", "caller", "case", "chdir", "coproc", "dirs", "disown", "do", "done", "elif", "else", "esac", "fi", "for",
-    "function", "help", "if", "in", "jobs", "logout", "popd", "pushd", "select", "suspend", "then", "time", "until", "while",
-];
 
 /// Whether every POSIX shell reads a command line as bash 5 does.
 pub(super) fn reads_alike(source: &str) -> bool {
@@ -27,7 +23,7 @@ pub(super) fn reads_alike(source: &str) -> bool {
                 (Token::Word(word), before, Some(after)) if is_number(word) && redirects(after) => {
                     word.len() == 1 && !before.is_some_and(redirects)
                 }
-                (Token::Word(word), None | Some(Token::Operator(_)), _) => !NAMES.contains(&word.as_str()),
+                (Token::Word(word), None | Some(Token::Operator(_)), _) => !NAMES.shell_names.contains(word),
                 (Token::Word(_), ..) => true,
                 (Token::Operator(operator), _, Some(Token::Word(target))) if operator == ">&" => {
                     is_number(target) && target.len() == 1

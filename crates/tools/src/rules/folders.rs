@@ -9,22 +9,12 @@ use std::path::{Component, Path};
 
 use super::{
     PathBase, filters, git, guards,
+    programs::NAMES,
     script::CommandRun,
     unapprovable,
     word::Word,
     wrappers::{self, InnerCommand, MAX_DEPTH},
 };
-
-/// Programs that do the same in every folder: they read their arguments or input, and print.
-#[rustfmt::skip]
-const READERS: [&str; 76] = [
-    ":", "[", "awk", "basename", "break", "cat", "cd", "chdir", "cksum", "cmp", "column", "comm", "command", "continue", "cut",
-    "date", "df", "diff", "dirname", "dirs", "du", "echo", "egrep", "env", "exit", "expand", "expr", "false", "fd", "fdfind",
-    "fgrep", "file", "find", "fmt", "fold", "gawk", "grep", "head", "hexdump", "id", "join", "jq", "ls", "mawk",
-    "md5sum", "nl", "numfmt", "od", "paste", "popd", "printf", "pushd", "pwd", "readlink", "realpath", "return", "rev",
-    "rg", "sed", "seq", "sha1sum", "sha256sum", "sleep", "sort", "stat", "tac", "tail", "test", "time", "tr",
-    "tree", "true", "type", "uname", "wc", "which",
-];
 
 /// Whether the rules for each of these commands also apply to the whole line.
 pub(super) fn keeps_its_meaning(runs: &[CommandRun], path_base: &PathBase) -> bool {
@@ -41,7 +31,7 @@ pub(super) fn may_reach_a_folder(run: &CommandRun, path_base: &PathBase) -> bool
 /// Whether a command changes to a folder other than the one in which the line runs.
 fn leaves(run: &CommandRun, path_base: &PathBase) -> bool {
     let (run, _) = innermost(run);
-    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else { return true };
+    let Some(program) = run.program() else { return true };
     match program.as_str() {
         "cd" | "chdir" => !matches!(run.words.as_slice(), [_, folder] if is_here(folder, path_base)),
         "pushd" | "popd" => true,
@@ -72,7 +62,7 @@ pub(super) fn reads_and_prints(run: &CommandRun) -> bool {
         run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
     };
     quiet_program(run).is_some_and(|program| {
-        READERS.contains(&program.as_str())
+        NAMES.readers.contains(&program)
             && match program.as_str() {
                 "sed" => is_filter(&|place, text| filters::sed(&run.words, place, text)),
                 "awk" | "gawk" | "mawk" => is_filter(&|_, text| filters::awk(text)),

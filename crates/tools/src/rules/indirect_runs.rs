@@ -7,17 +7,12 @@
 use super::{
     call_pattern::Pattern,
     folders, input,
+    programs::NAMES,
     script::{CommandRun, ShellScript},
-    unapprovable, variables,
+    unapprovable,
     word::Word,
     wrappers,
 };
-
-/// Programs that never run their arguments.
-const INERT: [&str; 26] = [
-    "[", "basename", "cat", "cd", "cmp", "cp", "cut", "diff", "dirname", "du", "echo", "egrep", "false", "fgrep",
-    "file", "grep", "head", "ls", "mkdir", "printf", "pwd", "stat", "tail", "test", "true", "wc",
-];
 
 /// The maximum number of letters before a value that is part of its option.
 const MAX_GLUED: usize = 3;
@@ -39,8 +34,8 @@ impl DeniedPrograms {
     /// Whether a command may run a denied program that its own words or its input name, or whose name comes from outside
     /// the line.
     pub(super) fn may_be_run_by(&self, run: &CommandRun) -> bool {
-        let program = run.words.first().and_then(Word::known).map(unapprovable::program);
-        let is_inert = program.as_ref().is_some_and(|program| INERT.contains(&program.as_str()));
+        let program = run.program();
+        let is_inert = program.as_ref().is_some_and(|program| NAMES.inert.contains(program));
         let arguments = run.words.iter().skip(1).filter(|_| !is_inert);
         let mut told = run.assignments.iter().chain(arguments).filter_map(text);
         let is_dark = run.fed
@@ -82,7 +77,7 @@ fn is_named(program: &str, token: &str) -> bool {
 
 /// Whether `NAME=value` causes a program that starts later to run a file.
 fn starts_a_file(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| variables::names_a_start_up_file(name))
+    text.split_once('=').is_some_and(|(name, _)| NAMES.start_up_variables.contains(name))
 }
 
 /// The known part of a word.

@@ -23,6 +23,7 @@
 //! | `common`         | command lines that every POSIX shell reads alike                       |
 //! | `wrappers`       | programs that run the command in their arguments                       |
 //! | `options`        | arguments that a wildcard never matches                                |
+//! | `programs`       | what is known of programs: tables                                      |
 //! | `guards`         | dangerous options of each program, for `options`                       |
 //! | `known_programs` | programs of which a wildcard only matches known subcommands and options |
 //! | `git`            | the arguments of git that a wildcard matches                           |
@@ -52,6 +53,7 @@ mod known_programs;
 mod options;
 mod path_base;
 mod pattern;
+mod programs;
 mod read_rules;
 mod rule;
 mod script;

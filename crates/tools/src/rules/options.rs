@@ -7,28 +7,14 @@
 use super::{
     filters, git, guards, known_programs,
     pattern::CommandMatch,
+    programs::NAMES,
     unapprovable::{self, CodeSource},
     word::{DESCRIPTOR, Word},
     wrappers,
 };
 
-/// Programs that run the program that one of their arguments names.
-#[rustfmt::skip]
-const LAUNCHERS: [&str; 40] = [
-    "asdf", "bun", "bundle", "bunx", "catchsegv", "conda", "devbox", "direnv", "docker", "dotnet", "fnm", "go", "hatch", "kubectl", "mamba",
-    "micromamba", "mise", "nerdctl", "nix", "nodenv", "npm", "oc", "pdm", "pipenv", "pipx", "pixi", "pnpm", "poetry", "podman", "pyenv",
-    "rbenv", "rustup", "rye", "ssh", "uv", "volta", "xcrun", "yarn", "opam", "luarocks",
-];
-
 /// Programs that run the program after one of [`wrappers::EXEC`], and no other.
 const SEARCHERS: [&str; 4] = ["bfs", "fd", "fdfind", "find"];
-
-/// Programs whose second argument is the file that they write.
-#[rustfmt::skip]
-const WRITERS: [&str; 25] = [
-    "cjxl", "cpp", "djvutxt", "djxl", "indent", "json.tool", "pdf2ps", "pdfimages", "pdftocairo", "pdftohtml", "pdftoppm", "pdftops", "pdftotext",
-    "ps2ascii", "ps2pdf", "ptx", "qpdf", "rst2html", "rst2latex", "rst2man", "rst2odt", "rst2xml", "tiffcp", "uniq", "xxd",
-];
 
 /// The maximum number of programs that are searched for in the arguments of others.
 const MAX_LAUNCHES: usize = 4;
@@ -80,7 +66,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
 /// `uv run pytest *` and in `python3 -m pytest *`.
 fn launched(words: &[Word], program: &str, wild: &[(usize, String)], launches: usize) -> bool {
     let launches_others =
-        LAUNCHERS.contains(&program) || SEARCHERS.contains(&program) || unapprovable::code(words).is_some();
+        NAMES.launchers.contains(program) || SEARCHERS.contains(&program) || unapprovable::code(words).is_some();
     if !launches_others {
         return true;
     }
@@ -118,7 +104,7 @@ fn is_special(program: &str) -> bool {
 
 /// Whether the second argument of a program is the file that it writes.
 fn writes(program: &str) -> bool {
-    guards::names(program).iter().any(|name| WRITERS.contains(name))
+    guards::names(program).iter().any(|name| NAMES.writers.contains(*name))
 }
 
 /// Whether a word is the message of `git commit -m`, which is always text.

@@ -5,6 +5,7 @@
 //! any number of words.
 
 use super::{strict_lexer, word::Word};
+use crate::wildcard::Wildcard;
 use flemma_model::UserError;
 
 /// A pattern for one simple command.
@@ -13,7 +14,7 @@ pub(super) struct CommandPattern {
     /// `NAME=value` before the command, literally.
     pub(super) assignments: Vec<String>,
     /// Its words; never empty.
-    words: Vec<WordGlob>,
+    words: Vec<Wildcard>,
     /// Whether any words may follow.
     open: bool,
 }
@@ -37,38 +38,6 @@ pub(super) enum Likeness {
     Yes,
 }
 
-/// A word of a pattern: pieces of text, with any text between them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct WordGlob(Vec<String>);
-
-impl WordGlob {
-    fn literal(&self) -> Option<&str> {
-        match self.0.as_slice() {
-            [text] => Some(text),
-            _ => None,
-        }
-    }
-
-    fn is_anything(&self) -> bool {
-        self.0.len() == 2 && self.0.iter().all(String::is_empty)
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return false };
-        if self.0.len() == 1 {
-            return text == first;
-        }
-        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
-            return false;
-        };
-        for piece in &self.0[1..self.0.len() - 1] {
-            let Some(place) = rest.find(piece.as_str()) else { return false };
-            rest = &rest[place + piece.len()..];
-        }
-        true
-    }
-}
-
 impl CommandPattern {
     /// Parses a pattern.
     ///
@@ -77,7 +46,7 @@ impl CommandPattern {
     pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let mut words = split(text)?;
         let is_assignment =
-            |word: &WordGlob| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
+            |word: &Wildcard| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
         let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
         let mut assignments = Vec::new();
         for word in words.drain(..command) {
@@ -86,7 +55,7 @@ impl CommandPattern {
                 None => return Err(UserError::new("it sets a variable with a wildcard. Write out the value")),
             }
         }
-        let open = words.last().is_some_and(WordGlob::is_anything);
+        let open = words.last().is_some_and(Wildcard::is_anything);
         if open && words.len() > 1 {
             words.pop();
             return Ok(Self { assignments, words, open });
@@ -99,7 +68,7 @@ impl CommandPattern {
 
     /// The program, if it has no wildcard.
     pub(super) fn program(&self) -> Option<&str> {
-        self.words.first().and_then(WordGlob::literal)
+        self.words.first().and_then(Wildcard::literal)
     }
 
     /// Whether and how this matches a command. Only the known parts of the command are matched.
@@ -139,7 +108,7 @@ impl CommandPattern {
                 Some(Word::Filled(_)) => likeness = Likeness::Maybe,
                 Some(Word::Known(text)) => {
                     let program = super::unapprovable::program(text);
-                    let lower = WordGlob(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
+                    let lower = Wildcard(glob.0.iter().map(|piece| piece.to_ascii_lowercase()).collect());
                     if !(glob.matches(text) || (place == 0 && lower.matches(&program))) {
                         return Likeness::No;
                     }
@@ -157,14 +126,14 @@ impl CommandPattern {
 }
 
 /// Splits a pattern into words.
-fn split(text: &str) -> Result<Vec<WordGlob>, UserError> {
+fn split(text: &str) -> Result<Vec<Wildcard>, UserError> {
     let mut words = Vec::new();
     let mut word: Option<Vec<String>> = None;
     let mut rest = text.chars();
     let unclosed = |quote: char| UserError::new(format!("a quote `{quote}` in it is not closed"));
     while let Some(character) = rest.next() {
         if matches!(character, ' ' | '\t' | '\n') {
-            words.extend(word.take().map(WordGlob));
+            words.extend(word.take().map(Wildcard));
             continue;
         }
         if character == '#' && word.is_none() {
@@ -207,6 +176,6 @@ fn split(text: &str) -> Result<Vec<WordGlob>, UserError> {
             character => push(character),
         }
     }
-    words.extend(word.take().map(WordGlob));
+    words.extend(word.take().map(Wildcard));
     Ok(words)
 }

@@ -3,7 +3,7 @@
 use std::{fmt, path::Path};
 
 use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
-use crate::{Decision, project};
+use crate::Decision;
 use flemma_model::UserError;
 use flemma_text::one_line;
 
@@ -26,7 +26,7 @@ pub struct Rule {
 enum Reach {
     /// For every call.
     Everywhere,
-    /// For the ordinary files of the conversation's project ([`project`]).
+    /// For the ordinary files of the conversation's project ([`project`](crate::project)).
     Project,
 }
 
@@ -155,7 +155,10 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
         Likeness::Maybe => Some(Decision::RequireApproval),
         Likeness::No if whole || approved => Some(Decision::Approve),
         Likeness::No => match subject {
-            Subject::Path(path) if within_project => project::is_ordinary(path, path_base).then_some(Decision::Approve),
+            Subject::Path(path) if within_project => {
+                let PathBase { folder, home, disk, .. } = path_base;
+                disk.is_ordinary(path, folder, home.as_deref()).then_some(Decision::Approve)
+            }
             _ => None,
         },
     }

@@ -20,6 +20,7 @@ use brush_parser::{
 
 use super::{
     strict_lexer::{self, Token},
+    unapprovable,
     word::{self, DESCRIPTOR, Word},
 };
 
@@ -39,6 +40,13 @@ pub(super) struct CommandRun {
     pub(super) fed: bool,
     /// Whether it is the word `time`, whose command is a run of its own.
     pub(super) keyword: bool,
+}
+
+impl CommandRun {
+    /// The name of its program ([`unapprovable::program`]), if it is known.
+    pub(super) fn program(&self) -> Option<String> {
+        self.words.first().and_then(Word::known).map(unapprovable::program)
+    }
 }
 
 /// The result for a command line.

@@ -6,59 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{script::CommandRun, strict_lexer, word::Word};
-
-/// Variables with which programs and the shell run or find something.
-#[rustfmt::skip]
-const VARIABLES: [&str; 44] = [
-    "AWKPATH", "BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "BROWSER", "CC", "CDPATH", "CFLAGS", "CLASSPATH", "CXX",
-    "EDITOR", "ENV", "FCEDIT", "FPATH", "GCONV_PATH", "GLOBIGNORE", "HISTFILE", "HOME", "HOSTALIASES", "IFS", "LD",
-    "LDFLAGS", "LESSCLOSE", "LESSOPEN", "LOCPATH", "LUA_INIT", "MAKEFLAGS", "MAKEFILES", "MANPAGER", "NLSPATH",
-    "PAGER", "PATH", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "RUSTFLAGS", "SHELL", "SHELLOPTS", "TERMINFO",
-    "VISUAL", "XDG_CONFIG_HOME", "ZDOTDIR",
-];
-
-/// The same, by the beginning of their names.
-#[rustfmt::skip]
-const VARIABLE_PREFIXES: [&str; 37] = [
-    "ANSIBLE_", "BASH_FUNC_", "BUN_", "CARGO_", "CMAKE_", "COMPOSER_", "DENO_", "DOCKER_", "DYLD_", "ERL_", "GCC_",
-    "GEM_", "GIO_", "GIT_", "GLIBC_", "GO", "GRADLE_", "GTK_", "JAVA_", "JDK_", "LD_", "LESS", "LUA_", "MALLOC_",
-    "MAVEN_", "MYSQL_", "NODE_", "NPM_CONFIG_", "OPENSSL_", "PERL", "PIP_", "PYTEST_", "PYTHON", "RUBY", "RUSTC",
-    "SSH_", "npm_config_",
-];
-
-/// The same, by the end of their names.
-const VARIABLE_SUFFIXES: [&str; 9] =
-    ["_COMMAND", "_EDITOR", "_PAGER", "_PRELOAD", "_SHELL", "_OPTS", "_OPTIONS", "_WRAPPER", "_ASKPASS"];
+use super::{programs::NAMES, script::CommandRun, strict_lexer, word::Word};
 
 /// Whether a variable with this name changes what runs.
 pub(super) fn is_powerful(name: &str) -> bool {
-    VARIABLES.contains(&name)
-        || VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || VARIABLE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+    NAMES.variables.contains(name)
+        || NAMES.variable_prefixes.iter().any(|prefix| name.starts_with(prefix))
+        || NAMES.variable_suffixes.iter().any(|suffix| name.ends_with(suffix))
         || name.eq_ignore_ascii_case("path")
-}
-
-/// Variables with a file name or code that a shell or an interpreter runs when it starts.
-const START_UP: [&str; 13] = [
-    "BASH_ENV",
-    "DYLD_INSERT_LIBRARIES",
-    "ENV",
-    "LD_AUDIT",
-    "LD_PRELOAD",
-    "LUA_INIT",
-    "NODE_OPTIONS",
-    "PERL5OPT",
-    "PROMPT_COMMAND",
-    "PS4",
-    "PYTHONSTARTUP",
-    "RUBYOPT",
-    "ZDOTDIR",
-];
-
-/// Whether a variable with this name makes a program run a file or code when it starts.
-pub(super) fn names_a_start_up_file(name: &str) -> bool {
-    START_UP.contains(&name)
 }
 
 /// Lower-case names with a meaning in bash.

@@ -52,34 +52,26 @@ pub(super) fn decode(raw: &str) -> Option<Decoded> {
         return Some(Decoded { word: Word::Known(raw.to_owned()), code: Vec::new() });
     }
     let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
-    let mut decoder = WordDecoder::default();
-    decoder.pieces(&pieces, false);
-    // Braces are only expanded around a comma or a range.
-    let braces = decoder.brace && decoder.list;
-    let word = match decoder.filled {
-        _ if decoder.unknown || braces => Word::Unknown,
-        Some(start) => Word::Filled(start),
-        None => Word::Known(decoder.text),
-    };
-    agreed(word, decoder.code, strict_lexer::code_in_word(raw)?)
+    agreed(&pieces, false, strict_lexer::code_in_word(raw)?)
 }
 
 /// Parses the text of a here-document that the shell expands; `None` if it cannot be parsed.
 pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
     let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
+    agreed(&pieces, true, strict_lexer::code_in_document(raw)?)
+}
+
+/// What these pieces are, if both parsers find the same commands in them.
+fn agreed(pieces: &[WordPieceWithSource], quoted: bool, expected: Vec<String>) -> Option<Decoded> {
     let mut decoder = WordDecoder::default();
-    decoder.pieces(&pieces, true);
+    decoder.pieces(pieces, quoted);
     let word = match decoder.filled {
-        _ if decoder.unknown => Word::Unknown,
+        // Braces are only expanded around a comma or a range.
+        _ if decoder.unknown || (decoder.brace && decoder.list) => Word::Unknown,
         Some(start) => Word::Filled(start),
         None => Word::Known(decoder.text),
     };
-    agreed(word, decoder.code, strict_lexer::code_in_document(raw)?)
-}
-
-/// The result, if both parsers find the same commands.
-fn agreed(word: Word, found: Vec<String>, expected: Vec<String>) -> Option<Decoded> {
-    (found == expected).then_some(Decoded { word, code: found })
+    (decoder.code == expected).then_some(Decoded { word, code: expected })
 }
 
 #[derive(Default)]

@@ -3,87 +3,39 @@
 //! For approval, a wrapper is only taken apart if all of its options are known ([`unwrap`]). For denial, everything that might
 //! be a command in it is treated as one ([`inside`]).
 
-use super::{guards, script::CommandRun, strict_lexer, unapprovable, word::Word};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::{
+    guards,
+    programs::{self, NAMES},
+    script::CommandRun,
+    strict_lexer,
+    word::Word,
+};
 
 /// The maximum depth of nested commands that are examined.
 pub(super) const MAX_DEPTH: usize = 8;
 
-/// How a wrapper's own arguments end and the command begins.
+/// How a wrapper's own arguments end and the command begins: one row of the table.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Wrapper {
-    name: &'static str,
+    name: String,
     /// Options without a value.
-    flags: &'static [&'static str],
+    flags: Vec<String>,
     /// Options whose value is the next word.
-    values: &'static [&'static str],
+    values: Vec<String>,
     /// Beginnings of options that contain their value.
-    attached: &'static [&'static str],
+    attached: Vec<String>,
     /// The number of its own arguments after the options.
     operands: usize,
     /// Whether `NAME=value` may come before the command.
     assigns: bool,
 }
 
-const PLAIN: Wrapper = Wrapper { name: "", flags: &[], values: &[], attached: &[], operands: 0, assigns: false };
-
-const WRAPPERS: [Wrapper; 13] = [
-    Wrapper { name: "env", assigns: true, ..PLAIN },
-    Wrapper {
-        name: "timeout",
-        flags: &["--preserve-status", "--foreground", "-v", "--verbose", "-f", "-p"],
-        values: &["-k", "-s"],
-        attached: &["--kill-after=", "--signal=", "-k", "-s"],
-        operands: 1,
-        ..PLAIN
-    },
-    Wrapper { name: "nice", values: &["-n"], attached: &["-n", "--adjustment="], ..PLAIN },
-    Wrapper { name: "ionice", flags: &["-t"], values: &["-c", "-n"], attached: &["-c", "-n"], ..PLAIN },
-    Wrapper { name: "nohup", ..PLAIN },
-    Wrapper { name: "time", flags: &["-p", "-v", "--verbose", "--portability"], ..PLAIN },
-    Wrapper { name: "command", ..PLAIN },
-    Wrapper { name: "builtin", ..PLAIN },
-    Wrapper {
-        name: "stdbuf",
-        values: &["-i", "-o", "-e"],
-        attached: &["-i", "-o", "-e", "--input=", "--output=", "--error="],
-        ..PLAIN
-    },
-    Wrapper { name: "setsid", flags: &["-w", "-f", "--wait", "--fork"], ..PLAIN },
-    Wrapper { name: "sudo", flags: &["-n", "--non-interactive"], assigns: true, ..PLAIN },
-    Wrapper { name: "doas", flags: &["-n"], ..PLAIN },
-    Wrapper { name: "caffeinate", flags: &["-i", "-s", "-d"], ..PLAIN },
-];
-
-/// Programs that take words for the command from elsewhere, run it repeatedly, or keep it for later.
-const NEVER: [&str; 8] = ["xargs", "parallel", "watch", "entr", "watchexec", "at", "batch", "crontab"];
-
-/// Programs whose arguments are or contain commands that cannot be analysed here. A rule only approves one if it is written
-/// out.
-#[rustfmt::skip]
-const RUNNERS: [&str; 234] = [
-    "aa-exec", "abduco", "apptainer", "arch", "aws-vault", "bash-static", "bpftrace", "bunx", "busybox", "bwrap",
-    "byobu", "capsh", "catchsegv", "cgexec", "chamber", "choom", "chpst", "chronic", "chroot", "chrt", "clush",
-    "code", "code-insiders", "concurrently", "coz", "cpan", "cpanm", "cpulimit", "crictl", "cross-env", "crun", "ctr",
-    "dbus-launch", "dbus-run-session", "dc", "direnv", "distrobox", "dlv", "doppler", "dotenv", "dotenvx", "dsh",
-    "dtach", "dtrace", "duckdb", "dumb-init", "eatmydata", "ed", "emacs", "envchain", "envdir", "envuidgid", "ex",
-    "expect", "fakeroot", "faketime", "firejail", "flatpak", "flatpak-spawn", "flock", "forego", "foreman", "gdb",
-    "gdbserver", "gforth", "gnuplot", "gosu", "gs", "gvim", "gvimdiff", "heaptrack", "helix", "hivemind", "honcho",
-    "hx", "hyperfine", "i386", "ifne", "incus", "isql", "joe", "jove", "kak", "lckdo", "ld-linux-aarch64.so.1",
-    "ld-linux-x86-64.so.2", "ld-linux.so.2", "ld.so", "linux32", "linux64", "lldb", "lldb-server", "lockf", "ltrace",
-    "lxc", "lxc-attach", "m4", "machinectl", "mariadb", "mc", "mcedit", "micro", "mispipe", "mlr", "mongo", "mongosh",
-    "mpiexec", "mpirun", "multipass", "mysql", "nano", "ne", "newgrp", "nix-shell", "nodemon", "npm-run-all",
-    "npm-run-all2", "npx", "nq", "nsenter", "numactl", "nvim", "nvimdiff", "ocamlrun", "op", "overmind", "pdb",
-    "pdsh", "pee", "perf", "pg_ctl", "pico", "pkexec", "pnpx", "prlimit", "proot", "proxychains", "proxychains4",
-    "psql", "pssh", "ptyexec", "pydoc", "qemu-aarch64", "qemu-arm", "qemu-system-x86_64", "qemu-x86_64", "rdbg", "redis-cli",
-    "retry", "rlfe", "rlwrap", "rr", "run-one", "run-one-constantly", "run-one-until-failure", "run-one-until-success",
-    "run-this-one", "run-p", "run-parts", "run-s", "run0", "runc", "runcon", "runit", "runsv",
-    "runuser", "rust-gdb", "rust-lldb", "rview", "rvim", "s6-setuidgid", "sbt", "screen", "script", "scriptreplay",
-    "sem", "setarch", "setlock", "setpriv", "setuidgid", "sg", "singularity", "socat", "softlimit", "sqlite3",
-    "sqlplus", "ssh-agent", "sshpass", "stap", "start-stop-daemon", "startx", "strace", "su", "su-exec",
-    "supervisord", "swaks", "systemd-cat", "systemd-inhibit", "systemd-nspawn", "systemd-run", "taskset", "teller",
-    "tini", "tmux", "toolbox", "torify", "torsocks", "toybox", "trickle", "tsocks", "tsp", "uftrace", "uname26",
-    "unbuffer", "unshare", "usql", "uvx", "valgrind", "vi", "view", "vim", "vimdiff", "vimtutor", "vipe", "wine",
-    "wine64", "winpty", "wsl", "x86_64", "xinit", "xtrace", "xvfb-run", "zargs", "zellij",
-];
+static WRAPPERS: LazyLock<Vec<Wrapper>> = LazyLock::new(|| programs::table(include_str!("programs/wrappers.json")));
 
 /// Options of `find`, `fd` and the like that are followed by a command.
 pub(super) const EXEC: [&str; 8] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
@@ -104,17 +56,17 @@ pub(super) enum InnerCommand {
 
 /// Whether a program always needs approval, since its arguments do not contain the whole command.
 pub(super) fn is_never_approved(program: &str) -> bool {
-    NEVER.contains(&program)
+    NAMES.deferring.contains(program)
 }
 
 /// Whether a wildcard never matches an argument of this program.
 pub(super) fn is_runner(program: &str) -> bool {
-    guards::names(program).iter().any(|name| RUNNERS.contains(name))
+    guards::names(program).iter().any(|name| NAMES.runners.contains(*name))
 }
 
 /// What a wrapper runs; `None` for every other command.
 pub(super) fn unwrap(run: &CommandRun) -> Option<InnerCommand> {
-    let program = unapprovable::program(run.words.first()?.known()?);
+    let program = run.program()?;
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program)?;
     Some(take_apart(wrapper, run).unwrap_or(InnerCommand::Unclear))
 }
@@ -127,9 +79,9 @@ fn take_apart(wrapper: &Wrapper, run: &CommandRun) -> Option<InnerCommand> {
         return Some(InnerCommand::Nothing);
     }
     while let Some(option) = rest.first().and_then(Word::known).filter(|text| text.starts_with('-')) {
-        let used = if wrapper.flags.contains(&option) {
+        let used = if wrapper.flags.iter().any(|flag| option == flag) {
             1
-        } else if wrapper.values.contains(&option) {
+        } else if wrapper.values.iter().any(|value| option == value) {
             2
         } else if wrapper.attached.iter().any(|prefix| option.len() > prefix.len() && option.starts_with(prefix)) {
             1
@@ -158,7 +110,7 @@ fn is_assignment(word: &Word) -> bool {
 /// The commands that the arguments of another command may run, for comparison with the denying rules; `None` if there are
 /// too many.
 pub(super) fn inside(run: &CommandRun) -> Option<Vec<CommandRun>> {
-    let Some(program) = run.words.first().and_then(Word::known).map(unapprovable::program) else {
+    let Some(program) = run.program() else {
         return Some(Vec::new());
     };
     let from = |start: usize| CommandRun {

@@ -25,7 +25,7 @@ impl Lookups {
     /// How a worker asks that has this much time: each question on a thread of its own.
     pub(crate) fn ask(&self, patience: Duration) -> Arc<Ask> {
         let (open, deadline) = (self.clone(), Instant::now() + patience);
-        Arc::new(move |lookup, look| {
+        Arc::new(move |lookup| {
             let known = open.with(|open| open.get(&lookup).copied());
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || known.is_some_and(|since| since.elapsed() >= PATIENCE) {
@@ -34,7 +34,7 @@ impl Lookups {
             open.with(|open| open.entry(lookup.clone()).or_insert_with(Instant::now).to_owned());
             let (done, asked) = (open.clone(), lookup.clone());
             let answer = move || {
-                let answer = look(&asked);
+                let answer = asked.answer();
                 done.with(|open| open.remove(&asked));
                 answer
             };

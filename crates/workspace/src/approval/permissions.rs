@@ -91,10 +91,10 @@ impl Permissions {
         let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
         match agents(&config, file) {
             Ok(agents) => {
-                let known = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();
-                Agents { known, unknown: None, base }
+                let all = agents.into_iter().map(|(name, options)| (name.to_owned(), options.clone())).collect();
+                Agents { all, base }
             }
-            Err(unknown) => Agents { known: Vec::new(), unknown: Some(unknown.to_owned()), base },
+            Err(unknown) => Agents::unknown(unknown, base),
         }
     }
 

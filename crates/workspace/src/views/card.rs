@@ -27,6 +27,9 @@ const LEAST_LABEL: usize = 8;
 /// In a window of so many cells, the number of lines and the deadline are left out.
 const NARROW: usize = 50;
 
+/// The letter of a Nerd Font for a tool without an icon of its own.
+const OTHER_TOOL: char = '\u{f0ad}';
+
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardView {
@@ -97,7 +100,8 @@ impl Looks {
                 look.left.push(chunk(text, group));
             }
         };
-        add(format!(" {} ", sign(card, style.signs, view)), state.group, &mut room);
+        let icon = self.toolbox().get(&card.name).and_then(|tool| tool.icon);
+        add(format!(" {} ", sign(card, icon, style.signs, view)), state.group, &mut room);
         add(summary.tool, "FlemmaTool", &mut room);
         if !summary.what.is_empty() {
             add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
@@ -274,20 +278,13 @@ fn moment(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
 }
 
 /// The sign before a card.
-fn sign(card: &Card, signs: Signs, view: CardView) -> &'static str {
-    match (signs, card.name.as_str(), card.fate) {
-        _ if view == CardView::Closed && signs != Signs::Nerd => fold_mark(signs),
-        (Signs::Nerd, "bash", _) => "\u{f120}",
-        (Signs::Nerd, "read" | "read_note", _) => "\u{f0f6}",
-        (Signs::Nerd, "edit" | "update_note", _) => "\u{f040}",
-        (Signs::Nerd, "write" | "create_note", _) => "\u{f0c7}",
-        (Signs::Nerd, "grep" | "find" | "search_notes", _) => "\u{f002}",
-        (Signs::Nerd, "ls", _) => "\u{f115}",
-        (Signs::Nerd, "ask_user", _) => "\u{f128}",
-        (Signs::Nerd, ..) => "\u{f0ad}",
-        (_, _, Fate::Status(Status::Pending)) => "?",
-        (_, _, Fate::Failed) => "!",
-        _ => "<",
+fn sign(card: &Card, icon: Option<char>, signs: Signs, view: CardView) -> String {
+    match (signs, card.fate) {
+        (Signs::Nerd, _) => icon.unwrap_or(OTHER_TOOL).to_string(),
+        _ if view == CardView::Closed => fold_mark(signs).to_owned(),
+        (_, Fate::Status(Status::Pending)) => "?".to_owned(),
+        (_, Fate::Failed) => "!".to_owned(),
+        _ => "<".to_owned(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a call would change in pages, as a [`Proposal`].
 
 use super::{
-    super::{carry_out, replace::WriteTarget, written},
+    super::{replace::WriteTarget, written},
     space::Space,
 };
-use crate::{Content, FileChange, Outcome, Proposal, paths};
+use crate::{Content, FileChange, Proposal, paths};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 
@@ -27,11 +27,6 @@ pub(super) fn change(
     let change = file(page)?.change(page.as_str(), old.map(Content::new), Content::new(new));
     let moved_to = moved_to.map(|page| Ok((file(page)?.path().to_owned(), page.as_str().to_owned()))).transpose()?;
     Ok(FileChange { moved_to, ..change })
-}
-
-/// Carries out what `propose` proposes, in the folder of notes.
-pub(super) fn carry_out(space: &Space<'_>, propose: impl Fn() -> Result<Proposal, ModelError>) -> Outcome {
-    carry_out::carry_out(space.context, propose)
 }
 
 /// One change of a page that exists.

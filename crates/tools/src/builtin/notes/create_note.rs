@@ -1,24 +1,14 @@
 //! `create_note`: creates a page.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{changes, define, space::Space};
-use crate::{Definition, Proposal};
+use super::{super::tool::Proposing, changes, define, space::Space};
+use crate::Proposal;
 use flemma_model::ModelError;
 use flemma_text::truncate::count_lines;
 
-pub(super) fn definition() -> Definition {
-    define::writing(
-        "create_note",
-        "Create a page in the user's notes, with any missing folders. It fails if the page exists: change it with \
-         update_note then.",
-        json!({
-            "page": { "type": "string", "description": "The new page: its path in the folder of notes, without .md." },
-            "content": { "type": "string", "description": "The entire content of the page, in Markdown." },
-        }),
-        define::Writing { propose: create, preview: define::preview, targets: define::own_page },
-    )
-}
+/// The tool.
+pub(super) const TOOL: Proposing = define::changing(|input, context| create(input, &Space::open(context)?));
 
 fn create(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let page = define::page(input, "page")?;

@@ -6,24 +6,24 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, SemaphorePermit},
 };
 
 use super::{
-    super::{blocking, deadline::Deadline, define, report},
+    super::{blocking::blocking, deadline::Deadline, report},
     space::Space,
 };
 use crate::{
-    Context, DeclaredApproval, Definition, LuaFault, LuaProgram, LuaResults, NativeTool, Outcome, Output, PathParams,
-    Printed, native::json_text, preview, seconds,
+    Context, LuaFault, LuaProgram, LuaResults, NativeTool, Outcome, Output, Printed, native::json_text, preview,
+    seconds,
 };
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 
-/// How long a program may run, unless the user's options say otherwise.
+/// How long a program may run for a tool that is written in Lua. The definition has the same.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much longer a program may take to end once it is told to: the machine may be busy.
@@ -38,32 +38,8 @@ const MAX_PRINTED: usize = 100_000;
 /// How many programs run at once. Each may use a lot of memory.
 static SLOTS: Semaphore = Semaphore::const_new(4);
 
-struct EvalLua;
-
-pub(super) fn definition() -> Definition {
-    let mut definition = define::define(
-        "eval_lua",
-        "Evaluate a Lua expression, or a chunk that returns something, and get the result; what it prints is shown as well. It runs \
-         in a sandbox with the usual functions of Lua for strings, tables, numbers and coroutines, with os.date, os.time and \
-         os.clock, and without files, processes and modules. It can read the user's notes: space.listPages() and \
-         space.getPageMeta(page) give tables with name, size, lastModified and tags, space.readPage(page) the text, \
-         space.pageExists(page) whether there is a page. It cannot change anything. each(list) iterates over values, \
-         js.stringify(value) gives JSON; strings also have startsWith, endsWith, split and trim.",
-        json!({
-            "code": { "type": "string", "description": "The expression or chunk, as in `#space.listPages()`." },
-        }),
-        EvalLua,
-    );
-    definition.enabled = false;
-    definition.approval = Some(DeclaredApproval::RequiresApproval);
-    definition.always_asks = true;
-    definition.idempotent = true;
-    definition.timeout = Some(USUAL_TIMEOUT);
-    // Each page is judged when it is read.
-    definition.read_path_param = Some(PathParams::none());
-    definition.leaves_out_denied = true;
-    definition
-}
+/// The tool.
+pub(super) struct EvalLua;
 
 impl NativeTool for EvalLua {
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
@@ -75,7 +51,7 @@ impl NativeTool for EvalLua {
             let limit = context.timeout;
             let mut patient = context;
             patient.timeout = limit.saturating_add(PATIENCE);
-            let outcome = blocking::searching(patient, move |context| {
+            let outcome = blocking(patient, move |context| {
                 let code = super::super::text(&input, "code");
                 code.map_or_else(Outcome::failure, |code| outcome(code, limit, context))
             });

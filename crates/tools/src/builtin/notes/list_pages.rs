@@ -1,12 +1,14 @@
 //! `list_pages`: lists the pages in a folder.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{super::report, define, space::Space};
-use crate::{Context, Definition, NativeTool, Outcome, PathKind, preview};
+use super::{
+    super::{report, tool::Looking},
+    space::Space,
+};
+use crate::Outcome;
 use flemma_model::ModelError;
 use flemma_text::escape_controls;
 
@@ -16,36 +18,12 @@ const USUAL_LIMIT: usize = 500;
 /// The maximum number of names that a call can ask for.
 const MAX_LIMIT: usize = 100_000;
 
-struct ListPages;
+/// The tool.
+pub(super) const TOOL: Looking =
+    Looking { look: |input, context| list(input, &Space::open(context)?), preview: preview };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = define::reading(
-        "list_pages",
-        "List the pages of the user's notes: one name per line, sorted. Without recursion, folders end in /.",
-        json!({
-            "path": { "type": ["string", "null"], "description": "The folder whose pages are listed; null for all notes." },
-            "recursive": {
-                "type": ["boolean", "null"],
-                "description": "Whether to list the pages in the folders below as well; null for true.",
-            },
-            "limit": { "type": ["integer", "null"], "description": "How many names to show; null for 500." },
-        }),
-        ("path", PathKind::PageFolder),
-        ListPages,
-    );
-    definition.leaves_out_denied = true;
-    definition
-}
-
-impl NativeTool for ListPages {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::look(context, move |space| list(&input, space))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        let path = super::super::optional_text(input, "path").unwrap_or("all notes");
-        Some(preview::labelled(path.to_owned(), input))
-    }
+fn preview(input: &Value) -> Option<String> {
+    Some(super::super::optional_text(input, "path").unwrap_or("all notes").to_owned())
 }
 
 fn list(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {

@@ -1,6 +1,9 @@
 //! What is known of a page without showing its text.
 
-use serde_json::{Value, json};
+use std::fs::Metadata;
+
+use jiff::{Timestamp, Unit};
+use serde_json::{Map, Value, json};
 
 use super::space::Space;
 use flemma_model::ModelError;
@@ -13,17 +16,12 @@ impl Space<'_> {
     /// If it cannot be read.
     pub(super) fn meta(&self, page: &PageName) -> Result<Value, ModelError> {
         let (content, metadata) = self.read_with_metadata(page)?;
-        let mut tags = frontmatter::values(&content).map(|values| frontmatter::tags(&values)).unwrap_or_default();
-        tags.extend(Outline::new(&content).tags);
-        tags.sort_unstable();
-        tags.dedup();
-        let modified = metadata.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok());
-        let modified = modified.and_then(|time| time.round(jiff::Unit::Millisecond).ok());
+        let values = frontmatter::values(&content).unwrap_or_default();
         Ok(json!({
             "name": page.as_str(),
             "size": metadata.len(),
-            "lastModified": modified.map(|time| time.to_string()),
-            "tags": tags,
+            "lastModified": modified(&metadata, Unit::Millisecond),
+            "tags": tags(&values, &Outline::new(&content)),
         }))
     }
 
@@ -39,4 +37,19 @@ impl Space<'_> {
         }
         Ok(pages.into())
     }
+}
+
+/// The tags in the frontmatter and in the text, sorted, each once.
+pub(super) fn tags(values: &Map<String, Value>, outline: &Outline) -> Vec<String> {
+    let mut tags = frontmatter::tags(values);
+    tags.extend(outline.tags.iter().cloned());
+    tags.sort_unstable();
+    tags.dedup();
+    tags
+}
+
+/// When a file was changed, to this unit.
+pub(super) fn modified(metadata: &Metadata, unit: Unit) -> Option<String> {
+    let time = Timestamp::try_from(metadata.modified().ok()?).ok()?;
+    time.round(unit).ok().map(|time| time.to_string())
 }

@@ -27,7 +27,9 @@ pub use requests::{PageRequest, answer_page_request, patch_frontmatter};
 pub(super) use space::named_file;
 pub use space::page_file;
 
-use crate::Definition;
+use std::sync::Arc;
+
+use crate::NativeTool;
 
 /// The names of all tools for notes.
 pub const NOTES_TOOLS: [&str; 11] = [
@@ -44,19 +46,18 @@ pub const NOTES_TOOLS: [&str; 11] = [
     "eval_lua",
 ];
 
-/// All of them.
-pub(super) fn all() -> [Definition; 11] {
-    [
-        read_note::definition(),
-        list_pages::definition(),
-        get_page_info::definition(),
-        navigate::definition(),
-        create_note::definition(),
-        update_note::definition(),
-        search_replace::definition(),
-        update_frontmatter::definition(),
-        rename_note::definition(),
-        search_notes::definition(),
-        eval_lua::definition(),
-    ]
+/// What runs the calls of the one with this name.
+pub(super) fn tool(name: &str) -> Arc<dyn NativeTool> {
+    match name {
+        "create_note" => Arc::new(create_note::TOOL),
+        "eval_lua" => Arc::new(eval_lua::EvalLua),
+        "get_page_info" => Arc::new(get_page_info::TOOL),
+        "list_pages" => Arc::new(list_pages::TOOL),
+        "read_note" => Arc::new(read_note::TOOL),
+        "rename_note" => Arc::new(rename_note::TOOL),
+        "search_notes" => Arc::new(search_notes::TOOL),
+        "search_replace" => Arc::new(search_replace::TOOL),
+        "update_frontmatter" => Arc::new(update_frontmatter::TOOL),
+        _ => Arc::new(update_note::TOOL),
+    }
 }

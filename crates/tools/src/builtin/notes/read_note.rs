@@ -1,51 +1,19 @@
 //! `read_note`: reads a page, or a section of it.
 
-use std::sync::Arc;
+use serde_json::Value;
 
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
-
-use super::{super::report, define, space::Space};
-use crate::{Context, Definition, NativeTool, Outcome, PathKind};
+use super::{
+    super::{report, tool::Looking},
+    define,
+    space::Space,
+};
+use crate::Outcome;
 use flemma_model::ModelError;
 use flemma_notes::{Outline, sections};
 
-struct ReadNote;
-
-pub(super) fn definition() -> Definition {
-    define::reading(
-        "read_note",
-        "Read a page of the user's notes, or one section of it: the heading with everything up to the next heading of \
-         the same or a higher level.",
-        json!({
-            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
-            "section": {
-                "type": ["string", "null"],
-                "description": "The heading of the section to read, as in `Tasks` or `## Tasks`; null for the whole page.",
-            },
-            "occurrence": {
-                "type": ["integer", "null"],
-                "description": "Which section, from 1, if several have this heading; null for the first.",
-            },
-            "list_sections": {
-                "type": ["boolean", "null"],
-                "description": "Whether to get only the list of the page's headings, with their lines.",
-            },
-        }),
-        ("page", PathKind::Page),
-        ReadNote,
-    )
-}
-
-impl NativeTool for ReadNote {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::look(context, move |space| read(&input, space))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        define::preview(input)
-    }
-}
+/// The tool.
+pub(super) const TOOL: Looking =
+    Looking { look: |input, context| read(input, &Space::open(context)?), preview: define::preview };
 
 fn read(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {
     let page = define::page(input, "page")?;

@@ -2,35 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{super::report, changes, define, earlier_run::EarlierRun, space::Space};
-use crate::{Definition, Proposal, paths, preview};
+use super::{
+    super::{report, tool::Proposing},
+    changes, define,
+    earlier_run::EarlierRun,
+    space::Space,
+};
+use crate::{FileChange, Proposal, paths};
 use flemma_model::ModelError;
 use flemma_notes::{PageName, Pages, rename::Renaming};
 
 /// The maximum number of pages that a result names.
 const MAX_NAMED: usize = 50;
 
-pub(super) fn definition() -> Definition {
-    let mut definition = define::writing(
-        "rename_note",
-        "Rename or move a page of the user's notes, and update the links to it in all pages: [[links]] with and without \
-         other words or a heading, and Markdown links. It fails if there is a page of the new name.",
-        json!({
-            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
-            "new_page": { "type": "string", "description": "Its new path in the folder of notes, without .md." },
-        }),
-        // The links to it may be in any page.
-        define::Writing { propose: rename, preview, targets: |_, _| None },
-    );
-    definition.write_path_param = Some(["page", "new_page"].into());
-    definition
-}
+/// The tool. The links to the page may be in any page.
+pub(super) const TOOL: Proposing = Proposing {
+    propose: |input, context| rename(input, &Space::open(context)?),
+    preview,
+    targets: |_, _| None,
+    line_counts: |_| None,
+};
 
 fn preview(input: &Value) -> Option<String> {
-    let (page, new) = (input.get("page")?.as_str()?, input.get("new_page")?.as_str()?);
-    Some(preview::labelled(format!("{page} -> {new}"), input))
+    Some(format!("{} -> {}", input.get("page")?.as_str()?, input.get("new_page")?.as_str()?))
 }
 
 /// What is said if an earlier run has moved the page, with the pages that still link to the old name.
@@ -89,46 +85,10 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     listed.pages.retain(|other| *other != new_page);
     let pages = Pages::new(&listed.pages);
     let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
-    let (mut files, mut links, mut kept, mut problems) = (Vec::new(), 0, Vec::new(), Vec::new());
-    let mut unwritable = Vec::new();
-    let mut seen = BTreeSet::from([paths::real(&space.file(&page)?)]);
-    for other in listed.pages.iter().filter(|other| **other != page) {
-        space.go_on()?;
-        // A page under two names is changed once.
-        if !seen.insert(paths::real(&space.file(other)?)) {
-            continue;
-        }
-        let content = match space.read(other) {
-            Ok(content) => content,
-            Err(error) => {
-                problems.push(error.to_string().trim_end_matches('.').to_owned());
-                continue;
-            }
-        };
-        let is_done = earlier.look_at(space, other, &content)?;
-        if let Some(relinked) = renaming.relink(other, &content) {
-            let changes = !is_done && relinked.links > 0;
-            if changes && !space.may_change(other)? {
-                unwritable.push(format!("`{other}`"));
-                continue;
-            }
-            if relinked.kept > 0 {
-                kept.push(format!("`{other}`"));
-            }
-            if changes {
-                links += relinked.links;
-                files.push(changes::change(space, other, Some(content), relinked.content, None)?);
-            }
-        }
-    }
-    let named: Vec<String> = files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
-    let others = files.len();
+    let mut others = Others::relinked(space, &renaming, &listed.pages, &page, &mut earlier)?;
     let is_done = earlier.look_at(space, &page, &old)?;
     let own = renaming.relink(&page, &old);
-    if own.as_ref().is_some_and(|own| own.kept > 0) {
-        kept.push(format!("`{page}`"));
-    }
-    let below = pages.below(&page).count();
+    others.kept.extend(own.iter().filter(|own| own.kept > 0).map(|_| format!("`{page}`")));
     let own = own.filter(|_| !is_done);
     let own_links = own.as_ref().map_or(0, |own| own.links);
     let new = own.map_or_else(|| old.clone(), |own| own.content);
@@ -136,36 +96,99 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     let moved_to = (!is_copied).then_some(&new_page);
     let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
     last.new = last.new.filter(|_| !is_copied);
-    files.push(last);
-    let own_changed = format!("{} in the page itself", report::things(own_links, "link"));
-    let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
-    let changed = format!(
-        "{} in {}: {}{more}",
-        report::things(links, "link"),
-        report::things(others, "other page"),
-        named.join(", ")
-    );
-    let changed = match (own_links, others) {
-        (0, 0) => report::things(0, "link"),
-        (0, _) => changed,
-        (_, 0) => own_changed,
-        _ => format!("{own_changed} and {changed}"),
-    };
-    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.");
-    summary.push_str(&earlier.note());
-    if below > 0 {
+
+    let changed = others.changed(own_links);
+    let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.{}", earlier.note());
+    if let below @ 1.. = pages.below(&page).count() {
         summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
     }
-    if !kept.is_empty() {
-        let pages = kept.join(", ");
+    if !others.kept.is_empty() {
+        let pages = others.kept.join(", ");
         summary.push_str(&format!(
             "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
         ));
     }
-    let may_not = (!unwritable.is_empty()).then(|| format!("You may not change {}", unwritable.join(", ")));
-    let notes: Vec<String> = listed.notes.into_iter().chain(report::unreadable(problems)).chain(may_not).collect();
+    let may_not =
+        (!others.unwritable.is_empty()).then(|| format!("You may not change {}", others.unwritable.join(", ")));
+    let notes: Vec<String> =
+        listed.notes.into_iter().chain(report::unreadable(others.problems)).chain(may_not).collect();
     if !notes.is_empty() {
         summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
     }
-    Ok(Proposal { files, summary, diff: String::new() })
+    others.files.push(last);
+    Ok(Proposal { files: others.files, summary, diff: String::new() })
+}
+
+/// What becomes of the links in other pages.
+#[derive(Default)]
+struct Others {
+    /// The pages that change.
+    files: Vec<FileChange>,
+    /// How many links change in them.
+    links: usize,
+    /// Pages with links that stay as they are.
+    kept: Vec<String>,
+    /// Why pages cannot be read.
+    problems: Vec<String>,
+    /// Pages that may not be changed.
+    unwritable: Vec<String>,
+}
+
+impl Others {
+    fn relinked(
+        space: &Space<'_>,
+        renaming: &Renaming<'_>,
+        pages: &[PageName],
+        page: &PageName,
+        earlier: &mut EarlierRun,
+    ) -> Result<Self, ModelError> {
+        let mut found = Self::default();
+        let mut seen = BTreeSet::from([paths::real(&space.file(page)?)]);
+        for other in pages.iter().filter(|other| *other != page) {
+            space.go_on()?;
+            // A page under two names is changed once.
+            if !seen.insert(paths::real(&space.file(other)?)) {
+                continue;
+            }
+            let content = match space.read(other) {
+                Ok(content) => content,
+                Err(error) => {
+                    found.problems.push(error.to_string().trim_end_matches('.').to_owned());
+                    continue;
+                }
+            };
+            let is_done = earlier.look_at(space, other, &content)?;
+            let Some(relinked) = renaming.relink(other, &content) else { continue };
+            let changes = !is_done && relinked.links > 0;
+            if changes && !space.may_change(other)? {
+                found.unwritable.push(format!("`{other}`"));
+                continue;
+            }
+            if relinked.kept > 0 {
+                found.kept.push(format!("`{other}`"));
+            }
+            if changes {
+                found.links += relinked.links;
+                found.files.push(changes::change(space, other, Some(content), relinked.content, None)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many links change, and where, with those of the page itself.
+    fn changed(&self, own_links: usize) -> String {
+        let others = self.files.len();
+        let named: Vec<String> = self.files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
+        let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
+        let links = |count: usize| report::things(count, "link");
+        let own = format!("{} in the page itself", links(own_links));
+        let pages = report::things(others, "other page");
+        let changed = format!("{} in {pages}: {}{more}", links(self.links), named.join(", "));
+        match (own_links, others) {
+            (0, 0) => links(0),
+            (0, _) => changed,
+            (_, 0) => own,
+            _ => format!("{own} and {changed}"),
+        }
+    }
 }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{files, replace::WriteTarget},
-    changes, eval_lua, rename_note,
+    super::{carry_out::carry_out, files, replace::WriteTarget},
+    eval_lua, rename_note,
     space::Space,
 };
 use crate::{Bounds, Context, Outcome, paths::real};
@@ -130,7 +130,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
         PageRequest::Rename { page, new_page } => {
             target(&space, &PageName::parse(page)?)?;
             let input = json!({ "page": page, "new_page": new_page });
-            match changes::carry_out(&space, || rename_note::rename(&input, &space)) {
+            match carry_out(context, || rename_note::rename(&input, &space)) {
                 Outcome::Failure { error, .. } => Err(error),
                 _ => {
                     for page in [page, new_page] {

@@ -1,12 +1,12 @@
 //! `search_notes`: finds pages by their words, the best ones first.
 
-use std::sync::Arc;
+use serde_json::Value;
 
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
-
-use super::{super::report, define, space::Space};
-use crate::{Context, Definition, NativeTool, Outcome, PathKind, preview};
+use super::{
+    super::{report, tool::Looking},
+    space::Space,
+};
+use crate::Outcome;
 use flemma_model::ModelError;
 use flemma_notes::search::Query;
 use flemma_text::{escape_controls, truncate};
@@ -20,33 +20,12 @@ const MAX_LIMIT: usize = 1000;
 /// The maximum length of a line that is shown, in bytes.
 const MAX_LINE: usize = 300;
 
-struct SearchNotes;
+/// The tool.
+pub(super) const TOOL: Looking =
+    Looking { look: |input, context| search(input, &Space::open(context)?), preview: preview };
 
-pub(super) fn definition() -> Definition {
-    let mut definition = define::reading(
-        "search_notes",
-        "Search the text of the user's notes for words. The best pages come first, with the lines that match best. A \
-         phrase in double quotes must occur exactly.",
-        json!({
-            "query": { "type": "string", "description": "Words, and phrases in double quotes." },
-            "path": { "type": ["string", "null"], "description": "The folder to search; null for all notes." },
-            "limit": { "type": ["integer", "null"], "description": "How many pages to show; null for 20." },
-        }),
-        ("path", PathKind::PageFolder),
-        SearchNotes,
-    );
-    definition.leaves_out_denied = true;
-    definition
-}
-
-impl NativeTool for SearchNotes {
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Outcome> {
-        define::look(context, move |space| search(&input, space))
-    }
-
-    fn preview(&self, input: &Value, _width: usize) -> Option<String> {
-        Some(preview::labelled(input.get("query")?.as_str()?.to_owned(), input))
-    }
+fn preview(input: &Value) -> Option<String> {
+    input.get("query")?.as_str().map(str::to_owned)
 }
 
 fn search(input: &Value, space: &Space<'_>) -> Result<Outcome, ModelError> {

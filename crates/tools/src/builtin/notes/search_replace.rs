@@ -1,34 +1,17 @@
 //! `search_replace`: replaces text in a page.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{changes, define, space::Space};
-use crate::{Definition, Proposal};
+use super::{super::tool::Proposing, changes, define, space::Space};
+use crate::Proposal;
 use flemma_model::ModelError;
 use flemma_notes::replacing::{self, Which};
 
 /// The maximum number of lines that a result names.
 const MAX_NAMED: usize = 20;
 
-pub(super) fn definition() -> Definition {
-    define::writing(
-        "search_replace",
-        "Replace text in a page of the user's notes: the first occurrence, all of them, or the one that `occurrence` \
-         counts. The text must match exactly, including white space; it is not a regular expression.",
-        json!({
-            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
-            "search": { "type": "string", "description": "The text to replace, exactly as it appears in the page." },
-            "replace": { "type": "string", "description": "The replacement; empty to delete the text." },
-            "mode": {
-                "type": ["string", "null"],
-                "enum": ["first", "all", "nth", null],
-                "description": "Which occurrences to replace; null for the first, or for `occurrence` if that is set.",
-            },
-            "occurrence": { "type": ["integer", "null"], "description": "For nth: which occurrence, from 1." },
-        }),
-        define::Writing { propose: replace, preview: define::preview, targets: define::own_page },
-    )
-}
+/// The tool.
+pub(super) const TOOL: Proposing = define::changing(|input, context| replace(input, &Space::open(context)?));
 
 fn replace(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let page = define::page(input, "page")?;

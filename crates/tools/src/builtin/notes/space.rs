@@ -15,7 +15,7 @@ use super::super::{
     guard::{Guard, Unopened},
     replace::earlier_bytes,
     report::{self, Prefix},
-    walk::{self, Scope},
+    walk::{Scope, Walk},
 };
 use crate::{Access, Bounds, Context, LeftBefore, paths};
 use flemma_model::ModelError;
@@ -228,15 +228,21 @@ impl<'a> Space<'a> {
     /// If the folder cannot be listed, or time is too short.
     pub(super) fn list(&self, folder: &str) -> Result<Listed, ModelError> {
         let start = self.folder(folder)?;
-        let prefix = Prefix::new(Some(folder).filter(|folder| !folder.is_empty()));
         let below = start.strip_prefix(&self.root).unwrap_or(Path::new("")).to_owned();
-        let found =
-            walk::walk(&start, &prefix, Scope::Visible, self.context, &self.guard, &self.deadline, |entry, path| {
-                let page = PageName::of_file(&below.join(path))?;
-                let kind = entry.file_type()?;
-                let is_page = kind.is_file() || (kind.is_symlink() && self.leads_to_page(entry.path()));
-                is_page.then_some(page)
-            })?;
+        let walk = Walk {
+            context: self.context,
+            guard: self.guard.clone(),
+            deadline: self.deadline.clone(),
+            root: start.clone(),
+            prefix: Prefix::new(Some(folder).filter(|folder| !folder.is_empty())),
+            scope: Scope::Visible,
+        };
+        let found = walk.keep(|entry, path| {
+            let page = PageName::of_file(&below.join(path))?;
+            let kind = entry.file_type()?;
+            let is_page = kind.is_file() || (kind.is_symlink() && self.leads_to_page(entry.path()));
+            is_page.then_some(page)
+        })?;
         self.go_on()?;
         let mut pages = found.kept;
         let earlier = self.context.earlier.below(&start);

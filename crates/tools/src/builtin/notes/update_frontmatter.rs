@@ -1,44 +1,17 @@
 //! `update_frontmatter`: sets and deletes keys of a page's frontmatter.
 
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
-use serde_json::{Map, Value, json};
-
-use super::{changes, define, space::Space};
-use crate::{Definition, Proposal};
+use super::{super::tool::Proposing, changes, define, space::Space};
+use crate::Proposal;
 use flemma_model::ModelError;
 use flemma_notes::frontmatter::{self, Update};
 
 /// The properties that are no keys of the frontmatter.
 const OWN: [&str; 4] = ["label", "page", "set", "delete"];
 
-pub(super) fn definition() -> Definition {
-    let mut definition = define::writing(
-        "update_frontmatter",
-        "Set or delete keys in the YAML frontmatter of a page of the user's notes. Its text, the other keys, their order \
-         and the comments stay. A page without frontmatter gets one.",
-        json!({
-            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
-            "set": {
-                "type": ["object", "string", "null"],
-                "description": "Keys with their new values, as in {\"status\": \"done\", \"tags\": [\"a\", \"b\"]}.",
-            },
-            "delete": {
-                "type": ["array", "string", "null"],
-                "items": { "type": "string" },
-                "description": "Keys to remove.",
-            },
-        }),
-        define::Writing { propose: update, preview: define::preview, targets: define::own_page },
-    );
-    // A strict schema would have to list all keys, and some models write them beside `page` instead of into `set`.
-    definition.strict = false;
-    let mut schema = Value::clone(&definition.input_schema);
-    schema["required"] = json!(["page"]);
-    schema["additionalProperties"] = json!(true);
-    definition.input_schema = Arc::new(schema);
-    definition
-}
+/// The tool.
+pub(super) const TOOL: Proposing = define::changing(|input, context| update(input, &Space::open(context)?));
 
 fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let page = define::page(input, "page")?;

@@ -1,40 +1,17 @@
 //! `update_note`: replaces, appends or prepends text in a page or a section.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{changes, define, space::Space};
-use crate::{Definition, Proposal};
+use super::{super::tool::Proposing, changes, define, space::Space};
+use crate::Proposal;
 use flemma_model::ModelError;
 use flemma_notes::{
     Outline,
     sections::{self, Mode},
 };
 
-pub(super) fn definition() -> Definition {
-    define::writing(
-        "update_note",
-        "Change a page of the user's notes: replace its text, or append or prepend text, in the whole page or in one \
-         section. The heading of a section and the frontmatter stay. To change a few words, use search_replace.",
-        json!({
-            "page": { "type": "string", "description": "The page: its path in the folder of notes, without .md." },
-            "content": { "type": "string", "description": "The text, in Markdown." },
-            "mode": {
-                "type": ["string", "null"],
-                "enum": ["replace", "append", "prepend", null],
-                "description": "Where the text goes: in place of the old text, behind it or before it; null for replace.",
-            },
-            "section": {
-                "type": ["string", "null"],
-                "description": "The heading of the section to change, as in `Tasks` or `## Tasks`; null for the whole page.",
-            },
-            "occurrence": {
-                "type": ["integer", "null"],
-                "description": "Which section, from 1; required if several have this heading, null otherwise.",
-            },
-        }),
-        define::Writing { propose: update, preview: define::preview, targets: define::own_page },
-    )
-}
+/// The tool.
+pub(super) const TOOL: Proposing = define::changing(|input, context| update(input, &Space::open(context)?));
 
 fn update(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
     let page = define::page(input, "page")?;
