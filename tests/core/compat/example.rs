@@ -9,7 +9,7 @@ use flemma_text::xml;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::provider::plain::Plain;
+use crate::plain::Plain;
 
 /// The input of the call that a model makes by writing this XML, if its tool has this schema.
 fn called(schema: &Value, xml: &str) -> Value {

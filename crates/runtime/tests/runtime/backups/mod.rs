@@ -24,7 +24,7 @@ use flemma_runtime::backups::{Backups, Limits, LogKey, Permit, Proposal, Restore
 use flemma_tools::FileClass;
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 const LIMITS: Limits = Limits { max_bytes: 1 << 30, max_age: None };
 

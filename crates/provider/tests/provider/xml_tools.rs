@@ -10,7 +10,7 @@ use flemma_provider::{
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::plain::Plain;
+use crate::plain::Plain;
 
 fn tool(name: &str, properties: Value) -> ToolSpec {
     let schema = json!({ "type": "object", "properties": properties });

@@ -25,7 +25,7 @@ use flemma_runtime::{Attachments, ConversationId, Findings};
 use flemma_tools::{Policy, Presets, builtin::Readable, rules::PathBase};
 use serde_json::{Value, json};
 
-use crate::tools::workshop::Workshop;
+use crate::workshop::Workshop;
 
 const ID: ConversationId = ConversationId(1);
 
