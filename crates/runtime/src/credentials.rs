@@ -165,7 +165,7 @@ impl Credentials {
         let file = (kind.read)(&text).map_err(fail)?;
         let timeouts = Timeouts { first_byte: TOKEN_TIME, idle: TOKEN_TIME, ..timeouts };
         let asked = Instant::now();
-        let token = match self.http.fetch(file.request(SystemTime::now())?, timeouts).await? {
+        let token = match self.http.fetch(&file.request(SystemTime::now())?, timeouts).await? {
             Ok(body) => file.token(&body)?,
             Err(refusal) => return Err(file.decode_error(&refusal)),
         };

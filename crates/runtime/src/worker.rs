@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     future::Future,
-    io, mem,
+    io,
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -26,8 +26,8 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
-    auth::Environment, credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, credential::Credential,
+    host, reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -176,11 +176,10 @@ impl Worker {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
                 let environment = complete(&credentials, environment, credential.as_ref(), timeouts).await?;
-                let Some(mut request) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
-                let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
-                match http.get(url, headers, timeouts).await? {
-                    Ok(body) => request.read(&body),
-                    Err(refusal) => Err(request.decode_error(&refusal)),
+                let Some(models) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
+                match http.fetch(&models.request, timeouts).await? {
+                    Ok(body) => models.read(&body),
+                    Err(refusal) => Err(models.decode_error(&refusal)),
                 }
             };
             let models: Result<_, ProviderError> = models.await;
@@ -370,7 +369,7 @@ impl RequestTask {
     /// Asks the server, once for each model and in parallel to the request, whether the model can use tools. It is
     /// not an error if that cannot be found out.
     fn probe(&self, probe: Option<CapabilityProbe>) {
-        let Some(mut probe) = probe else { return };
+        let Some(probe) = probe else { return };
         let name = format!("tools {} {}", probe.host, probe.model);
         if !self.is_news(name.clone()) {
             return;
@@ -379,12 +378,8 @@ impl RequestTask {
         let known = Arc::clone(&self.known);
         let timeouts = Timeouts { first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT, ..self.timeouts };
         tokio::spawn(async move {
-            for ProbeRequest { url, headers, body } in mem::take(&mut probe.requests) {
-                let answer = match body {
-                    Some(body) => http.fetch(HttpRequest { url, headers, body }, timeouts).await,
-                    None => http.get(url, headers, timeouts).await,
-                };
-                let answer = match answer {
+            for request in &probe.requests {
+                let answer = match http.fetch(request, timeouts).await {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_)) => continue,
                     Err(_) => {

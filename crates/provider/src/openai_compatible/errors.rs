@@ -4,12 +4,22 @@
 use super::{EXAMPLE_BASE_URL, KEY_VARIABLE, NAME};
 use crate::{
     openai,
-    vendor_error::{Vendor, VendorFailure},
+    vendor_error::{Facts, Vendor, VendorFailure},
 };
 
-/// A server, for messages.
-pub(super) static VENDOR: Vendor =
-    Vendor { name: NAME, title: "the server", key_variable: KEY_VARIABLE, base_url: EXAMPLE_BASE_URL, failure };
+/// A server. It may not want a key.
+pub(super) static VENDOR: Vendor = Vendor {
+    name: NAME,
+    title: "the server",
+    key_variable: KEY_VARIABLE,
+    key_word: "key",
+    key_header: ("authorization", "Bearer "),
+    no_key: None,
+    headers: &[],
+    base_url: EXAMPLE_BASE_URL,
+    failure,
+    headline: Facts::none,
+};
 
 fn failure(name: &str) -> Option<VendorFailure> {
     match name {

@@ -11,7 +11,6 @@ mod failure;
 mod plain;
 
 use std::{
-    borrow::Cow,
     collections::HashSet,
     sync::{Mutex, MutexGuard, Once, PoisonError},
     time::{Duration, SystemTime},
@@ -109,7 +108,7 @@ impl Http {
         timeouts: Timeouts,
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
-        let (peer, response) = self.send(Method::POST, request, timeouts).await?;
+        let (peer, response) = self.send(request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Err(decoder.decode_error(&refusal)),
@@ -155,32 +154,10 @@ impl Http {
     /// One line for the user that names the host, and what to check. The message holds no query, header or key.
     pub async fn fetch(
         &self,
-        request: HttpRequest,
+        request: &HttpRequest,
         timeouts: Timeouts,
     ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        self.whole(Method::POST, request, timeouts).await
-    }
-
-    /// Asks for `url` with `GET`, and else does what [`Http::fetch`] does.
-    ///
-    /// # Errors
-    /// As [`Http::fetch`].
-    pub async fn get(
-        &self,
-        url: String,
-        headers: Vec<(Cow<'static, str>, String)>,
-        timeouts: Timeouts,
-    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        self.whole(Method::GET, HttpRequest { url, headers, body: Vec::new() }, timeouts).await
-    }
-
-    async fn whole(
-        &self,
-        method: Method,
-        request: HttpRequest,
-        timeouts: Timeouts,
-    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        let (peer, response) = self.send(method, request, timeouts).await?;
+        let (peer, response) = self.send(request.clone(), timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Ok(Err(refusal)),
@@ -205,11 +182,10 @@ impl Http {
     /// Sends `request` and waits for the status.
     async fn send(
         &self,
-        method: Method,
         request: HttpRequest,
         timeouts: Timeouts,
     ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
-        let (peer, request) = build(method, request)?;
+        let (peer, request) = build(request)?;
         peer.check_proxy()?;
         let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
@@ -283,7 +259,7 @@ fn install_crypto() {
     });
 }
 
-fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
+fn build(request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
     // A provider checks what the user configured; what is wrong here is ours.
     let bug = |what: &str| ProviderError::bug(format!("{what} of the request cannot be sent"));
     let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
@@ -296,11 +272,10 @@ fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Req
         let name = HeaderName::try_from(&*name).map_err(|_| bug("the name of a header"))?;
         headers.insert(name, value);
     }
-    let mut built = reqwest::Request::new(method, url);
+    let has_body = !request.body.is_empty();
+    let mut built = reqwest::Request::new(if has_body { Method::POST } else { Method::GET }, url);
     *built.headers_mut() = headers;
-    if built.method() != Method::GET {
-        *built.body_mut() = Some(request.body.into());
-    }
+    *built.body_mut() = has_body.then(|| request.body.into());
     Ok((peer, built))
 }
 
