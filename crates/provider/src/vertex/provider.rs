@@ -150,6 +150,6 @@ impl Provider for Vertex {
             "/v1/projects/{project}/locations/{location}/publishers/google/models/{model}:streamGenerateContent?alt=sse"
         ))?;
         call.scope = (project, location);
-        Ok(call.exchange(encode::body(request)?, GeminiReply::new(request), encode::limit_of(request)))
+        Ok(call.exchange(encode::body(request)?, GeminiReply::new(request), encode::limit(request)))
     }
 }

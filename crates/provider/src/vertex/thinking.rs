@@ -69,14 +69,10 @@ fn family(model: &str) -> ThinkingKind {
     }
 }
 
-/// Whether the model refuses a call in the conversation that has no signature.
+/// Whether the model refuses a call in the conversation that has no signature. The same generation takes images and PDFs
+/// inside the result of a function.
 pub(super) fn wants_signatures(model: &str) -> bool {
     matches!(family(model), ThinkingKind::Levels { .. })
-}
-
-/// Whether the model takes images and PDFs inside the result of a function: the same generation as above.
-pub(super) fn takes_files_in_results(model: &str) -> bool {
-    wants_signatures(model)
 }
 
 /// What to ask of `model`, and the tokens that its thinking may take.
