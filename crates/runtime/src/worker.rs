@@ -297,10 +297,11 @@ impl RequestTask {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
-        let provider = if request.parameters.calls_in_xml { xml_tools::apply(provider) } else { provider };
         let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
-        let probe = provider.capability_probe(&request);
-        match provider.prepare(&request)? {
+        let is_xml = request.parameters.calls_in_xml;
+        let probe = if is_xml { None } else { provider.capability_probe(&request) };
+        let exchange = if is_xml { xml_tools::prepare(&*provider, &request) } else { provider.prepare(&request) };
+        match exchange? {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.probe(probe);

@@ -27,7 +27,7 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
 
 /// The Messages API at one host.
 #[derive(Debug)]
-pub struct Anthropic(Access);
+pub struct Anthropic(pub(super) Access);
 
 impl Anthropic {
     /// The API at `base_url`: scheme and host, and a path if a gateway wants one, without `/v1`.

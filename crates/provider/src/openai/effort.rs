@@ -5,12 +5,13 @@
 //! <https://developers.openai.com/api/docs/guides/reasoning> and `…/guides/prompt-caching`. A model that is not
 //! listed (a deployment of one's own, or one from the future) gets nothing that was not explicitly asked for.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::{CacheRetention, Thinking, ThinkingLevel};
 
 /// How hard a model is asked to think (`reasoning.effort`), the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Not at all.
     None,
@@ -29,22 +30,8 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Every effort with the API's word for it, the least first.
-    pub const WORDS: [(&'static str, Self); 7] = [
-        ("none", Self::None),
-        ("minimal", Self::Minimal),
-        ("low", Self::Low),
-        ("medium", Self::Medium),
-        ("high", Self::High),
-        ("xhigh", Self::Xhigh),
-        ("max", Self::Max),
-    ];
-
-    /// The API's word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
-    }
+    /// Every effort, the least first. Each serialises as the API's word for it.
+    pub const ALL: [Self; 7] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
     /// Tokens that the model may well think with. The API counts them as a part of the reply.
     pub(super) fn room(self) -> u32 {
@@ -68,12 +55,6 @@ impl From<ThinkingLevel> for Effort {
             ThinkingLevel::High => Self::High,
             ThinkingLevel::Max => Self::Max,
         }
-    }
-}
-
-impl Serialize for Effort {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.word())
     }
 }
 

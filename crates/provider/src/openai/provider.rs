@@ -8,27 +8,24 @@ use crate::{
     auth::Environment,
     hosted::{HostedProblem, HostedToolSpec},
 };
-use flemma_model::{MediaKind, Signature};
+use flemma_model::Signature;
 
 /// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
 /// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be
 /// safe: that is a third longer than they are. It scales a large image down itself, whatever its size.
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "OpenAI",
-    kinds: &MediaKind::ALL,
     image_bytes: 20 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 500,
     total_bytes: 36 << 20,
+    ..AttachmentLimits::NONE
 };
 
 /// The Responses API at one address.
 #[derive(Debug)]
 pub struct OpenAi {
-    access: Access,
-    effort: Option<Effort>,
+    pub(super) access: Access,
+    pub(super) effort: Option<Effort>,
 }
 
 impl OpenAi {

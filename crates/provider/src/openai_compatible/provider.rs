@@ -10,25 +10,22 @@ use crate::{
     CapabilityProbe, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, access::Access,
     attachment::AttachmentLimits, auth::Environment, models::ModelsRequest,
 };
-use flemma_model::{MediaKind, Signature};
+use flemma_model::Signature;
 
 /// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
 /// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request
 /// with the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "a Chat Completions server",
-    kinds: &MediaKind::ALL,
     image_bytes: 10 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 100,
     total_bytes: 21 << 20,
+    ..AttachmentLimits::NONE
 };
 
 /// Chat Completions at one address.
 #[derive(Debug)]
-pub struct OpenAiCompatible(Access);
+pub struct OpenAiCompatible(pub(super) Access);
 
 impl OpenAiCompatible {
     /// The server at `base_url`, which ends in the version (`/v1`) as in OpenAI's own SDK. The key is looked up in

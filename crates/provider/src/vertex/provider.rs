@@ -29,11 +29,9 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "Vertex AI",
     kinds: &[MediaKind::Png, MediaKind::Jpeg, MediaKind::Webp, MediaKind::Pdf],
     image_bytes: 7 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 900,
     total_bytes: 13 << 20,
+    ..AttachmentLimits::NONE
 };
 
 /// Locations that are more than one region, each with a host of its own form.

@@ -42,7 +42,7 @@ fn no_thinking_is_as_little_as_the_model_can_do() {
 #[test]
 fn levels_are_those_that_the_model_knows() {
     let words = |model: &str| {
-        ThinkingLevel::WORDS.map(|(_, level)| {
+        ThinkingLevel::ALL.map(|level| {
             let asked = asked(model, Thinking::Level(level));
             let word =
                 asked.strip_prefix(r#"{"includeThoughts":true,"thinkingLevel":""#).and_then(|w| w.strip_suffix("\"}"));
