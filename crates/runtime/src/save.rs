@@ -9,18 +9,19 @@
 use std::{
     ffi::{OsStr, OsString},
     fmt,
-    fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use rustix::fs::{Access, FallocateFlags};
-use sha2::{Digest, Sha256};
 
-use super::lock_file::Taken;
+use super::{
+    disk::{short_digest, sync_folder},
+    line_file::{self, Lock},
+    lock_file::Taken,
+};
 use flemma_tools::own_files::REPLACEMENT;
 
 /// How many letters and digits follow in the name of a temporary file.
@@ -31,10 +32,6 @@ const LONGEST_NAME: usize = 200;
 
 /// How often a temporary file is made anew that somebody has deleted.
 const ATTEMPTS: usize = 3;
-
-/// How long the lock of a file that is overwritten is waited for.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Tells one state of a file on the disk from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,13 +130,15 @@ impl SaveError {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoFolder,
-            _ => {
-                // Without "(os error 28)", which does not help the user.
-                let words = error.to_string();
-                Self::Failed(words.split(" (os error").next().unwrap_or_default().to_owned())
-            }
+            _ => Self::Failed(plain_words(error)),
         }
     }
+}
+
+/// What went wrong, without "(os error 28)", which does not help the user.
+#[must_use]
+pub fn plain_words(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl From<io::Error> for SaveError {
@@ -270,8 +269,8 @@ fn replace(
         check()?;
         return Err(error.error.into());
     }
-    // The name is safe once the folder is; not every system lets a folder be flushed.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    // The name is safe once the folder is.
+    let _ = sync_folder(target);
     Ok(true)
 }
 
@@ -282,8 +281,7 @@ fn temporary_prefix(target: &Path) -> OsString {
     if name.len() <= LONGEST_NAME {
         prefix.push(name);
     } else {
-        let digest = Sha256::digest(name.as_encoded_bytes());
-        prefix.extend(digest.iter().take(16).map(|byte| format!("{byte:02x}").into()).collect::<Vec<OsString>>());
+        prefix.push(short_digest(name.as_encoded_bytes()));
     }
     prefix.push(REPLACEMENT);
     prefix
@@ -333,17 +331,7 @@ pub fn fence(target: &Path) -> io::Result<()> {
 
 /// Locks a file that is overwritten, where the file system has locks. The lock ends with the file.
 fn lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another process keeps the file locked; end or resume that process"));
-            }
-            // No locks, no stealing.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
-        }
-    }
+    line_file::lock(file, Lock::Exclusive).map(drop)
 }
 
 /// Writes over the old text. If that fails, the old text is put back.

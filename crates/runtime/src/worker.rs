@@ -5,7 +5,7 @@ use std::{
     future::Future,
     io,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,6 +20,7 @@ use url::Url;
 
 use super::{
     Attachments, ConversationId, Credentials, SkippedFile,
+    disk::lock,
     http::{Http, Timeouts},
 };
 use flemma_chat as chat;
@@ -347,7 +348,7 @@ impl RequestTask {
 
     /// Whether this is the first time.
     fn is_news(&self, what: String) -> bool {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+        lock(&self.known).insert(what)
     }
 
     fn warn(&self, words: String) {
@@ -385,7 +386,7 @@ impl RequestTask {
                     Ok(Err(_)) => continue,
                     Err(_) => {
                         // The server was not there: the next request asks again.
-                        known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                        lock(&known).remove(&name);
                         return;
                     }
                 };

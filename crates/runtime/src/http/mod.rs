@@ -12,7 +12,7 @@ mod plain;
 
 use std::{
     collections::HashSet,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Mutex, Once},
     time::{Duration, SystemTime},
 };
 
@@ -24,6 +24,7 @@ use reqwest::{
 use tokio::time::{sleep, timeout};
 
 use self::failure::HttpPeer;
+use super::disk::lock;
 use flemma_config::ProviderOptions;
 use flemma_model::Event;
 use flemma_provider::{Decoder, ErrorResponse, HttpRequest, ProviderError};
@@ -187,7 +188,7 @@ impl Http {
     ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
         let (peer, request) = build(request)?;
         peer.check_proxy()?;
-        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
         let response = tokio::select! {
             response = asked => response,
@@ -199,14 +200,14 @@ impl Http {
             Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
             Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
         };
-        lock(&self.answered).insert(peer.name().to_owned());
+        lock(&self.answered).insert(peer.name.clone());
         let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
         Ok((peer, answer))
     }
 
     /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
     async fn until_plain_http(&self, peer: &HttpPeer) {
-        if peer.is_own() && peer.wants_tls() && !lock(&self.answered).contains(peer.name()) {
+        if peer.is_own && peer.wants_tls && !lock(&self.answered).contains(peer.name.as_str()) {
             sleep(TLS_TIME).await;
             if self.is_plain_http(peer).await {
                 return;
@@ -217,7 +218,7 @@ impl Http {
 
     /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy no server is asked.
     async fn is_plain_http(&self, peer: &HttpPeer) -> bool {
-        match peer.direct_address().filter(|_| peer.wants_tls()) {
+        match peer.direct_address().filter(|_| peer.wants_tls) {
             Some((host, port)) => plain::speaks_plain_http(host, port).await,
             None => false,
         }
@@ -243,11 +244,6 @@ impl Http {
         *slot = Some((settings, client.clone()));
         Ok(client)
     }
-}
-
-/// A panic elsewhere leaves a whole value behind: each is changed in one go.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Chooses ring as the process's cryptography. Other code in the process may have chosen already;
