@@ -48,6 +48,20 @@ pub(super) struct Vendor {
 }
 
 impl Vendor {
+    /// One that wants a key as a bearer, and whose errors have no names.
+    pub const BEARER: Self = Self {
+        name: "",
+        title: "",
+        key_variable: "",
+        key_word: "key",
+        key_header: ("authorization", "Bearer "),
+        no_key: Some(Self::unset),
+        headers: &[],
+        base_url: "",
+        failure: |_| None,
+        headline: |_, _| None,
+    };
+
     /// What is said where the key is not set.
     pub fn unset(&self) -> String {
         no_key(self.title, self.key_variable)
@@ -63,13 +77,6 @@ pub(super) struct Facts<'a> {
     pub code: &'a str,
     /// The project and its location, where requests are about one.
     pub scope: &'a (String, String),
-}
-
-impl Facts<'_> {
-    /// The usual words.
-    pub fn none(_: VendorFailure, _: &Facts<'_>) -> Option<String> {
-        None
-    }
 }
 
 /// What is wrong, as far as it changes what the user is told.

@@ -1,21 +1,19 @@
 //! What the API's errors mean (<https://docs.claude.com/en/api/errors>).
 
 use super::{DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
-use crate::vendor_error::{Facts, Vendor, VendorFailure};
+use crate::vendor_error::{Vendor, VendorFailure};
 
 /// Anthropic.
 pub(super) static VENDOR: Vendor = Vendor {
     name: NAME,
     title: "Anthropic",
     key_variable: KEY_VARIABLE,
-    key_word: "key",
     key_header: ("x-api-key", ""),
-    no_key: Some(Vendor::unset),
     // The version of the API that is spoken here.
     headers: &[("anthropic-version", "2023-06-01")],
     base_url: DEFAULT_BASE_URL,
     failure,
-    headline: Facts::none,
+    ..Vendor::BEARER
 };
 
 fn failure(name: &str) -> Option<VendorFailure> {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     Effort, NAME,
-    effort::{self, CachePolicy, Family},
+    effort::{self, Family},
     reasoning::Reasoning,
 };
 use crate::{
@@ -53,17 +53,18 @@ impl Piece {
 pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>, ProviderError> {
     let Request { parameters, .. } = request;
     let family = Family::of(&request.model);
-    let input = input(request, family.as_ref());
+    let input = input(request, family);
     if input.is_empty() {
         return Err(wire::nothing_to_send());
     }
     let limit = limit(request, effort);
     let wants_thinking = wants_thinking(request, effort);
-    let effort = effort.or_else(|| effort::effort(family.as_ref(), parameters.thinking));
+    let effort = effort.or_else(|| effort::effort(family, parameters.thinking));
     let reasons = family.map_or(effort.is_some(), |family| family.reasons());
     let tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     let instructions = wire::system(request);
-    let keep = family.map_or(CachePolicy::Usual, |family| family.keep(parameters.cache_retention));
+    let keep = family.map(|family| family.keep(parameters.cache_retention));
+    let (kept_for, cache_options) = keep.unwrap_or_default();
     let caches = parameters.cache_retention != CacheRetention::None;
     let mut reasoning = effort.map(|effort| json!({ "effort": effort }));
     if let Some(reasoning) = reasoning.as_mut().filter(|_| wants_thinking) {
@@ -79,12 +80,8 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         "temperature": wire::temperature(request).filter(|_| !reasons),
         "max_output_tokens": limit,
         "prompt_cache_key": caches.then(|| cache_key(instructions, &tools, &input)),
-        "prompt_cache_retention": (keep == CachePolicy::ADay).then_some("24h"),
-        "prompt_cache_options": match keep {
-            CachePolicy::HalfADay => json!({ "ttl": "12h" }),
-            CachePolicy::Nothing => json!({ "mode": "explicit" }),
-            CachePolicy::Usual | CachePolicy::ADay => Value::Null,
-        },
+        "prompt_cache_retention": kept_for,
+        "prompt_cache_options": cache_options,
         "parallel_tool_calls": (!tools.is_empty()).then_some(true),
         // The API counts all hosted calls together: the searches are never more than that.
         "max_tool_calls": request.hosted.iter().find_map(|tool| match tool {
@@ -101,7 +98,7 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
 pub(super) fn limit(request: &Request, effort: Option<Effort>) -> Option<u32> {
     let wanted = wants_thinking(request, effort);
     let family = Family::of(&request.model);
-    let effort = effort.or_else(|| effort::effort(family.as_ref(), request.parameters.thinking));
+    let effort = effort.or_else(|| effort::effort(family, request.parameters.thinking));
     let room = effort.filter(|_| wanted).map_or(0, Effort::room);
     request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room).max(MIN_OUTPUT_TOKENS))
 }

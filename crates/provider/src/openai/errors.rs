@@ -4,20 +4,16 @@
 //! vendor's SDK. A response names a `code` and a `type`; an event in a stream has them around or inside `error`.
 
 use super::{DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
-use crate::vendor_error::{Facts, Vendor, VendorFailure};
+use crate::vendor_error::{Vendor, VendorFailure};
 
 /// OpenAI.
 pub(super) static VENDOR: Vendor = Vendor {
     name: NAME,
     title: "OpenAI",
     key_variable: KEY_VARIABLE,
-    key_word: "key",
-    key_header: ("authorization", "Bearer "),
-    no_key: Some(Vendor::unset),
-    headers: &[],
     base_url: DEFAULT_BASE_URL,
     failure,
-    headline: Facts::none,
+    ..Vendor::BEARER
 };
 
 /// What a code or a type means; also for those who speak like OpenAI.

@@ -4,7 +4,7 @@
 use super::{EXAMPLE_BASE_URL, KEY_VARIABLE, NAME};
 use crate::{
     openai,
-    vendor_error::{Facts, Vendor, VendorFailure},
+    vendor_error::{Vendor, VendorFailure},
 };
 
 /// A server. It may not want a key.
@@ -12,13 +12,10 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: NAME,
     title: "the server",
     key_variable: KEY_VARIABLE,
-    key_word: "key",
-    key_header: ("authorization", "Bearer "),
     no_key: None,
-    headers: &[],
     base_url: EXAMPLE_BASE_URL,
     failure,
-    headline: Facts::none,
+    ..Vendor::BEARER
 };
 
 fn failure(name: &str) -> Option<VendorFailure> {

@@ -85,7 +85,7 @@ fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
 
 /// Limits and sampling; null if there is nothing to say about them.
 fn generation_config(request: &Request) -> Value {
-    let thinking = thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| json!(config));
+    let thinking = thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config);
     let settings = [
         ("maxOutputTokens", limit(request).map(Value::from)),
         ("temperature", wire::temperature(request).map(Value::from)),

@@ -12,7 +12,6 @@ pub(super) static VENDOR: Vendor = Vendor {
     title: "Vertex AI",
     key_variable: TOKEN_VARIABLE,
     key_word: "access token",
-    key_header: ("authorization", "Bearer "),
     no_key: Some(|_| {
         format!(
             "no access token for Vertex AI: point {} at a service account's key file, or sign in with \
@@ -20,10 +19,10 @@ pub(super) static VENDOR: Vendor = Vendor {
             super::token::FILE_VARIABLE
         )
     }),
-    headers: &[],
     base_url: GLOBAL_HOST,
     failure,
     headline,
+    ..Vendor::BEARER
 };
 
 fn failure(name: &str) -> Option<VendorFailure> {
