@@ -27,6 +27,7 @@ use rustix::{
     process::{Pid, test_kill_process},
 };
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::disk::{open_unfollowed, unfollowed};
 
@@ -140,15 +141,9 @@ impl From<io::Error> for Refusal {
 }
 
 /// Another process has taken this lock away, and who, if its file still says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("another process has taken over the conversation{}", .0.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default())]
 pub struct Taken(pub Option<Owner>);
-
-impl fmt::Display for Taken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another process has taken over the conversation")?;
-        self.0.as_ref().map_or(Ok(()), |owner| write!(f, " ({owner})"))
-    }
-}
 
 /// A lock of this process. Dropping it deletes the file, which may wait for the disk.
 #[derive(Debug)]

@@ -8,7 +8,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt,
     fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
@@ -16,6 +15,7 @@ use std::{
 };
 
 use rustix::fs::{Access, FallocateFlags};
+use thiserror::Error;
 
 use super::{
     disk::{short_digest, sync_folder},
@@ -74,39 +74,32 @@ impl From<&Metadata> for Stamp {
 }
 
 /// Why a file was not written. The file is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SaveError {
     /// Something else has changed the file.
+    #[error("something else has changed the file since it was read")]
     Changed,
     /// There was no file, and now there is one.
+    #[error("something else has created the file")]
     Appeared,
     /// The file is gone, and its folder is still there.
+    #[error("the file was deleted")]
     Gone,
     /// The folder is not there.
+    #[error("its folder does not exist")]
     NoFolder,
     /// The file, or the place for it, is read-only.
+    #[error("the file is read-only")]
     ReadOnly,
     /// The path leads to something that is not a regular file.
+    #[error("it is not a regular file")]
     NotAFile,
     /// Another process holds the conversation now.
-    Taken(Taken),
+    #[error("{0}")]
+    Taken(#[from] Taken),
     /// The system said no, in its own words.
+    #[error("{0}")]
     Failed(String),
-}
-
-impl fmt::Display for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Changed => f.write_str("something else has changed the file since it was read"),
-            Self::Appeared => f.write_str("something else has created the file"),
-            Self::Gone => f.write_str("the file was deleted"),
-            Self::NoFolder => f.write_str("its folder does not exist"),
-            Self::ReadOnly => f.write_str("the file is read-only"),
-            Self::NotAFile => f.write_str("it is not a regular file"),
-            Self::Taken(taken) => taken.fmt(f),
-            Self::Failed(words) => f.write_str(words),
-        }
-    }
 }
 
 impl SaveError {
@@ -144,12 +137,6 @@ pub fn plain_words(error: &io::Error) -> String {
 impl From<io::Error> for SaveError {
     fn from(error: io::Error) -> Self {
         Self::of(&error)
-    }
-}
-
-impl From<Taken> for SaveError {
-    fn from(taken: Taken) -> Self {
-        Self::Taken(taken)
     }
 }
 
