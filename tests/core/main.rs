@@ -10,7 +10,6 @@ mod chat;
 mod cli;
 #[path = "../support/completions.rs"]
 mod completions;
-mod config;
 #[path = "../support/conversation.rs"]
 mod conversation;
 mod errors;
@@ -20,13 +19,15 @@ mod guides;
 mod http;
 mod journal;
 mod notes;
+#[path = "../support/other_holder.rs"]
 mod other_holder;
 #[path = "../support/plain.rs"]
 mod plain;
 mod provider;
+#[path = "../support/providers.rs"]
+mod providers;
 #[path = "../support/responses.rs"]
 mod responses;
-mod runtime;
 #[path = "../support/said.rs"]
 mod said;
 mod text;

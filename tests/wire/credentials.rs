@@ -90,7 +90,8 @@ impl Commands {
 
 fn api_key(command: &[&str]) -> Credential {
     let line: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
-    Credential::api_key("acme", VARIABLE, (!line.is_empty()).then_some(&line))
+    let command = (!line.is_empty()).then_some(KeySource::Command(line));
+    Credential { variable: VARIABLE, sources: [KeySource::Keyring("acme")].into_iter().chain(command).collect() }
 }
 
 fn credentials() -> Credentials {

@@ -3,7 +3,7 @@
 use std::{
     io::{self, BufReader},
     os::unix::net::UnixStream,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -23,14 +23,28 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take to say that it is there.
 const SOON: Duration = Duration::from_secs(2);
 
-/// Whether an editor of this user on this machine has the conversation open, and answers.
+/// Where the editor of this user listens that holds a conversation, if one says that it does.
+///
+/// # Errors
+/// When there is no state folder.
+pub(super) fn server(conversation: &Path) -> Result<Option<PathBuf>, Failure> {
+    Ok(holder::server(&state::locks()?, &state::absolute(conversation)?))
+}
+
+/// A connection to the editor of this user that holds a conversation; `None` if there is none.
+///
+/// # Errors
+/// When there is no state folder.
+pub(super) fn of(conversation: &Path) -> Result<Option<Editor>, Failure> {
+    Ok(server(conversation)?.and_then(|server| Editor::connect(&server).ok()))
+}
+
+/// Whether such an editor answers.
 ///
 /// # Errors
 /// When there is no state folder.
 pub(super) fn has_answering(conversation: &Path) -> Result<bool, Failure> {
-    let path = state::absolute(conversation)?;
-    let Some(server) = holder::server(&state::folder()?.join("locks"), &path) else { return Ok(false) };
-    Ok(Editor::connect(&server).is_ok_and(|mut editor| editor.answers()))
+    Ok(of(conversation)?.is_some_and(|mut editor| editor.answers()))
 }
 
 /// A connection.

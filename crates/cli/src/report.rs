@@ -71,7 +71,7 @@ fn user_of(file: &str, owner: Option<&Owner>) -> String {
 
 fn place(owner: Option<&Owner>) -> String {
     match owner {
-        Some(owner) if owner.host != Owner::this().host => format!(
+        Some(owner) if is_far(owner) => format!(
             "by {owner}. Run this command on {}, or close the conversation there. If that process or machine is gone, \
              --steal takes it over",
             owner.host
@@ -167,6 +167,16 @@ pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
             if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
         }
     }
+}
+
+/// Whether that is a process of another machine.
+pub(super) fn is_far(owner: &Owner) -> bool {
+    owner.host != Owner::this().host
+}
+
+/// `1 error`, `2 errors`.
+pub(super) fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 /// What went wrong, without "(os error 28)", which does not help the user.

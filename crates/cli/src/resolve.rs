@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Read},
-    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -13,14 +12,12 @@ use super::{
     arguments::{Resolve, Run},
     configuration::Configuration,
     desk::{Desk, Lock, Opened},
-    editor::{self, Editor},
-    names,
-    report::{Exit, Failure, Report, words},
+    editor, names,
+    report::{Exit, Failure, Report, is_far, words},
     run, state,
 };
 use flemma_journal::Role;
 use flemma_model::CallId;
-use flemma_runtime::{Owner, holder};
 use flemma_workspace::Resolution;
 
 /// How long another `flemma`, or an editor that is closing, may hold the conversation.
@@ -49,10 +46,10 @@ pub(super) fn resolve(arguments: &Resolve) -> Result<Report, Failure> {
             }
             Opened::Elsewhere(owner) => owner,
         };
-        let is_far = owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host);
+        let is_far = owner.as_ref().is_some_and(is_far);
         if arguments.takeover.steal && (is_far || !editor::has_answering(&arguments.path)?) {
             // Another `flemma` has no server, and ends soon.
-            lock = if is_far || Instant::now() >= deadline || is_editor(&arguments.path)? {
+            lock = if is_far || Instant::now() >= deadline || editor::server(&arguments.path)?.is_some() {
                 Lock::Steal
             } else {
                 Lock::Ask
@@ -102,9 +99,7 @@ fn go_on(arguments: &Resolve, resolved: Report) -> Report {
 
 /// Resolves it in the editor that holds the conversation. `None` if there is none, or it no longer does.
 fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Report>, Failure> {
-    let path = state::absolute(&arguments.path)?;
-    let Some(server) = holder::server(&state::folder()?.join("locks"), &path) else { return Ok(None) };
-    let Ok(mut editor) = Editor::connect(&server) else { return Ok(None) };
+    let Some(mut editor) = editor::of(&arguments.path)? else { return Ok(None) };
     let (kind, text) = match resolution {
         Resolution::Approve => ("approve", String::new()),
         Resolution::ApproveAgain => ("again", String::new()),
@@ -115,8 +110,8 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
             return Ok(None);
         }
     };
-    let path = path.to_string_lossy();
-    let outcome = editor.lua(HAND_OVER, &[&path, &arguments.call, kind, &text]);
+    let path = state::absolute(&arguments.path)?;
+    let outcome = editor.lua(HAND_OVER, &[&path.to_string_lossy(), &arguments.call, kind, &text]);
     match outcome.as_deref() {
         Ok("done") => Ok(Some(done(arguments, Place::Editor, true))),
         Ok("closed") => Ok(None),
@@ -130,11 +125,6 @@ fn hand_over(arguments: &Resolve, resolution: &Resolution) -> Result<Option<Repo
             no_answer(error)
         ))),
     }
-}
-
-/// Whether an editor on this machine says that it holds the conversation.
-fn is_editor(path: &Path) -> Result<bool, Failure> {
-    Ok(holder::server(&state::folder()?.join("locks"), &state::absolute(path)?).is_some())
 }
 
 /// What is run in the editor.
@@ -159,30 +149,23 @@ fn done(arguments: &Resolve, place: Place, is_written: bool) -> Report {
 }
 
 /// What has become of the call.
-fn outcome(arguments: &Resolve, place: Place) -> &'static str {
-    match (arguments, place) {
-        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Run) => "is approved",
-        (Resolve { reject: Some(_), .. }, Place::Run) => "is rejected",
-        (Resolve { error: Some(_), .. }, Place::Run) => "has an error result",
-        (_, Place::Run) => "has its result",
-        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Here) => {
-            "is approved; it runs when the conversation is opened next"
+fn outcome(arguments: &Resolve, place: Place) -> String {
+    let (what, next) = match arguments {
+        Resolve { approve: true, .. } | Resolve { again: true, .. } => {
+            ("is approved", "it runs when the conversation is opened next")
         }
-        (Resolve { approve: true, .. } | Resolve { again: true, .. }, Place::Editor) => {
-            "is approved, in the editor that has the conversation open"
+        Resolve { reject: Some(_), .. } => {
+            ("is rejected", "the model is told when the conversation is opened next and no call waits")
         }
-        (Resolve { reject: Some(_), .. }, Place::Here) => {
-            "is rejected; the model is told when the conversation is opened next and no call waits"
+        Resolve { error: Some(_), .. } => {
+            ("has an error result", "it is sent when the conversation is opened next and no call waits")
         }
-        (Resolve { reject: Some(_), .. }, Place::Editor) => "is rejected, in the editor that has the conversation open",
-        (Resolve { error: Some(_), .. }, Place::Here) => {
-            "has an error result; it is sent when the conversation is opened next and no call waits"
-        }
-        (Resolve { error: Some(_), .. }, Place::Editor) => {
-            "has an error result, in the editor that has the conversation open"
-        }
-        (_, Place::Here) => "has its result; it is sent when the conversation is opened next and no call waits",
-        (_, Place::Editor) => "has its result, in the editor that has the conversation open",
+        _ => ("has its result", "it is sent when the conversation is opened next and no call waits"),
+    };
+    match place {
+        Place::Run => what.to_owned(),
+        Place::Here => format!("{what}; {next}"),
+        Place::Editor => format!("{what}, in the editor that has the conversation open"),
     }
 }
 

@@ -13,16 +13,15 @@ use super::{
     arguments::{Run, Takeover},
     configuration::Configuration,
     desk::{Desk, Lock, Opened},
-    editor::{self, Editor},
-    files,
+    editor, files,
     headless::{Happening, Headless, WARN},
     names,
-    report::{Exit, Failure, Report, words},
+    report::{Exit, Failure, Report, count, is_far, words},
     state,
     waiting::{Call, Look},
 };
 use flemma_chat::{Document, Tail};
-use flemma_runtime::{Owner, holder};
+use flemma_runtime::Owner;
 
 /// How long another process may hold the conversation before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -97,7 +96,7 @@ fn wait_for_holder(path: &Path, takeover: Takeover, end: Option<Instant>) -> Res
             Opened::Here(desk) => return desk.close().1,
             Opened::Elsewhere(owner) => owner,
         };
-        let is_far = owner.as_ref().is_some_and(|owner| owner.host != Owner::this().host);
+        let is_far = owner.as_ref().is_some_and(is_far);
         let is_over = end.is_some_and(|end| Instant::now() >= end);
         let is_late = is_far || is_over || Instant::now() >= deadline;
         if is_late && !is_over && takeover.steal && lock == Lock::Ask && (is_far || !editor::has_answering(path)?) {
@@ -115,9 +114,7 @@ fn wait_for_holder(path: &Path, takeover: Takeover, end: Option<Instant>) -> Res
 
 /// Whether a user has the conversation open, in a Neovim that answers; `None` if none does.
 fn attended(path: &Path) -> Option<bool> {
-    let path = state::absolute(path).ok()?;
-    let server = holder::server(&state::folder().ok()?.join("locks"), &path)?;
-    let mut editor = Editor::connect(&server).ok()?;
+    let mut editor = editor::of(path).ok()??;
     let answer = editor.answers().then(|| editor.lua("return tostring(#vim.api.nvim_list_uis() > 0)", &[]));
     Some(answer?.ok()? == "true")
 }
@@ -185,7 +182,7 @@ impl Drive {
                     break failed(&with_details(&words, &self.neovim.printed()));
                 }
                 None => {
-                    let seconds = count(self.timeout.unwrap_or_default().as_secs(), "second");
+                    let seconds = count(self.timeout.unwrap_or_default().as_secs() as usize, "second");
                     stopped = Some(format!("it was stopped after {seconds} (--timeout)"));
                     until = Some(Instant::now() + if has_begun { GRACE } else { SHORT });
                     self.neovim.stop();
@@ -230,11 +227,6 @@ impl Drive {
         }
         result
     }
-}
-
-/// `1 second`, `2 seconds`.
-fn count(number: u64, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 fn failed(reason: &str) -> Value {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     arguments::File,
     files, names,
-    report::{Failure, Report},
+    report::{Failure, Report, count},
     waiting::{Call, Look},
 };
 use flemma_chat::{Document, Severity, Speaker};
@@ -24,16 +24,16 @@ pub(super) fn show(file: &File) -> Result<Report, Failure> {
     let warnings = diagnostics.len() - errors;
     let calls = Look::new()?.of(&file.path, &document, &lines)?;
     let (open, waiting) = (calls.len(), calls.iter().filter(|call| call.is_waiting()).count());
-    let count = |speaker: Speaker| document.messages().iter().filter(|message| message.role == speaker).count();
-    let (of_user, of_model) = (count(Speaker::You), count(Speaker::Assistant));
+    let said = |speaker: Speaker| document.messages().iter().filter(|message| message.role == speaker).count();
+    let (of_user, of_model) = (said(Speaker::You), said(Speaker::Assistant));
 
     let mut text = names::path(&file.path);
     let _ = write!(
         text,
         "\n  messages  {of_user} of yours, {of_model} of the model\n  calls     {open} without a result, {waiting} waiting\n  \
          mistakes  {}, {}",
-        counted(errors, "error"),
-        counted(warnings, "warning")
+        count(errors, "error"),
+        count(warnings, "warning")
     );
     for call in &calls {
         let _ = write!(text, "\n\n{}\n{}", call.to_line(), call.input());
@@ -49,9 +49,4 @@ pub(super) fn show(file: &File) -> Result<Report, Failure> {
         "calls": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
     });
     Ok(Report::done(text, json))
-}
-
-/// `1 error`, `2 errors`.
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

@@ -42,3 +42,11 @@ fn base() -> Result<PathBuf, Failure> {
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::Usage(format!("{}: {}", names::path(path), words(&error))))
 }
+
+/// The folder of the locks of this user's conversations.
+///
+/// # Errors
+/// When the environment names no home.
+pub(super) fn locks() -> Result<PathBuf, Failure> {
+    Ok(folder()?.join("locks"))
+}

@@ -44,7 +44,7 @@ pub(super) fn sweep(Sweep { place, takeover }: &Sweep) -> Result<Report, Failure
         match look.at(&file) {
             Ok(calls) if calls.iter().any(Call::is_overdue) => {}
             Ok(_) => {
-                holder::tidy(&state::folder()?.join("locks"), &file);
+                holder::tidy(&state::locks()?, &file);
                 continue;
             }
             Err(failure) => {

@@ -37,9 +37,8 @@ impl Look {
     /// When it is not known where the journal is.
     pub(super) fn new() -> Result<Self, Failure> {
         let folder = state::folder()?;
-        let journal = Journal::new(folder.join("journal"));
-        let now = Timestamp::now();
-        Ok(Self { disk: CallsOnDisk::new(journal.clone(), folder.join("locks"), now), journal, now })
+        let (journal, now) = (Journal::new(folder.join("journal")), Timestamp::now());
+        Ok(Self { disk: CallsOnDisk::new(journal.clone(), state::locks()?, now), journal, now })
     }
 
     /// The open calls of a file.

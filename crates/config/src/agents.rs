@@ -29,22 +29,12 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        let lists = [
-            ("allowed_read_paths", "allowedReadPaths", &mut self.allowed_read_paths),
-            ("allowed_write_paths", "allowedWritePaths", &mut self.allowed_write_paths),
-        ];
-        for (name, other, list) in lists {
-            let is_named = table.has(name);
-            table.set_some(name, list, &PATHS);
-            if let Some(value) = table.raw(other) {
-                match is_named {
-                    true => table.wrong(other, format!("omitted: it is another name of `{name}`"), value),
-                    false => table.set_some(other, list, &PATHS),
-                }
-            }
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            allowed_read_paths: paths(table, "allowed_read_paths", "allowedReadPaths"),
+            allowed_write_paths: paths(table, "allowed_write_paths", "allowedWritePaths"),
+            unchecked_tools: table.get("unchecked_tools", Vec::new(), &NAMES),
         }
-        table.set("unchecked_tools", &mut self.unchecked_tools, &NAMES);
     }
 
     /// Whether it restricts anything.
@@ -52,4 +42,16 @@ impl AgentOptions {
     pub fn is_restricting(&self) -> bool {
         self.allowed_read_paths.is_some() || self.allowed_write_paths.is_some()
     }
+}
+
+/// Reads a list of paths, which has another name as well.
+fn paths(table: &mut Table<'_>, name: &str, other: &str) -> Option<Vec<String>> {
+    let paths = table.some(name, &PATHS);
+    if table.has(name)
+        && let Some(value) = table.raw(other)
+    {
+        table.wrong(other, format!("omitted: it is another name of `{name}`"), value);
+        return paths;
+    }
+    paths.or_else(|| table.some(other, &PATHS))
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Wait;
 use flemma_model::options::{
@@ -17,13 +16,7 @@ const LONGEST: f64 = 10.0 * 366.0 * 24.0 * 60.0 * 60.0;
 /// An age in seconds, or none.
 const AGE: Kind<Wait> = Kind {
     expected: "a number of seconds above 0 and up to 316224000, or false to keep them for ever",
-    read: |value| match value {
-        Value::Bool(false) => Some(Wait(None)),
-        value => {
-            let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST)?;
-            Duration::try_from_secs_f64(seconds).ok().map(|age| Wait(Some(age)))
-        }
-    },
+    read: |value| Wait::read(value, LONGEST),
 };
 
 /// `tools.backups`.
@@ -37,20 +30,13 @@ pub struct BackupOptions {
     pub max_age: Wait,
 }
 
-impl Default for BackupOptions {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            max_bytes: 512 * 1024 * 1024,
-            max_age: Wait(Some(Duration::from_secs(30 * 24 * 60 * 60))),
-        }
-    }
-}
-
 impl BackupOptions {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.set("max_bytes", &mut self.max_bytes, &COUNT);
-        table.set("max_age", &mut self.max_age, &AGE);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        let month = Duration::from_secs(30 * 24 * 60 * 60);
+        Self {
+            enabled: table.get("enabled", true, &SWITCH),
+            max_bytes: table.get("max_bytes", 512 * 1024 * 1024, &COUNT),
+            max_age: table.get("max_age", Wait(Some(month)), &AGE),
+        }
     }
 }

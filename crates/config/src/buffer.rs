@@ -67,28 +67,10 @@ pub struct BufferOptions {
     /// What precedes a path in messages: `flemma.opt.` in Lua, nothing in JSON.
     prefix: &'static str,
     known: Vec<(String, Node)>,
-    said: FileSettings,
-}
-
-/// What a file has said so far.
-#[derive(Clone)]
-struct FileSettings {
-    layer: Value,
-    tools: Option<ListOption>,
-    approval: Approval,
-}
-
-/// What a file has said of `tools.auto_approve`.
-#[derive(Clone, Debug, Default, PartialEq)]
-enum Approval {
-    /// Nothing: the default holds.
-    #[default]
-    Default,
-    /// A list.
-    List(ListOption),
-    /// A function, which the evaluator of the file keeps. No operation on lists replaces it: the policy would be lost
-    /// silently.
-    Function,
+    said: FileOptions,
+    /// Whether a function of the file decides what runs without asking. The evaluator of the file keeps it, and no
+    /// operation on lists replaces it: the policy would be lost silently.
+    decides: bool,
 }
 
 /// What a file says.
@@ -121,18 +103,14 @@ impl FileOptions {
 impl BufferOptions {
     /// Starts from `defaults`. `prefix` precedes paths in messages.
     pub fn new(defaults: Defaults, prefix: &'static str, check: NameCheck) -> Self {
-        let said = FileSettings { layer: json!({}), tools: None, approval: Approval::Default };
-        Self { defaults, check, prefix, known: known(), said }
+        let said = FileOptions { layer: json!({}), ..FileOptions::default() };
+        Self { defaults, check, prefix, known: known(), said, decides: false }
     }
 
     /// What the evaluation comes to.
     #[must_use]
     pub fn finish(self) -> FileOptions {
-        let auto_approve = match self.said.approval {
-            Approval::List(list) => Some(list),
-            Approval::Default | Approval::Function => None,
-        };
-        FileOptions { layer: self.said.layer, tools: self.said.tools, auto_approve }
+        self.said
     }
 
     /// What is at a path.
@@ -178,8 +156,8 @@ impl BufferOptions {
     /// # Errors
     /// When the path is unknown, or does not take the value. Then nothing is changed.
     pub fn set(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
-        let before = self.said.clone();
-        self.set_in_part(path, value).inspect_err(|_| self.said = before)
+        let before = (self.said.clone(), self.decides);
+        self.set_in_part(path, value).inspect_err(|_| (self.said, self.decides) = before)
     }
 
     /// Like [`BufferOptions::set`], but an error may come when a part of a table is set.
@@ -220,11 +198,11 @@ impl BufferOptions {
         if path == TOOLS {
             return Ok(self.said.tools.clone().unwrap_or_else(|| ListOption::of_default(self.defaults.tools.clone())));
         }
-        match (&self.said.approval, &self.defaults.auto_approve) {
-            (Approval::Function, _) => Err(self.is_a_function()),
-            (Approval::List(list), _) => Ok(list.clone()),
-            (Approval::Default, Some(items)) => Ok(ListOption::new(items.clone())),
-            (Approval::Default, None) => Err(UserError::new(format!(
+        match (&self.said.auto_approve, &self.defaults.auto_approve) {
+            _ if self.decides => Err(self.is_a_function()),
+            (Some(list), _) => Ok(list.clone()),
+            (None, Some(items)) => Ok(ListOption::new(items.clone())),
+            (None, None) => Err(UserError::new(format!(
                 "{}: the configuration uses a function, so there is no list to change; assign a list first",
                 self.shown(path)
             ))),
@@ -236,7 +214,7 @@ impl BufferOptions {
     /// # Errors
     /// When a name in it, or one that was removed from it, means nothing, and when the file has set a function since.
     pub fn set_list(&mut self, path: &str, list: ListOption) -> Result<(), UserError> {
-        if path == AUTO_APPROVE && self.decides() {
+        if path == AUTO_APPROVE && self.decides {
             return Err(self.is_a_function());
         }
         self.replace_list(path, list)
@@ -258,13 +236,13 @@ impl BufferOptions {
 
     /// A function decides what is approved from now on. The evaluator of the file keeps it.
     pub fn set_function(&mut self) {
-        self.said.approval = Approval::Function;
+        (self.said.auto_approve, self.decides) = (None, true);
     }
 
     /// Whether a function of the file's decides what is approved.
     #[must_use]
     pub fn decides(&self) -> bool {
-        self.said.approval == Approval::Function
+        self.decides
     }
 
     /// Replaces what is there by a list.
@@ -272,12 +250,16 @@ impl BufferOptions {
         for name in list.items().iter().chain(list.removed()) {
             (self.check)(path, name).map_err(|problem| UserError::new(format!("{}: {problem}", self.shown(path))))?;
         }
-        if path == TOOLS {
-            self.said.tools = Some(list);
-        } else {
-            self.said.approval = Approval::List(list);
-        }
+        self.put_list(path, Some(list));
         Ok(())
+    }
+
+    fn put_list(&mut self, path: &str, list: Option<ListOption>) {
+        if path == TOOLS {
+            self.said.tools = list;
+        } else {
+            (self.said.auto_approve, self.decides) = (list, false);
+        }
     }
 
     fn is_a_function(&self) -> UserError {
@@ -293,11 +275,7 @@ impl BufferOptions {
     fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
         if value.is_null() {
             // The default holds again.
-            if path == TOOLS {
-                self.said.tools = None;
-            } else {
-                self.said.approval = Approval::Default;
-            }
+            self.put_list(path, None);
             return Ok(());
         }
         let Value::Object(entries) = value else {

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use serde::Serialize;
 
 use flemma_model::options::{
-    Kind, Table,
+    self, Kind, Table,
     kinds::{NAMES, text, within},
 };
 
@@ -20,11 +20,6 @@ pub enum Layout {
     Horizontal,
     /// A tab page of its own.
     Tab,
-}
-
-impl Layout {
-    const WORDS: [(&'static str, Self); 3] =
-        [("vertical", Self::Vertical), ("horizontal", Self::Horizontal), ("tab", Self::Tab)];
 }
 
 /// A folder below another one.
@@ -62,22 +57,18 @@ pub struct ConversationOptions {
 
 impl Default for ConversationOptions {
     fn default() -> Self {
-        Self {
-            folder: None,
-            markers: [".git", ".jj"].map(str::to_owned).into(),
-            layout: Layout::default(),
-            width: None,
-            height: None,
-        }
+        options::defaults(Self::read)
     }
 }
 
 impl ConversationOptions {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set_some("folder", &mut self.folder, &BELOW);
-        table.set("markers", &mut self.markers, &NAMES);
-        table.choose("layout", &mut self.layout, &Layout::WORDS);
-        table.set_some("width", &mut self.width, &SIZE);
-        table.set_some("height", &mut self.height, &SIZE);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            folder: table.some("folder", &BELOW),
+            markers: table.get("markers", [".git", ".jj"].map(str::to_owned).into(), &NAMES),
+            layout: table.choose("layout", &[Layout::Vertical, Layout::Horizontal, Layout::Tab]).unwrap_or_default(),
+            width: table.some("width", &SIZE),
+            height: table.some("height", &SIZE),
+        }
     }
 }

@@ -13,13 +13,7 @@ const LONGEST: f64 = 366.0 * 24.0 * 60.0 * 60.0;
 /// A stretch of time in seconds, or none.
 const WAIT: Kind<Wait> = Kind {
     expected: "a number of seconds above 0 and up to 31622400, or false to wait for ever",
-    read: |value| match value {
-        Value::Bool(false) => Some(Wait(None)),
-        value => {
-            let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST)?;
-            Duration::try_from_secs_f64(seconds).ok().map(|wait| Wait(Some(wait)))
-        }
-    },
+    read: |value| Wait::read(value, LONGEST),
 };
 
 /// How long something may take; without a time, for ever.
@@ -27,6 +21,15 @@ const WAIT: Kind<Wait> = Kind {
 pub struct Wait(pub Option<Duration>);
 
 impl Wait {
+    /// Reads a number of seconds above 0 and up to `longest`, or `false`.
+    pub(super) fn read(value: &Value, longest: f64) -> Option<Self> {
+        if *value == Value::Bool(false) {
+            return Some(Self(None));
+        }
+        let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= longest)?;
+        Duration::try_from_secs_f64(seconds).ok().map(|wait| Self(Some(wait)))
+    }
+
     const fn seconds(seconds: u64) -> Self {
         Self(Some(Duration::from_secs(seconds)))
     }
@@ -54,22 +57,13 @@ pub struct Deadlines {
     pub headless: Wait,
 }
 
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self {
-            approval: Wait(None),
-            elicitation: Wait::seconds(24 * 60 * 60),
-            client: Wait::seconds(10 * 60),
-            headless: Wait::seconds(10),
-        }
-    }
-}
-
 impl Deadlines {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("approval", &mut self.approval, &WAIT);
-        table.set("elicitation", &mut self.elicitation, &WAIT);
-        table.set("client", &mut self.client, &WAIT);
-        table.set("headless", &mut self.headless, &WAIT);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            approval: table.get("approval", Wait(None), &WAIT),
+            elicitation: table.get("elicitation", Wait::seconds(24 * 60 * 60), &WAIT),
+            client: table.get("client", Wait::seconds(10 * 60), &WAIT),
+            headless: table.get("headless", Wait::seconds(10), &WAIT),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What the options mean, in words: read from `lua/flemma/types.lua`, which describes them for the language server as well.
 //!
 //! A class of that file is a table of options, and each of its fields is an option: `---@field name? type description`.
-//! `tests/core/config/documentation.rs` compares the words of each type with what the readers of the options take.
+//! `crates/config/tests/config/documentation.rs` compares the words of each type with what the readers of the options take.
 
 use std::collections::HashMap;
 

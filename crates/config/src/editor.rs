@@ -24,12 +24,13 @@ impl Keys {
         expected: r#"keys such as "<C-]>", or false for none"#,
         read: |value| match value {
             Value::Bool(false) => Some(Self::Unmapped),
-            other => text(other).map(Self::to),
+            other => text(other).map(|keys| Self::Mapped(keys.to_owned())),
         },
     };
 
-    fn to(keys: &str) -> Self {
-        Self::Mapped(keys.to_owned())
+    /// The keys of an action that has these by default.
+    fn of(table: &mut Table<'_>, action: &str, default: &str) -> Self {
+        table.get(action, Self::Mapped(default.to_owned()), &Self::KIND)
     }
 }
 
@@ -57,42 +58,32 @@ pub struct Keymaps {
     pub objects: ObjectKeys,
 }
 
-impl Default for Keymaps {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            queue: true,
-            normal: NormalKeys::default(),
-            insert: InsertKeys::default(),
-            objects: ObjectKeys::default(),
-        }
-    }
-}
-
 impl Keymaps {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.set("queue", &mut self.queue, &SWITCH);
-        table.table("normal", |table| {
-            table.set("send", &mut self.normal.send, &Keys::KIND);
-            table.set("cancel", &mut self.normal.cancel, &Keys::KIND);
-            table.set("tool_execute", &mut self.normal.tool_execute, &Keys::KIND);
-            table.set("tool_review", &mut self.normal.tool_review, &Keys::KIND);
-            table.set("tool_approve", &mut self.normal.tool_approve, &Keys::KIND);
-            table.set("tool_approve_always", &mut self.normal.tool_approve_always, &Keys::KIND);
-            table.set("tool_reject", &mut self.normal.tool_reject, &Keys::KIND);
-            table.set("next_message", &mut self.normal.next_message, &Keys::KIND);
-            table.set("prev_message", &mut self.normal.prev_message, &Keys::KIND);
-            table.set("next_waiting", &mut self.normal.next_waiting, &Keys::KIND);
-            table.set("prev_waiting", &mut self.normal.prev_waiting, &Keys::KIND);
-        });
-        table.table("insert", |table| table.set("send", &mut self.insert.send, &Keys::KIND));
-        table.table("objects", |table| {
-            table.set("inner_message", &mut self.objects.inner_message, &Keys::KIND);
-            table.set("around_message", &mut self.objects.around_message, &Keys::KIND);
-            table.set("inner_tool", &mut self.objects.inner_tool, &Keys::KIND);
-            table.set("around_tool", &mut self.objects.around_tool, &Keys::KIND);
-        });
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            enabled: table.get("enabled", true, &SWITCH),
+            queue: table.get("queue", true, &SWITCH),
+            normal: table.table("normal", |table| NormalKeys {
+                send: Keys::of(table, "send", "<C-]>"),
+                cancel: Keys::of(table, "cancel", "<C-c>"),
+                tool_execute: Keys::of(table, "tool_execute", "<M-CR>"),
+                tool_review: Keys::of(table, "tool_review", "gK"),
+                tool_approve: Keys::of(table, "tool_approve", "gA"),
+                tool_approve_always: Keys::of(table, "tool_approve_always", "gY"),
+                tool_reject: Keys::of(table, "tool_reject", "gX"),
+                next_message: Keys::of(table, "next_message", "]m"),
+                prev_message: Keys::of(table, "prev_message", "[m"),
+                next_waiting: Keys::of(table, "next_waiting", "]w"),
+                prev_waiting: Keys::of(table, "prev_waiting", "[w"),
+            }),
+            insert: table.table("insert", |table| InsertKeys { send: Keys::of(table, "send", "<C-]>") }),
+            objects: table.table("objects", |table| ObjectKeys {
+                inner_message: Keys::of(table, "inner_message", "im"),
+                around_message: Keys::of(table, "around_message", "am"),
+                inner_tool: Keys::of(table, "inner_tool", "iT"),
+                around_tool: Keys::of(table, "around_tool", "aT"),
+            }),
+        }
     }
 }
 
@@ -123,24 +114,6 @@ pub struct NormalKeys {
     pub prev_waiting: Keys,
 }
 
-impl Default for NormalKeys {
-    fn default() -> Self {
-        Self {
-            send: Keys::to("<C-]>"),
-            cancel: Keys::to("<C-c>"),
-            tool_execute: Keys::to("<M-CR>"),
-            tool_review: Keys::to("gK"),
-            tool_approve: Keys::to("gA"),
-            tool_approve_always: Keys::to("gY"),
-            tool_reject: Keys::to("gX"),
-            next_message: Keys::to("]m"),
-            prev_message: Keys::to("[m"),
-            next_waiting: Keys::to("]w"),
-            prev_waiting: Keys::to("[w"),
-        }
-    }
-}
-
 /// `keymaps.objects`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObjectKeys {
@@ -154,28 +127,11 @@ pub struct ObjectKeys {
     pub around_tool: Keys,
 }
 
-impl Default for ObjectKeys {
-    fn default() -> Self {
-        Self {
-            inner_message: Keys::to("im"),
-            around_message: Keys::to("am"),
-            inner_tool: Keys::to("iT"),
-            around_tool: Keys::to("aT"),
-        }
-    }
-}
-
 /// `keymaps.insert`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InsertKeys {
     /// As in normal mode, and leaves insert mode.
     pub send: Keys,
-}
-
-impl Default for InsertKeys {
-    fn default() -> Self {
-        Self { send: Keys::to("<C-]>") }
-    }
 }
 
 /// How something of ours is coloured.
@@ -189,17 +145,17 @@ pub enum Highlight {
 }
 
 /// Reads `highlights`: a name of ours to the group it looks like, or to a definition.
-pub(super) fn read_highlights(highlights: &mut BTreeMap<String, Highlight>, table: &mut Table<'_>) {
-    table.entries("highlights", |entries, name| match entries.raw(name) {
-        Some(Value::Object(definition)) => {
-            highlights.insert(name.to_owned(), Highlight::Definition(definition.clone()));
+pub(super) fn read_highlights(table: &mut Table<'_>) -> BTreeMap<String, Highlight> {
+    table.entries("highlights", |entries, name| match entries.raw(name)? {
+        Value::Object(definition) => Some(Highlight::Definition(definition.clone())),
+        value => {
+            let link = text(value).map(|link| Highlight::Link(link.to_owned()));
+            if link.is_none() {
+                entries.wrong(name, "a highlight group's name or a table for nvim_set_hl()", value);
+            }
+            link
         }
-        Some(value) => match text(value) {
-            Some(link) => drop(highlights.insert(name.to_owned(), Highlight::Link(link.to_owned()))),
-            None => entries.wrong(name, "a highlight group's name or a table for nvim_set_hl()", value),
-        },
-        None => {}
-    });
+    })
 }
 
 /// Which messages are wanted.
@@ -218,8 +174,9 @@ pub enum LevelFilter {
 }
 
 impl LevelFilter {
-    const WORDS: [(&'static str, Self); 4] =
-        [("debug", Self::Debug), ("info", Self::Info), ("warn", Self::Warn), ("error", Self::Error)];
+    fn read(table: &mut Table<'_>) -> Self {
+        table.choose("level", &[Self::Debug, Self::Info, Self::Warn, Self::Error]).unwrap_or_default()
+    }
 }
 
 /// `notify`.
@@ -233,17 +190,13 @@ pub struct Notify {
     pub progress: bool,
 }
 
-impl Default for Notify {
-    fn default() -> Self {
-        Self { level: LevelFilter::default(), stops: true, progress: true }
-    }
-}
-
 impl Notify {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.choose("level", &mut self.level, &LevelFilter::WORDS);
-        table.set("stops", &mut self.stops, &SWITCH);
-        table.set("progress", &mut self.progress, &SWITCH);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            level: LevelFilter::read(table),
+            stops: table.get("stops", true, &SWITCH),
+            progress: table.get("progress", true, &SWITCH),
+        }
     }
 }
 
@@ -259,10 +212,12 @@ pub struct Logging {
 }
 
 impl Logging {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.choose("level", &mut self.level, &LevelFilter::WORDS);
-        table.set_some("path", &mut self.path, &TEXT);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            enabled: table.get("enabled", false, &SWITCH),
+            level: LevelFilter::read(table),
+            path: table.some("path", &TEXT),
+        }
     }
 }
 
@@ -309,10 +264,6 @@ pub enum Symbols {
     Ascii,
 }
 
-impl Symbols {
-    const WORDS: [(&'static str, Self); 2] = [("unicode", Self::Unicode), ("ascii", Self::Ascii)];
-}
-
 /// `editing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Editing {
@@ -324,16 +275,12 @@ pub struct Editing {
     pub symbols: Symbols,
 }
 
-impl Default for Editing {
-    fn default() -> Self {
-        Self { auto_write: true, foldlevel: FoldLevel::Level(1), symbols: Symbols::default() }
-    }
-}
-
 impl Editing {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("auto_write", &mut self.auto_write, &SWITCH);
-        table.set("foldlevel", &mut self.foldlevel, &FoldLevel::KIND);
-        table.choose("symbols", &mut self.symbols, &Symbols::WORDS);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            auto_write: table.get("auto_write", true, &SWITCH),
+            foldlevel: table.get("foldlevel", FoldLevel::Level(1), &FoldLevel::KIND),
+            symbols: table.choose("symbols", &[Symbols::Unicode, Symbols::Ascii]).unwrap_or_default(),
+        }
     }
 }

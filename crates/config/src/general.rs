@@ -21,16 +21,13 @@ pub(super) const THINKING: Kind<Thinking> = Kind {
     read: |value| match value {
         Value::Bool(false) => Some(Thinking::Off),
         Value::Number(number) => whole(number).map(Thinking::of_tokens),
-        Value::String(word) => {
-            ThinkingLevel::WORDS.iter().find(|(known, _)| known == word).map(|(_, level)| Thinking::Level(*level))
-        }
+        Value::String(word) => ThinkingLevel::ALL.into_iter().find(|level| level.word() == word).map(Thinking::Level),
         _ => None,
     },
 };
 
-/// The names of [`CacheRetention`].
-pub(super) const RETENTIONS: [(&str, CacheRetention); 3] =
-    [("none", CacheRetention::None), ("short", CacheRetention::Short), ("long", CacheRetention::Long)];
+/// What `cache_retention` may be.
+pub(super) const RETENTIONS: [CacheRetention; 3] = [CacheRetention::None, CacheRetention::Short, CacheRetention::Long];
 
 /// No vendor takes more than 2; one that takes less says so itself.
 pub(super) const TEMPERATURE: Kind<f64> =
@@ -60,16 +57,16 @@ pub struct ProviderOverrides {
 }
 
 impl ProviderOverrides {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set_some("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
-        table.set_some("timeout", &mut self.timeout, &SECONDS);
-        table.set_some("connect_timeout", &mut self.connect_timeout, &SECONDS);
-        table.set_some("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
-        table.set_some("thinking", &mut self.thinking, &THINKING);
-        table.set_some("tool_protocol", &mut self.tool_protocol, &TOOL_PROTOCOL);
-        let mut retention = None;
-        table.choose("cache_retention", &mut retention, &RETENTIONS.map(|(word, chosen)| (word, Some(chosen))));
-        self.cache_retention = retention.or(self.cache_retention);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            max_tokens: table.some("max_tokens", &COUNT),
+            temperature: table.some("temperature", &TEMPERATURE),
+            timeout: table.some("timeout", &SECONDS),
+            connect_timeout: table.some("connect_timeout", &SECONDS),
+            max_reply_bytes: table.some("max_reply_bytes", &COUNT),
+            thinking: table.some("thinking", &THINKING),
+            cache_retention: table.choose("cache_retention", &RETENTIONS),
+            tool_protocol: table.some("tool_protocol", &TOOL_PROTOCOL),
+        }
     }
 }

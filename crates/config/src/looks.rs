@@ -17,10 +17,6 @@ pub enum Icons {
     Ascii,
 }
 
-impl Icons {
-    const WORDS: [(&'static str, Self); 3] = [("auto", Self::Auto), ("nerd", Self::Nerd), ("ascii", Self::Ascii)];
-}
-
 /// `looks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Looks {
@@ -30,15 +26,11 @@ pub struct Looks {
     pub icons: Icons,
 }
 
-impl Default for Looks {
-    fn default() -> Self {
-        Self { enabled: true, icons: Icons::default() }
-    }
-}
-
 impl Looks {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.choose("icons", &mut self.icons, &Icons::WORDS);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            enabled: table.get("enabled", true, &SWITCH),
+            icons: table.choose("icons", &[Icons::Auto, Icons::Nerd, Icons::Ascii]).unwrap_or_default(),
+        }
     }
 }

@@ -16,7 +16,7 @@ use flemma_provider::{ProviderName, VendorOptions, catalogue::Price};
 use flemma_text::suggest::nearest;
 
 /// All options.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
     /// Whom conversations talk to.
     pub provider: ProviderName,
@@ -67,6 +67,12 @@ pub struct ProviderOptions {
     pub vendor: Box<dyn VendorOptions>,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        options::defaults(Self::read)
+    }
+}
+
 impl Config {
     /// Reads options from layers, lowest first: a later layer beats an earlier one key by key, tables
     /// merge, lists and plain values replace. `null` takes back what the layers below said, and so does another
@@ -82,9 +88,7 @@ impl Config {
         for layer in Self::settled(layers).iter().filter(|layer| !layer.is_null()) {
             layers::lay(&mut options, layer);
         }
-        let mut config = Self::default();
-        options::read(&options, |table| config.read(table))?;
-        Ok(config)
+        options::read(&options, Self::read)
     }
 
     /// The layers as they count, lowest first: one that takes something back without saying so gets a `null` for it.
@@ -97,38 +101,35 @@ impl Config {
     /// to cover.
     #[must_use]
     pub fn paths() -> Vec<String> {
-        options::paths(|table| Self::default().read(table))
+        options::paths(Self::read)
     }
 
-    fn read(&mut self, table: &mut Table<'_>) {
-        self.read_recipient(table);
-        switch::read_presets(&mut self.presets, table);
-        table.set_some("agent", &mut self.agent, &TEXT);
-        table.entries("agents", |agents, name| {
-            let mut agent = AgentOptions::default();
-            agents.table(name, |table| agent.read(table));
-            self.agents.insert(name.to_owned(), agent);
-        });
-        table.table("tools", |table| self.tools.read(table));
-        table.table("keymaps", |table| self.keymaps.read(table));
-        table.table("looks", |table| self.looks.read(table));
-        editor::read_highlights(&mut self.highlights, table);
-        table.table("notify", |table| self.notify.read(table));
-        pricing::read(&mut self.pricing, table);
-        table.table("logging", |table| self.logging.read(table));
-        table.table("editing", |table| self.editing.read(table));
-        table.table("conversations", |table| self.conversations.read(table));
+    fn read(table: &mut Table<'_>) -> Self {
+        let (provider, model, parameters) = Self::read_recipient(table);
+        Self {
+            provider,
+            model,
+            parameters,
+            presets: switch::read_presets(table),
+            agent: table.some("agent", &TEXT),
+            agents: table.entries("agents", |agents, name| Some(agents.table(name, AgentOptions::read))),
+            tools: table.table("tools", Tools::read),
+            keymaps: table.table("keymaps", Keymaps::read),
+            looks: table.table("looks", Looks::read),
+            highlights: editor::read_highlights(table),
+            notify: table.table("notify", Notify::read),
+            pricing: pricing::read(table),
+            logging: table.table("logging", Logging::read),
+            editing: table.table("editing", Editing::read),
+            conversations: table.table("conversations", ConversationOptions::read),
+        }
     }
 
     /// Reads whom conversations talk to, and how.
-    pub(super) fn read_recipient(&mut self, table: &mut Table<'_>) {
-        table.choose(
-            "provider",
-            &mut self.provider,
-            &ProviderName::all().map(|provider| (provider.name(), provider)).collect::<Vec<_>>(),
-        );
-        table.set_some("model", &mut self.model, &TEXT);
-        table.table("parameters", |table| self.parameters.read(table));
+    pub(super) fn read_recipient(table: &mut Table<'_>) -> (ProviderName, Option<String>, Parameters) {
+        let providers: Vec<_> = ProviderName::all().collect();
+        let provider = table.choose("provider", &providers).unwrap_or_default();
+        (provider, table.some("model", &TEXT), table.table("parameters", Parameters::read))
     }
 
     /// What is wrong with the name of an agent; `None` if there is one of this name.

@@ -45,32 +45,18 @@ pub struct Parameters {
     pub providers: Providers,
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            max_tokens: 8_192,
-            temperature: None,
-            timeout: Duration::from_secs(120),
-            connect_timeout: Duration::from_secs(10),
-            max_reply_bytes: DEFAULT_REPLY_BYTES,
-            thinking: Thinking::Off,
-            cache_retention: CacheRetention::Short,
-            tool_protocol: ToolProtocol::Native,
-            providers: Providers::default(),
-        }
-    }
-}
-
 impl Parameters {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("max_tokens", &mut self.max_tokens, &COUNT);
-        table.set_some("temperature", &mut self.temperature, &TEMPERATURE);
-        table.set("timeout", &mut self.timeout, &SECONDS);
-        table.set("connect_timeout", &mut self.connect_timeout, &SECONDS);
-        table.set("max_reply_bytes", &mut self.max_reply_bytes, &COUNT);
-        table.set("thinking", &mut self.thinking, &THINKING);
-        table.choose("cache_retention", &mut self.cache_retention, &RETENTIONS);
-        table.set("tool_protocol", &mut self.tool_protocol, &TOOL_PROTOCOL);
-        self.providers.read(table);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            max_tokens: table.get("max_tokens", 8_192, &COUNT),
+            temperature: table.some("temperature", &TEMPERATURE),
+            timeout: table.get("timeout", Duration::from_secs(120), &SECONDS),
+            connect_timeout: table.get("connect_timeout", Duration::from_secs(10), &SECONDS),
+            max_reply_bytes: table.get("max_reply_bytes", DEFAULT_REPLY_BYTES, &COUNT),
+            thinking: table.get("thinking", Thinking::Off, &THINKING),
+            cache_retention: table.choose("cache_retention", &RETENTIONS).unwrap_or(CacheRetention::Short),
+            tool_protocol: table.get("tool_protocol", ToolProtocol::Native, &TOOL_PROTOCOL),
+            providers: Providers::read(table),
+        }
     }
 }

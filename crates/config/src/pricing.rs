@@ -14,22 +14,17 @@ const DOLLARS: Kind<f64> = Kind {
 };
 
 /// Reads `pricing`: the name of a model, as `model` has it, to its prices.
-pub(super) fn read(pricing: &mut BTreeMap<String, Price>, table: &mut Table<'_>) {
+pub(super) fn read(table: &mut Table<'_>) -> BTreeMap<String, Price> {
     table.entries("pricing", |models, name| {
-        let (mut input, mut output, mut price) = (None, None, Price::default());
-        models.table(name, |table| {
-            table.set_some("input", &mut input, &DOLLARS);
-            table.set_some("output", &mut output, &DOLLARS);
-            table.set_some("cache_read", &mut price.cache_read, &DOLLARS);
-            table.set_some("cache_write", &mut price.cache_write, &DOLLARS);
+        let price = models.table(name, |table| {
+            let (input, output) = (table.some("input", &DOLLARS), table.some("output", &DOLLARS));
+            let (cache_read, cache_write) = (table.some("cache_read", &DOLLARS), table.some("cache_write", &DOLLARS));
+            Some(Price { input: input?, output: output?, cache_read, cache_write, ..Price::default() })
         });
-        if let (Some(input), Some(output)) = (input, output) {
-            pricing.insert(name.to_owned(), Price { input, output, ..price });
-            return;
-        }
         let is_missing = |value: &Value| value.get("input").is_none() || value.get("output").is_none();
         if let Some(value) = models.raw(name).filter(|value| value.is_object() && is_missing(value)) {
             models.wrong(name, "a table with at least `input` and `output`", value);
         }
-    });
+        price
+    })
 }

@@ -6,7 +6,7 @@
 use serde::{Serialize, Serializer};
 
 use super::ProviderOverrides;
-use flemma_model::options::Table;
+use flemma_model::options::{Table, defaults};
 use flemma_provider::{ProviderName, VendorOptions};
 
 /// The tables of all providers, in the order of the registry.
@@ -31,14 +31,8 @@ impl PartialEq for ProviderTable {
 }
 
 impl ProviderTable {
-    fn of(provider: ProviderName) -> Self {
-        Self { own: ProviderOverrides::default(), vendor: provider.options() }
-    }
-}
-
-impl Default for Providers {
-    fn default() -> Self {
-        Self(ProviderName::all().map(|provider| (provider, ProviderTable::of(provider))).collect())
+    fn read(provider: ProviderName, table: &mut Table<'_>) -> Self {
+        Self { vendor: provider.read_options(table), own: ProviderOverrides::read(table) }
     }
 }
 
@@ -46,17 +40,16 @@ impl Providers {
     /// The table of a provider.
     #[must_use]
     pub fn table(&self, provider: ProviderName) -> ProviderTable {
-        let found = self.0.iter().find(|(owner, _)| *owner == provider);
-        found.map_or_else(|| ProviderTable::of(provider), |(_, table)| table.clone())
+        let found = self.0.iter().find(|(owner, _)| *owner == provider).map(|(_, table)| table.clone());
+        found.unwrap_or_else(|| defaults(|table| ProviderTable::read(provider, table)))
     }
 
-    pub(super) fn read(&mut self, parameters: &mut Table<'_>) {
-        for (provider, ProviderTable { own, vendor }) in &mut self.0 {
-            parameters.table(provider.name(), |table| {
-                vendor.read(table);
-                own.read(table);
-            });
-        }
+    pub(super) fn read(parameters: &mut Table<'_>) -> Self {
+        let read = |provider: ProviderName| {
+            let table = parameters.table(provider.name(), |table| ProviderTable::read(provider, table));
+            (provider, table)
+        };
+        Self(ProviderName::all().map(read).collect())
     }
 }
 

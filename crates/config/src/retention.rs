@@ -34,10 +34,6 @@ pub enum RetentionMode {
     Count,
 }
 
-impl RetentionMode {
-    const WORDS: [(&'static str, Self); 2] = [("age", Self::Age), ("count", Self::Count)];
-}
-
 /// Which results of a tool stay whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
@@ -63,16 +59,19 @@ impl RetentionOptions {
         })
     }
 
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.choose("mode", &mut self.mode, &RetentionMode::WORDS.map(|(word, mode)| (word, Some(mode))));
-        table.set_some("value", &mut self.value, &COUNT);
-        table.set("never_evict", &mut self.never_evict, &SWITCH);
-        match (self.mode, self.value) {
-            _ if self.never_evict => {}
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        let read = Self {
+            mode: table.choose("mode", &[RetentionMode::Age, RetentionMode::Count]),
+            value: table.some("value", &COUNT),
+            never_evict: table.get("never_evict", false, &SWITCH),
+        };
+        match (read.mode, read.value) {
+            _ if read.never_evict => {}
             (Some(_), None) if !table.has("value") => table.missing("value", COUNT.expected),
             (None, Some(_)) if !table.has("mode") => table.missing("mode", "\"age\" or \"count\""),
             _ => {}
         }
+        read
     }
 }
 
@@ -82,9 +81,7 @@ impl Retention {
     /// # Errors
     /// Everything that is wrong with it. The paths start inside the table.
     pub fn read(value: &Value) -> Result<Option<Self>, OptionsError> {
-        let mut written = RetentionOptions::default();
-        options::read(value, |table| written.read(table))?;
-        Ok(written.retention())
+        options::read(value, RetentionOptions::read).map(|read| read.retention())
     }
 
     /// The table that [`Retention::read`] reads as this.

@@ -22,16 +22,12 @@ pub struct ReviewOptions {
     pub view: ReviewView,
 }
 
-impl Default for ReviewOptions {
-    fn default() -> Self {
-        Self { lines: 12, view: ReviewView::default() }
-    }
-}
-
 impl ReviewOptions {
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("lines", &mut self.lines, &LINES);
-        table.choose("view", &mut self.view, &ReviewView::WORDS);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            lines: table.get("lines", 12, &LINES),
+            view: table.choose("view", &[ReviewView::Tab, ReviewView::Inline]).unwrap_or_default(),
+        }
     }
 }
 
@@ -44,8 +40,4 @@ pub enum ReviewView {
     Tab,
     /// In a window of the file, as virtual lines.
     Inline,
-}
-
-impl ReviewView {
-    const WORDS: [(&'static str, Self); 2] = [("tab", Self::Tab), ("inline", Self::Inline)];
 }

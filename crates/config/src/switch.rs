@@ -150,43 +150,47 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
 }
 
 /// Reads the option `presets`.
-pub(super) fn read_presets(presets: &mut BTreeMap<String, Value>, table: &mut Table<'_>) {
+pub(super) fn read_presets(table: &mut Table<'_>) -> BTreeMap<String, Value> {
     table.entries("presets", |table, name| {
-        let Some(written) = table.raw(name) else { return };
-        if !name.starts_with(PRESET) || name.len() == 1 || name.contains(char::is_whitespace) {
-            let why = "the name of a preset begins with `$` and contains no spaces, as in `$fast`".to_owned();
-            table.wrong_inside(name, vec![Problem::Odd { path: String::new(), why }]);
-            return;
+        let written = table.raw(name)?;
+        let problems = if !name.starts_with(PRESET) || name.len() == 1 || name.contains(char::is_whitespace) {
+            Some(odd("the name of a preset begins with `$` and contains no spaces, as in `$fast`"))
+        } else {
+            preset_layer(written).err()
+        };
+        match problems {
+            None => Some(written.clone()),
+            Some(problems) => {
+                table.wrong_inside(name, problems);
+                None
+            }
         }
-        match preset_layer(written) {
-            Ok(_) => drop(presets.insert(name.to_owned(), written.clone())),
-            Err(problems) => table.wrong_inside(name, problems),
-        }
-    });
+    })
+}
+
+fn odd(why: impl Into<String>) -> Vec<Problem> {
+    vec![Problem::Odd { path: String::new(), why: why.into() }]
 }
 
 /// The layer that a preset means.
 fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
-    let odd = |why: String| vec![Problem::Odd { path: String::new(), why }];
     match written {
         Value::String(text) => {
             let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             match words.split_first() {
-                None => Err(odd("it is empty; write what `:Flemma switch` takes".to_owned())),
+                None => Err(odd("it is empty; write what `:Flemma switch` takes")),
                 Some((first, _)) if first.starts_with(PRESET) => {
                     Err(odd(format!("`{first}` is a preset; a preset cannot refer to another one")))
                 }
                 Some((first, _)) if parameter(first).is_some() => {
-                    Err(odd("it does not name a provider; write the provider first, or write the preset as a table"
-                        .to_owned()))
+                    Err(odd("it does not name a provider; write the provider first, or write the preset as a table"))
                 }
                 Some((first, rest)) => recipient(first, rest).map_err(|error| odd(error.to_string())),
             }
         }
         Value::Object(_) => {
-            let mut config = Config::default();
-            options::read(written, |table| config.read_recipient(table)).map_err(|error| error.problems)?;
-            Ok(written.clone())
+            let read = options::read(written, Config::read_recipient);
+            read.map(|_| written.clone()).map_err(|error| error.problems)
         }
         other => {
             Err(vec![Problem::wrong("", "a string such as \"openai gpt-5.6-terra thinking=low\", or a table", other)])

@@ -76,30 +76,6 @@ pub struct Tools {
     pub each: BTreeMap<String, Value>,
 }
 
-impl Default for Tools {
-    fn default() -> Self {
-        Self {
-            require_approval: true,
-            auto_approve: vec!["$default".to_owned()],
-            presets: BTreeMap::new(),
-            write_outside: WriteOutside::default(),
-            default_timeout: Duration::from_secs(30),
-            show_spinner: true,
-            cursor_after_result: CursorAfterResult::default(),
-            max_concurrent: 4,
-            autopilot: Autopilot::default(),
-            retention: RetentionOptions::default(),
-            notes: Notes::default(),
-            own_retention: BTreeMap::new(),
-            deadlines: Deadlines::default(),
-            backups: BackupOptions::default(),
-            review: ReviewOptions::default(),
-            search: SearchLimits::default(),
-            each: BTreeMap::new(),
-        }
-    }
-}
-
 impl Tools {
     /// A tool's own table; an empty one if it has none.
     #[must_use]
@@ -114,34 +90,40 @@ impl Tools {
         self.each.iter().filter_map(switch).collect()
     }
 
-    pub(super) fn read(&mut self, table: &mut Table<'_>) {
-        table.set("require_approval", &mut self.require_approval, &SWITCH);
-        table.set("auto_approve", &mut self.auto_approve, &POLICY);
-        table.entries("presets", |presets, name| {
-            let mut preset = PresetOptions::default();
-            presets.table(name, |table| preset.read(table));
-            self.presets.insert(name.to_owned(), preset);
-        });
-        table.choose("write_outside", &mut self.write_outside, &WriteOutside::WORDS);
-        table.set("default_timeout", &mut self.default_timeout, &SECONDS);
-        table.set("show_spinner", &mut self.show_spinner, &SWITCH);
-        table.choose("cursor_after_result", &mut self.cursor_after_result, &CursorAfterResult::WORDS);
-        table.set("max_concurrent", &mut self.max_concurrent, &COUNT);
-        table.table("autopilot", |table| self.autopilot.read(table));
-        table.table("retention", |table| self.retention.read(table));
-        table.table("deadlines", |table| self.deadlines.read(table));
-        table.table("backups", |table| self.backups.read(table));
-        table.table("review", |table| self.review.read(table));
-        table.table("notes", |table| self.notes.read(table));
-        self.read_bash(table);
-        self.read_web_search(table);
+    pub(super) fn read(table: &mut Table<'_>) -> Self {
+        let cursors = [CursorAfterResult::Result, CursorAfterResult::Stay, CursorAfterResult::Next];
+        let mut tools = Self {
+            require_approval: table.get("require_approval", true, &SWITCH),
+            auto_approve: table.get("auto_approve", vec!["$default".to_owned()], &POLICY),
+            presets: table.entries("presets", |presets, name| Some(presets.table(name, PresetOptions::read))),
+            write_outside: table.choose("write_outside", &[WriteOutside::Ask, WriteOutside::Auto]).unwrap_or_default(),
+            default_timeout: table.get("default_timeout", Duration::from_secs(30), &SECONDS),
+            show_spinner: table.get("show_spinner", true, &SWITCH),
+            cursor_after_result: table.choose("cursor_after_result", &cursors).unwrap_or_default(),
+            max_concurrent: table.get("max_concurrent", 4, &COUNT),
+            autopilot: table.table("autopilot", Autopilot::read),
+            retention: table.table("retention", RetentionOptions::read),
+            deadlines: table.table("deadlines", Deadlines::read),
+            backups: table.table("backups", BackupOptions::read),
+            review: table.table("review", ReviewOptions::read),
+            notes: table.table("notes", Notes::read),
+            own_retention: BTreeMap::new(),
+            search: SearchLimits::default(),
+            each: BTreeMap::new(),
+        };
+        table.table("bash", |table| tools.read_bash(table));
+        tools.search = table.table("web_search", read_web_search);
+        for tool in ["bash", "web_search"] {
+            table.raw(tool).into_iter().for_each(|options| tools.keep(tool, options));
+        }
         for (tool, options) in table.remaining_tables(&TABLES) {
-            self.keep(tool, options);
+            tools.keep(tool, options);
             if let Some(written) = options.get("retention") {
-                let problems = self.read_retention(tool, written);
+                let problems = tools.read_retention(tool, written);
                 table.wrong_inside(tool, problems.into_iter().map(|problem| problem.inside("retention")).collect());
             }
         }
+        tools
     }
 
     /// `retention` in a tool's own table. Gives what is wrong with it, with paths that start in `retention`.
@@ -157,40 +139,12 @@ impl Tools {
 
     /// `tools.bash`: the built-in tool's table is checked here, and then kept like any tool's.
     fn read_bash(&mut self, table: &mut Table<'_>) {
-        let (mut shell, mut cwd, mut timeout, mut enabled, mut keep_env) = (None, None, None, true, Vec::new());
-        table.table("bash", |table| {
-            table.set_some("shell", &mut shell, &TEXT);
-            table.set_some("cwd", &mut cwd, &TEXT);
-            table.set_some("timeout", &mut timeout, &SECONDS);
-            table.set("enabled", &mut enabled, &SWITCH);
-            table.set("keep_env", &mut keep_env, &NAMES);
-            if let Some(written) = table.raw("retention") {
-                let problems = self.read_retention("bash", written);
-                table.wrong_inside("retention", problems);
-            }
-        });
-        if let Some(options) = table.raw("bash") {
-            self.keep("bash", options);
-        }
-    }
-
-    /// `tools.web_search`, alike.
-    fn read_web_search(&mut self, table: &mut Table<'_>) {
-        let mut enabled = false;
-        table.table("web_search", |table| {
-            table.set_some("max_uses", &mut self.search.max_uses, &COUNT);
-            table.set("allowed_domains", &mut self.search.allowed_domains, &DOMAINS);
-            table.set("blocked_domains", &mut self.search.blocked_domains, &DOMAINS);
-            table.set("enabled", &mut enabled, &SWITCH);
-            if let Some(blocked) = table.raw("blocked_domains")
-                && !self.search.allowed_domains.is_empty()
-                && !self.search.blocked_domains.is_empty()
-            {
-                table.wrong("blocked_domains", "omitted where allowed_domains is set", blocked);
-            }
-        });
-        if let Some(options) = table.raw("web_search") {
-            self.keep("web_search", options);
+        let (_shell, _cwd) = (table.some("shell", &TEXT), table.some("cwd", &TEXT));
+        let (_timeout, _enabled) = (table.some("timeout", &SECONDS), table.some("enabled", &SWITCH));
+        let _keep_env = table.some("keep_env", &NAMES);
+        if let Some(written) = table.raw("retention") {
+            let problems = self.read_retention("bash", written);
+            table.wrong_inside("retention", problems);
         }
     }
 
@@ -199,6 +153,23 @@ impl Tools {
         let table = if options.is_object() { options.clone() } else { Value::Object(Map::new()) };
         self.each.insert(tool.to_owned(), table);
     }
+}
+
+/// `tools.web_search`, alike.
+fn read_web_search(table: &mut Table<'_>) -> SearchLimits {
+    let limits = SearchLimits {
+        max_uses: table.some("max_uses", &COUNT),
+        allowed_domains: table.get("allowed_domains", Vec::new(), &DOMAINS),
+        blocked_domains: table.get("blocked_domains", Vec::new(), &DOMAINS),
+    };
+    let _enabled = table.some("enabled", &SWITCH);
+    if let Some(blocked) = table.raw("blocked_domains")
+        && !limits.allowed_domains.is_empty()
+        && !limits.blocked_domains.is_empty()
+    {
+        table.wrong("blocked_domains", "omitted where allowed_domains is set", blocked);
+    }
+    limits
 }
 
 /// One of `tools.presets`: a named set of approvals and denials.
@@ -211,9 +182,8 @@ pub struct PresetOptions {
 }
 
 impl PresetOptions {
-    fn read(&mut self, table: &mut Table<'_>) {
-        table.set("approve", &mut self.approve, &NAMES);
-        table.set("deny", &mut self.deny, &NAMES);
+    fn read(table: &mut Table<'_>) -> Self {
+        Self { approve: table.get("approve", Vec::new(), &NAMES), deny: table.get("deny", Vec::new(), &NAMES) }
     }
 }
 
@@ -226,10 +196,6 @@ pub enum WriteOutside {
     Ask,
     /// That it may be written, like every other.
     Auto,
-}
-
-impl WriteOutside {
-    const WORDS: [(&'static str, Self); 2] = [("ask", Self::Ask), ("auto", Self::Auto)];
 }
 
 /// Where the cursor goes when a result arrives.
@@ -245,10 +211,6 @@ pub enum CursorAfterResult {
     Next,
 }
 
-impl CursorAfterResult {
-    const WORDS: [(&'static str, Self); 3] = [("result", Self::Result), ("stay", Self::Stay), ("next", Self::Next)];
-}
-
 /// `tools.notes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Notes {
@@ -259,9 +221,8 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.set_some("root", &mut self.root, &TEXT);
+    fn read(table: &mut Table<'_>) -> Self {
+        Self { enabled: table.get("enabled", false, &SWITCH), root: table.some("root", &TEXT) }
     }
 }
 
@@ -274,15 +235,8 @@ pub struct Autopilot {
     pub max_turns: u32,
 }
 
-impl Default for Autopilot {
-    fn default() -> Self {
-        Self { enabled: true, max_turns: 100 }
-    }
-}
-
 impl Autopilot {
-    fn read(&mut self, table: &mut Table<'_>) {
-        table.set("enabled", &mut self.enabled, &SWITCH);
-        table.set("max_turns", &mut self.max_turns, &COUNT);
+    fn read(table: &mut Table<'_>) -> Self {
+        Self { enabled: table.get("enabled", true, &SWITCH), max_turns: table.get("max_turns", 100, &COUNT) }
     }
 }

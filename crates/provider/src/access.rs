@@ -1,18 +1,22 @@
 //! How a vendor is reached: the address, the key, and the headers that the user adds.
 //!
-//! Every HTTP provider holds one [`Access`]. It turns `base_url` and a path into the address of an endpoint,
-//! finds the key, and makes the [`Peer`] that words what the other side refuses.
+//! Every HTTP provider holds one [`Access`]. For each request it makes a [`Call`]: the address of an endpoint, with the
+//! key that goes there. The call makes the request, and the [`Peer`] that words what the other side refuses.
 
 use std::borrow::Cow;
 
 use url::Url;
 
 use super::{
-    ErrorKind, ProviderError,
+    ErrorKind, Exchange, HttpRequest, ProviderError,
     auth::{Environment, Key},
     headers::Headers,
+    reply::{ReadReply, StreamDecoder},
     vendor_error::{Peer, Vendor},
 };
+
+/// How we name ourselves.
+pub(super) const USER_AGENT: &str = concat!("flemma/", env!("CARGO_PKG_VERSION"));
 
 /// How one vendor is reached.
 #[derive(Clone, Debug)]
@@ -23,89 +27,70 @@ pub(super) struct Access {
     headers: Headers,
 }
 
-/// The address of an endpoint.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Endpoint {
+/// One endpoint, and the key for it.
+pub(super) struct Call<'a> {
+    access: &'a Access,
     /// The absolute URL.
     pub url: String,
     /// The host, with its port if it is not the usual one, for messages.
     pub host: String,
+    key: Option<Key>,
+    /// The project and its location, where requests are about one.
+    pub scope: (String, String),
 }
 
 impl Access {
-    pub fn new(vendor: &'static Vendor, base_url: &str, environment: Environment) -> Self {
-        Self {
-            vendor,
-            base_url: base_url.trim().trim_end_matches('/').to_owned(),
-            environment,
-            headers: Headers::default(),
-        }
+    pub fn new(vendor: &'static Vendor, base_url: &str, environment: Environment, headers: Headers) -> Self {
+        Self { vendor, base_url: base_url.trim().trim_end_matches('/').to_owned(), environment, headers }
     }
 
-    pub fn with_headers(mut self, headers: Headers) -> Self {
-        self.headers = headers;
-        self
+    pub fn with_headers(self, headers: Headers) -> Self {
+        Self { headers, ..self }
     }
 
-    /// The address as it was set, without a slash at its end.
-    pub fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// The address of `path`, which begins with a slash.
+    /// A call of `path`, which begins with a slash. It has no key if the user's headers bring the header in which the
+    /// key would be sent.
     ///
     /// # Errors
-    /// [`ErrorKind::Options`] when `base_url` is not the address of a host. The message names the option.
-    pub fn endpoint(&self, path: &str) -> Result<Endpoint, ProviderError> {
-        let base = &self.base_url;
-        let host = host_of(self.vendor.name, base, self.vendor.base_url)?;
-        Ok(Endpoint { url: format!("{base}{path}"), host })
-    }
-
-    /// The key, unless the user's headers bring `header`, in which it would be sent.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Authentication`] when there is none, or none that can be one.
-    pub fn key(&self, header: &str) -> Result<Option<Key>, ProviderError> {
-        if self.headers.has(header) {
-            return Ok(None);
+    /// [`ErrorKind::Options`] when `base_url` is not the address of a host, and [`ErrorKind::Authentication`] when the
+    /// vendor wants a key and there is none that can be one.
+    pub fn call(&self, path: &str) -> Result<Call<'_>, ProviderError> {
+        let Vendor { name, key_variable, key_header, no_key, base_url, .. } = self.vendor;
+        let host = host_of(name, &self.base_url, base_url)?;
+        let is_given = self.headers.has(key_header.0);
+        let key = if is_given { None } else { self.environment.find(key_variable)? };
+        if let Some(words) = no_key.filter(|_| key.is_none() && !is_given) {
+            return Err(ProviderError::new(ErrorKind::Authentication, words(self.vendor)));
         }
-        self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
+        Ok(Call { access: self, url: format!("{}{path}", self.base_url), host, key, scope: Default::default() })
+    }
+}
+
+impl Call<'_> {
+    /// The exchange of a request with this body; `reply` reads what comes, of at most `limit` tokens.
+    pub fn exchange(self, body: Vec<u8>, reply: impl ReadReply + 'static, limit: Option<u32>) -> Exchange {
+        let request = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
+        Exchange::Http { request, decoder: Box::new(StreamDecoder::new(self.peer(), reply, limit)) }
     }
 
-    /// The same for a vendor that may not require a key: then it is not an error if there is none.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Authentication`] when what is set cannot be a key.
-    pub fn optional_key(&self, header: &str) -> Result<Option<Key>, ProviderError> {
-        if self.headers.has(header) || !self.environment.has(self.vendor.key_variable) {
-            return Ok(None);
-        }
-        self.environment.key(self.vendor.title, self.vendor.key_variable).map(Some)
+    /// A request to `url`, at the same host, whose answer is one piece of JSON.
+    pub fn ask(&self, url: String, body: Vec<u8>) -> HttpRequest {
+        HttpRequest { url, headers: self.headers("application/json", &body), body }
     }
 
-    /// The headers of a request whose reply is streamed: `own` and those that all requests have, replaced by the user's
-    /// where they have the same name.
-    pub fn post_headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
-        own.push(("content-type", "application/json".to_owned()));
-        own.push(("accept", "text/event-stream".to_owned()));
-        self.with_own(own)
+    /// The other side.
+    pub fn peer(&self) -> Peer {
+        Peer::new(self.access.vendor, self.host.clone(), self.key.clone(), &self.access.headers, self.scope.clone())
     }
 
-    /// The same for a request that has no body, and whose reply is one piece of JSON.
-    pub fn get_headers(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
-        own.push(("accept", "application/json".to_owned()));
-        self.with_own(own)
-    }
-
-    fn with_own(&self, mut own: Vec<(&'static str, String)>) -> Vec<(Cow<'static, str>, String)> {
-        own.push(("user-agent", format!("flemma/{}", env!("CARGO_PKG_VERSION"))));
-        self.headers.lay_over(own)
-    }
-
-    /// The other side of a request that is sent to `host` with `key`.
-    pub fn peer(&self, host: String, key: Option<Key>) -> Peer {
-        Peer::new(self.vendor, host, key, &self.headers)
+    /// Our headers, replaced by the user's where they have the same name.
+    fn headers(&self, accept: &str, body: &[u8]) -> Vec<(Cow<'static, str>, String)> {
+        let Vendor { key_header: (name, prefix), headers, .. } = self.access.vendor;
+        let mut own: Vec<_> = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        own.extend(self.key.iter().map(|key| (*name, format!("{prefix}{}", key.expose()))));
+        own.extend((!body.is_empty()).then(|| ("content-type", "application/json".to_owned())));
+        own.extend([("accept", accept.to_owned()), ("user-agent", USER_AGENT.to_owned())]);
+        self.access.headers.lay_over(own)
     }
 }
 
@@ -114,7 +99,7 @@ impl Access {
 ///
 /// # Errors
 /// [`ErrorKind::Options`] when `base` is not the address of a host. The message names the option.
-pub(super) fn host_of(name: &str, base: &str, example: &str) -> Result<String, ProviderError> {
+fn host_of(name: &str, base: &str, example: &str) -> Result<String, ProviderError> {
     let option = format!("`parameters.{name}.base_url`");
     if base.is_empty() {
         let message = format!("{option} is not set; write the server's address, as in {example}");

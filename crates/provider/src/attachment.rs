@@ -25,6 +25,18 @@ pub struct AttachmentLimits {
 }
 
 impl AttachmentLimits {
+    /// Every kind, without any limit.
+    pub(super) const NONE: Self = Self {
+        vendor: "",
+        kinds: &MediaKind::ALL,
+        image_bytes: usize::MAX,
+        image_side: usize::MAX,
+        many_images: usize::MAX,
+        many_images_side: usize::MAX,
+        files: usize::MAX,
+        total_bytes: usize::MAX,
+    };
+
     /// The biggest file of any kind that is worth reading, in bytes.
     #[must_use]
     pub fn largest(&self) -> usize {

@@ -13,6 +13,8 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
 };
 
+use serde_json::Value;
+
 use flemma_model::{CallId, Role};
 
 /// Puts an id into the letters that a vendor takes.
@@ -117,11 +119,11 @@ impl<'a> CallIds<'a> {
     }
 }
 
-/// `raw` with `id` in its `field`: copied only where it has another one.
-pub(super) fn with_id<'a>(raw: &'a serde_json::Value, field: &str, id: &str) -> Cow<'a, serde_json::Value> {
-    let mut raw = Cow::Borrowed(raw);
-    if raw.get(field).and_then(serde_json::Value::as_str).is_some_and(|own| own != id) {
-        raw.to_mut()[field] = id.into();
+/// The vendor's own block `raw`, with what `unique` makes of the id in its `field`.
+pub(super) fn renamed<'a>(raw: &'a Value, field: &str, unique: impl FnOnce(&'a str) -> String) -> Value {
+    let mut renamed = raw.clone();
+    if let Some(id) = raw.get(field).and_then(Value::as_str) {
+        renamed[field] = unique(id).into();
     }
-    raw
+    renamed
 }

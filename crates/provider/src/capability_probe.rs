@@ -2,19 +2,9 @@
 //!
 //! A vendor's folder knows which addresses answer and what an answer says; the runtime asks.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
-/// One question. It has no `Debug`: its headers may hold a key.
-pub struct ProbeRequest {
-    /// The absolute URL.
-    pub url: String,
-    /// Header names, in lower case, and values.
-    pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body for `POST`; `None` for `GET`.
-    pub body: Option<Vec<u8>>,
-}
+use super::HttpRequest;
 
 /// What to ask a server about a model.
 pub struct CapabilityProbe {
@@ -23,7 +13,7 @@ pub struct CapabilityProbe {
     /// The model.
     pub model: String,
     /// The requests, each in the form of one kind of server. The first that is answered counts.
-    pub requests: Vec<ProbeRequest>,
+    pub requests: Vec<HttpRequest>,
     /// Whether the model can use tools, according to an answer; `None` if the answer does not say.
     pub(super) takes_tools: fn(&Value) -> Option<bool>,
 }

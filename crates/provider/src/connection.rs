@@ -1,9 +1,16 @@
 //! Options that vendors with a server have in common: where the server is, which headers it is sent, and how its key is
 //! found.
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{HeaderProblem, Headers};
+use super::{
+    HeaderProblem, Headers,
+    access::Access,
+    auth::Environment,
+    credential::{Credential, KeySource},
+    vendor_error::Vendor,
+};
 use flemma_model::options::{Kind, Table, kinds::text};
 
 /// Options that say where a key goes or how it is found. Only `setup` may set them, never a file.
@@ -48,27 +55,60 @@ pub(super) fn without_scheme(url: &str) -> Option<&str> {
     clean.then_some(bare)
 }
 
+/// Where a vendor's server is, and what it is sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Connection {
+    /// The address to ask, to which the path of the protocol is added; `None` for the vendor's own.
+    pub base_url: Option<String>,
+    /// Headers that are added to every request.
+    pub headers: Headers,
+    /// What prints the key, if neither the environment nor the keyring has it.
+    pub api_key_command: Option<Vec<String>>,
+}
+
+impl Connection {
+    pub(super) fn read(table: &mut Table<'_>, base_url: &Kind<String>) -> Self {
+        Self {
+            base_url: table.some("base_url", base_url),
+            headers: read_headers(table),
+            api_key_command: table.some("api_key_command", &COMMAND),
+        }
+    }
+
+    /// How `vendor` is reached, at the address `default` where no other is set.
+    pub(super) fn access(&self, vendor: &'static Vendor, default: &str, environment: Environment) -> Access {
+        Access::new(vendor, self.base_url.as_deref().unwrap_or(default), environment, self.headers.clone())
+    }
+
+    /// Where the key of `vendor` may be.
+    pub(super) fn credential(&self, vendor: &Vendor) -> Credential {
+        let mut sources = vec![KeySource::Keyring(vendor.name)];
+        sources.extend(self.api_key_command.clone().map(KeySource::Command));
+        Credential { variable: vendor.key_variable, sources }
+    }
+}
+
 /// Reads `headers`: names and values. No message shows a value, which may be a secret.
-pub(super) fn read_headers(headers: &mut Headers, table: &mut Table<'_>) {
-    let mut bad = Vec::new();
+pub(super) fn read_headers(table: &mut Table<'_>) -> Headers {
+    let (mut headers, mut bad) = (Headers::default(), Vec::new());
     table.entries("headers", |table, name| {
-        let Some(value) = table.raw(name) else { return };
-        let problem = match value.as_str() {
-            Some(text) => headers.insert(name, text).err(),
-            None => Some(HeaderProblem::Value),
+        let problem = match table.raw(name)?.as_str() {
+            Some(text) => headers.insert(name, text).err()?,
+            None => HeaderProblem::Value,
         };
         match problem {
-            None => {}
-            Some(HeaderProblem::Value) => {
+            HeaderProblem::Value => {
                 table.wrong(name, "a string of printable ASCII characters on one line", &Value::from("…"));
             }
-            Some(HeaderProblem::Name) => bad.push((name.to_owned(), "a table of header names and their values")),
-            Some(HeaderProblem::Reserved) => {
+            HeaderProblem::Name => bad.push((name.to_owned(), "a table of header names and their values")),
+            HeaderProblem::Reserved => {
                 bad.push((name.to_owned(), "a table without headers that the connection itself sets"));
             }
         }
+        None::<()>
     });
     for (name, expected) in bad {
         table.wrong("headers", expected, &Value::from(name));
     }
+    headers
 }

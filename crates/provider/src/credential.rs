@@ -92,13 +92,3 @@ pub struct AccessToken {
 
 /// The service that keys are stored under in a keyring.
 pub const KEYRING_SERVICE: &str = "flemma";
-
-impl Credential {
-    /// A plain key: from the keyring under the provider's name, then from `command`, if the user has one.
-    #[must_use]
-    pub fn api_key(provider: &'static str, variable: &'static str, command: Option<&[String]>) -> Self {
-        let mut sources = vec![KeySource::Keyring(provider)];
-        sources.extend(command.map(|line| KeySource::Command(line.to_vec())));
-        Self { variable, sources }
-    }
-}

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 /// A request, ready to send. It has no `Debug`: its headers may hold a key.
+#[derive(Clone)]
 pub struct HttpRequest {
     /// The absolute URL.
     pub url: String,
     /// Header names, in lower case, and values.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body, sent with `POST`.
+    /// The body, sent with `POST`. Without one, it is `GET`.
     pub body: Vec<u8>,
 }
 

@@ -1,25 +1,17 @@
 //! Which models a server has (`GET /v1/models`).
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
-use super::{ErrorResponse, ProviderError, vendor_error::Peer};
+use super::{ErrorResponse, HttpRequest, ProviderError, reply::is_error, vendor_error::Peer};
 
-/// A request for the models of a server, and what reads the answer. It has no `Debug`: its headers may hold a key.
+/// A request for the models of a server, and what reads the answer.
 pub struct ModelsRequest {
-    /// The absolute URL, asked with `GET`.
-    pub url: String,
-    /// Header names, in lower case, and values.
-    pub headers: Vec<(Cow<'static, str>, String)>,
-    peer: Peer,
+    /// What to send.
+    pub request: HttpRequest,
+    pub(super) peer: Peer,
 }
 
 impl ModelsRequest {
-    pub(super) fn new(url: String, headers: Vec<(Cow<'static, str>, String)>, peer: Peer) -> Self {
-        Self { url, headers, peer }
-    }
-
     /// The names of the models in the body of an answer whose status is a success, in the server's order and each
     /// once: those in `data` (OpenAI's form), in a bare list, or in `models` (Ollama's form).
     ///
@@ -28,7 +20,7 @@ impl ModelsRequest {
     pub fn read(&self, body: &[u8]) -> Result<Vec<String>, ProviderError> {
         let refuse = |what: &str| self.peer.malformed(what, &String::from_utf8_lossy(body));
         let json: Value = serde_json::from_slice(body).map_err(|error| refuse(&error.to_string()))?;
-        if json.get("error").is_some_and(|error| !error.is_null()) {
+        if is_error(&json) {
             return Err(self.peer.interrupt(&json));
         }
         let list = [json.get("data"), json.get("models"), Some(&json)].into_iter().flatten().find_map(Value::as_array);

@@ -15,7 +15,7 @@ use super::{
     signature::is_one_word,
     vertex,
 };
-use flemma_model::Signature;
+use flemma_model::{Signature, options::Table};
 
 /// One vendor.
 pub struct ProviderEntry {
@@ -35,8 +35,8 @@ pub struct ProviderEntry {
     signs_text: fn(&Signature) -> bool,
     /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
     hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
-    /// The vendor's own options with their defaults.
-    options: fn() -> Box<dyn VendorOptions>,
+    /// Reads the vendor's own options.
+    options: fn(&mut Table<'_>) -> Box<dyn VendorOptions>,
 }
 
 /// Which models a vendor has.
@@ -69,7 +69,7 @@ static ROWS: [ProviderEntry; 5] = [
         signatures: Signatures::None,
         signs_text: |_| false,
         hosts: HostedToolSpec::nowhere,
-        options: options::<rehearsal::Options>,
+        options: |table| Box::new(rehearsal::Options::read(table)),
     },
     ProviderEntry {
         name: anthropic::NAME,
@@ -83,7 +83,7 @@ static ROWS: [ProviderEntry; 5] = [
         signatures: Signatures::Hidden(anthropic::reads),
         signs_text: |_| true,
         hosts: anthropic::hosts,
-        options: options::<anthropic::Options>,
+        options: |table| Box::new(anthropic::Options::read(table)),
     },
     ProviderEntry {
         name: openai::NAME,
@@ -97,7 +97,7 @@ static ROWS: [ProviderEntry; 5] = [
         signatures: Signatures::Read(openai::reads),
         signs_text: |_| false,
         hosts: openai::hosts,
-        options: options::<openai::Options>,
+        options: |table| Box::new(openai::Options::read(table)),
     },
     ProviderEntry {
         name: openai_compatible::NAME,
@@ -108,7 +108,7 @@ static ROWS: [ProviderEntry; 5] = [
         signatures: Signatures::Read(openai_compatible::reads),
         signs_text: |_| false,
         hosts: HostedToolSpec::nowhere,
-        options: options::<openai_compatible::Options>,
+        options: |table| Box::new(openai_compatible::Options::read(table)),
     },
     ProviderEntry {
         name: vertex::NAME,
@@ -122,13 +122,9 @@ static ROWS: [ProviderEntry; 5] = [
         signatures: Signatures::Read(vertex::reads),
         signs_text: vertex::signs_text,
         hosts: vertex::hosts,
-        options: options::<vertex::Options>,
+        options: |table| Box::new(vertex::Options::read(table)),
     },
 ];
-
-fn options<T: VendorOptions + Default + 'static>() -> Box<dyn VendorOptions> {
-    Box::<T>::default()
-}
 
 /// A provider that is compiled in.
 #[derive(Clone, Copy)]
@@ -184,10 +180,9 @@ impl ProviderName {
         self.0.other_names
     }
 
-    /// The vendor's own options with their defaults.
-    #[must_use]
-    pub fn options(self) -> Box<dyn VendorOptions> {
-        (self.0.options)()
+    /// Reads the vendor's own options out of its table of `parameters`.
+    pub fn read_options(self, table: &mut Table<'_>) -> Box<dyn VendorOptions> {
+        (self.0.options)(table)
     }
 
     /// Whether the vendor runs `tool` itself for `model`. `alone`: no tool that runs here is offered with it.

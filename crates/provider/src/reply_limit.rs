@@ -52,48 +52,42 @@ impl ReplyLimit {
     ///
     /// # Errors
     /// When the reply ends here. What fits was let through.
-    pub fn pass(&mut self, event: Event, mut sink: impl FnMut(Event)) -> Result<(), ProviderError> {
-        match event {
-            Event::Text(text) => self.pieces(&text, |piece| sink(Event::Text(piece))),
-            Event::Thinking(text) => self.pieces(&text, |piece| sink(Event::Thinking(piece))),
+    pub fn pass(&mut self, mut event: Event, mut sink: impl FnMut(Event)) -> Result<(), ProviderError> {
+        match &mut event {
+            Event::Text(text) => return self.pieces(text, |piece| sink(Event::Text(piece))),
+            Event::Thinking(text) => return self.pieces(text, |piece| sink(Event::Thinking(piece))),
             Event::ToolUseProgress { name, bytes } => {
                 // A call is counted when it is complete, but one that is too large already need not be awaited.
-                if bytes > self.max_bytes.saturating_sub(self.bytes) {
+                if *bytes > self.max_bytes.saturating_sub(self.bytes) {
                     return Err(self.too_large());
                 }
-                sink(Event::ToolUseProgress { name: name_of(name), bytes });
-                Ok(())
+                cut(name);
             }
             Event::ToolUse { id, name, input } => {
-                self.call(&id)?;
-                self.count(match &input {
+                self.call(id)?;
+                self.count(match input {
                     ToolInput::Json(value) => size(value),
                     ToolInput::Malformed(text) => text.len(),
                 })?;
-                sink(Event::ToolUse { id, name: name_of(name), input });
-                Ok(())
+                cut(name);
             }
-            Event::HostedUse { provider, id, name, raw } => {
-                self.call(&id)?;
-                self.count(size(&raw))?;
-                sink(Event::HostedUse { provider, id, name: name_of(name), raw });
-                Ok(())
+            Event::HostedUse { id, name, raw, .. } => {
+                self.call(id)?;
+                self.count(size(raw))?;
+                cut(name);
             }
-            event => {
-                self.count(match &event {
-                    Event::ThinkingFinished { signature: Some(signature) } | Event::RedactedThinking(signature) => {
-                        signature.value.len()
-                    }
-                    Event::HostedResult { raw, .. } => size(raw),
-                    Event::Citations { raw, sources, .. } => {
-                        raw.as_ref().map_or(0, size) + sources.iter().map(|source| source.url.len()).sum::<usize>()
-                    }
-                    _ => 0,
-                })?;
-                sink(event);
-                Ok(())
+            Event::ThinkingFinished { signature: Some(signature) } | Event::RedactedThinking(signature) => {
+                self.count(signature.value.len())?;
             }
+            Event::HostedResult { raw, .. } => self.count(size(raw))?,
+            Event::Citations { raw, sources, .. } => {
+                let sources = sources.iter().map(|source| source.url.len()).sum::<usize>();
+                self.count(raw.as_ref().map_or(0, size) + sources)?;
+            }
+            Event::ThinkingStarted | Event::ThinkingFinished { .. } | Event::Usage(_) | Event::Finished(_) => {}
         }
+        sink(event);
+        Ok(())
     }
 
     /// Lets as much of a text through as fits, in pieces that take little work each.
@@ -159,11 +153,10 @@ fn first_piece(text: &str) -> &str {
 }
 
 /// A name that is too long is cut. There is no tool of that name, so the call fails with an error for the model.
-fn name_of(mut name: String) -> String {
+fn cut(name: &mut String) {
     if let Some((at, _)) = name.char_indices().nth(MAX_NAME) {
         name.truncate(at);
     }
-    name
 }
 
 /// About as many bytes as the JSON has.

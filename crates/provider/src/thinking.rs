@@ -30,14 +30,8 @@ pub enum ThinkingLevel {
 }
 
 impl ThinkingLevel {
-    /// Every level with its name, the least first.
-    pub const WORDS: [(&'static str, Self); 5] = [
-        ("minimal", Self::Minimal),
-        ("low", Self::Low),
-        ("medium", Self::Medium),
-        ("high", Self::High),
-        ("max", Self::Max),
-    ];
+    /// Every level, the least first.
+    pub const ALL: [Self; 5] = [Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Max];
 
     /// The level as tokens, for a provider that counts its thinking in tokens.
     #[must_use]
@@ -54,7 +48,13 @@ impl ThinkingLevel {
     /// The name in the configuration.
     #[must_use]
     pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("", |(word, _)| word)
+        match self {
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Max => "max",
+        }
     }
 }
 
@@ -83,8 +83,8 @@ impl Thinking {
             Self::Off | Self::Budget(0) => None,
             Self::Level(level) => Some(level),
             Self::Budget(tokens) => {
-                let covered = ThinkingLevel::WORDS.iter().rev().find(|(_, level)| level.budget() <= tokens);
-                Some(covered.map_or(ThinkingLevel::Minimal, |(_, level)| *level))
+                let covered = ThinkingLevel::ALL.into_iter().rfind(|level| level.budget() <= tokens);
+                Some(covered.unwrap_or(ThinkingLevel::Minimal))
             }
         }
     }

@@ -10,7 +10,6 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Provider, ProviderError, Thinking, auth::Environment, credential::Credential};
-use flemma_model::options::Table;
 use flemma_model::{Message, UserError};
 
 /// Reads a `.chat` document into its messages, or says why it cannot. Those who build a provider bring it: a provider
@@ -19,9 +18,6 @@ pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, UserError>;
 
 /// The options of one vendor, in `parameters.<name>`.
 pub trait VendorOptions: Boxed + fmt::Debug + Send + Sync {
-    /// Reads the options out of the vendor's table. Options that are not set keep their values.
-    fn read(&mut self, table: &mut Table<'_>);
-
     /// How much a model may think, if an option with a name of the vendor's own says so.
     fn thinking(&self) -> Option<Thinking> {
         None

@@ -10,17 +10,18 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{
-    ErrorKind, ErrorResponse, ProviderError, auth::Key, context_overflow::context_overflow, headers::Headers,
+    ErrorKind, ErrorResponse, ProviderError,
+    auth::{Key, no_key},
+    context_overflow::context_overflow,
+    headers::Headers,
+    reply::str_of,
     secrets::Secrets,
 };
-
-/// The most characters of a vendor's word for why a reply ends.
-pub(super) const MAX_REASON: usize = 200;
 
 /// The most characters of the vendor's own words in a message.
 const MAX_WORDS: usize = 400;
 
-/// What messages say about a vendor, and what its errors mean.
+/// What one vendor's requests and errors have of their own.
 #[derive(Debug)]
 pub(super) struct Vendor {
     /// The name in the configuration.
@@ -29,10 +30,53 @@ pub(super) struct Vendor {
     pub title: &'static str,
     /// The variable that holds the key.
     pub key_variable: &'static str,
+    /// What the vendor calls a key.
+    pub key_word: &'static str,
+    /// The header that carries the key, and what precedes the key in it.
+    pub key_header: (&'static str, &'static str),
+    /// What is said where there is no key; `None` if that is no error.
+    pub no_key: Option<fn(&Vendor) -> String>,
+    /// Further headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
     /// A `base_url` as it should be.
     pub base_url: &'static str,
-    /// What the vendor's name for an error means; `None` for a name that says nothing.
+    /// What the vendor's name for an error means, or a status for which the vendor has a meaning of its own; `None` if
+    /// that says nothing.
     pub failure: fn(&str) -> Option<VendorFailure>,
+    /// What the user is told of a failure, where that is not what all vendors have in common.
+    pub headline: fn(VendorFailure, &Facts<'_>) -> Option<String>,
+}
+
+impl Vendor {
+    /// One that wants a key as a bearer, and whose errors have no names.
+    pub const BEARER: Self = Self {
+        name: "",
+        title: "",
+        key_variable: "",
+        key_word: "key",
+        key_header: ("authorization", "Bearer "),
+        no_key: Some(Self::unset),
+        headers: &[],
+        base_url: "",
+        failure: |_| None,
+        headline: |_, _| None,
+    };
+
+    /// What is said where the key is not set.
+    pub fn unset(&self) -> String {
+        no_key(self.title, self.key_variable)
+    }
+}
+
+/// What a headline is made of.
+pub(super) struct Facts<'a> {
+    pub host: &'a str,
+    /// The key, and where it came from.
+    pub key: &'a str,
+    /// The status, or the vendor's name for the error.
+    pub code: &'a str,
+    /// The project and its location, where requests are about one.
+    pub scope: &'a (String, String),
 }
 
 /// What is wrong, as far as it changes what the user is told.
@@ -101,6 +145,7 @@ pub(super) struct Peer {
     key: Option<Key>,
     /// The key, and the values of the user's headers.
     secrets: Secrets,
+    scope: (String, String),
 }
 
 /// What an error's body or event says.
@@ -115,29 +160,33 @@ struct ErrorBody {
     status: Option<u16>,
     /// Tokens of the request and tokens that the model reads, where the body has fields for them.
     tokens: Option<(u64, u64)>,
+    /// Seconds to wait.
+    retry_after: Option<f64>,
 }
 
 impl Peer {
-    pub fn new(vendor: &'static Vendor, host: String, key: Option<Key>, headers: &Headers) -> Self {
+    pub fn new(
+        vendor: &'static Vendor,
+        host: String,
+        key: Option<Key>,
+        headers: &Headers,
+        scope: (String, String),
+    ) -> Self {
         let secrets = Secrets::new(key.as_ref(), headers);
-        Self { vendor, host, key, secrets }
-    }
-
-    /// The host, with its port if it is not the usual one.
-    pub fn host(&self) -> &str {
-        &self.host
+        Self { vendor, host, key, secrets, scope }
     }
 
     /// The error for a response whose status is not a success.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
         said.request_id = response.request_id.clone().or(said.request_id);
-        self.explain(Some(response.status), response.retry_after, &said)
+        said.retry_after = response.retry_after.or(said.retry_after);
+        self.explain(Some(response.status), &said)
     }
 
     /// The error for an event that says so in the middle of a stream.
     pub fn interrupt(&self, event: &Value) -> ProviderError {
-        self.explain(None, None, &read_json(event))
+        self.explain(None, &read_json(event))
     }
 
     /// The error for a connection that closed too early; `when` ends the sentence.
@@ -153,12 +202,20 @@ impl Peer {
         ProviderError::new(ErrorKind::Malformed, message)
     }
 
+    /// The error for a prompt that is not answered at all.
+    pub fn block(&self, reason: &str, words: &str) -> ProviderError {
+        let (reason, words) = (self.quote(reason, 40), self.quote(words, MAX_WORDS));
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        let message = format!("{} blocked the conversation ({reason}){words}", self.host);
+        ProviderError::new(ErrorKind::InvalidRequest, message)
+    }
+
     /// The first `limit` characters of foreign text on one line, without secrets.
     pub fn quote(&self, text: &str, limit: usize) -> String {
         self.secrets.quote(text, limit)
     }
 
-    fn explain(&self, status: Option<u16>, retry_after: Option<f64>, said: &ErrorBody) -> ProviderError {
+    fn explain(&self, status: Option<u16>, said: &ErrorBody) -> ProviderError {
         let status = status.or(said.status);
         let over = context_overflow(&said.message, said.tokens);
         let mut failure = self.failure(status, said);
@@ -166,6 +223,7 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
+        let retry_after = said.retry_after;
         if let Some(seconds) =
             retry_after.filter(|_| matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded))
         {
@@ -188,7 +246,8 @@ impl Peer {
 
     fn named_failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
         let of_status = VendorFailure::of_status(status);
-        match said.names.iter().find_map(|name| (self.vendor.failure)(name)) {
+        let status = status.map(|status| status.to_string());
+        match said.names.iter().chain(&status).find_map(|name| (self.vendor.failure)(name)) {
             // The status says more than "invalid request".
             Some(VendorFailure::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
             Some(named) => named,
@@ -198,47 +257,44 @@ impl Peer {
 
     /// What happened and, where there is one, the fix. `over` are the tokens that are too many.
     fn headline(&self, failure: VendorFailure, status: Option<u16>, said: &ErrorBody, over: Option<u64>) -> String {
-        let (host, Vendor { name, key_variable, .. }) = (&self.host, self.vendor);
+        let (host, Vendor { name, key_word, key_variable, .. }) = (&self.host, self.vendor);
         let code = match (status, said.names.first()) {
             (Some(status), _) => status.to_string(),
             (None, Some(name)) => self.quote(name, 40),
             (None, None) => "error event".to_owned(),
         };
         let key = match &self.key {
-            Some(key) => format!("the key {}", key.origin()),
+            Some(key) => format!("the {key_word} {}", key.origin()),
             None => format!("the headers in `parameters.{name}.headers`"),
         };
-        match (failure, over) {
-            (VendorFailure::Key, _) if self.key.is_none() && self.secrets.is_empty() => {
+        let facts = Facts { host, key: &key, code: &code, scope: &self.scope };
+        (self.vendor.headline)(failure, &facts).unwrap_or_else(|| match failure {
+            VendorFailure::Key if self.key.is_none() && self.secrets.is_empty() => {
                 format!("{host} requires a key ({code}); set {key_variable}")
             }
-            (VendorFailure::Key, _) => format!("{host} does not accept {key} ({code})"),
-            (VendorFailure::Forbidden, _) => format!("{host} does not allow this with {key} ({code})"),
-            (VendorFailure::Credit, _) => {
-                format!(
-                    "{host} refused the request because the account has no credit ({code}); check its balance and limits"
-                )
-            }
-            (VendorFailure::RateLimit, _) => format!("{host} received too many requests ({code})"),
-            (VendorFailure::Overloaded, _) => format!("{host} is overloaded ({code})"),
-            (VendorFailure::Server, _) => format!("{host} failed ({code})"),
-            (VendorFailure::Timeout, _) => format!("{host} timed out ({code})"),
-            (VendorFailure::Redirect, _) => format!(
-                "{host} answered with a redirect ({code}), which is not followed because it would send the key to \
-                 another address; set `parameters.{name}.base_url` to the final address"
+            VendorFailure::Key => format!("{host} does not accept {key} ({code})"),
+            VendorFailure::Forbidden => format!("{host} does not allow this with {key} ({code})"),
+            VendorFailure::Credit => format!(
+                "{host} refused the request because the account has no credit ({code}); check its balance and limits"
             ),
-            (VendorFailure::NotFound, _) => {
+            VendorFailure::RateLimit => format!("{host} received too many requests ({code})"),
+            VendorFailure::Overloaded => format!("{host} is overloaded ({code})"),
+            VendorFailure::Server => format!("{host} failed ({code})"),
+            VendorFailure::Timeout => format!("{host} timed out ({code})"),
+            VendorFailure::Redirect => format!(
+                "{host} answered with a redirect ({code}), which is not followed because it would send the {key_word} \
+                 to another address; set `parameters.{name}.base_url` to the final address"
+            ),
+            VendorFailure::NotFound => {
                 format!("{host} has no such model or address ({code}); check `model` and `parameters.{name}.base_url`")
             }
-            (VendorFailure::TooLarge, _) => format!("the conversation is too large for {host} ({code}); shorten it"),
-            (VendorFailure::Overflow, Some(over)) => {
-                format!("the conversation is {over} tokens too long for the model ({host}: {code}); shorten it")
+            VendorFailure::TooLarge => format!("the conversation is too large for {host} ({code}); shorten it"),
+            VendorFailure::Overflow => {
+                let tokens = over.map(|over| format!("{over} tokens ")).unwrap_or_default();
+                format!("the conversation is {tokens}too long for the model ({host}: {code}); shorten it")
             }
-            (VendorFailure::Overflow, None) => {
-                format!("the conversation is too long for the model ({host}: {code}); shorten it")
-            }
-            (VendorFailure::Refused, _) => format!("{host} refused the request ({code})"),
-        }
+            VendorFailure::Refused => format!("{host} refused the request ({code})"),
+        })
     }
 }
 
@@ -262,7 +318,7 @@ fn read_body(body: &[u8]) -> ErrorBody {
 }
 
 /// What a body says that is not JSON.
-pub(super) fn plain_words(body: &[u8]) -> String {
+fn plain_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
     if !text.starts_with('<') {
@@ -274,29 +330,48 @@ pub(super) fn plain_words(body: &[u8]) -> String {
     }
 }
 
-/// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, the same without the `error` around it, or
-/// what gateways write in its place.
+/// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, perhaps in a list of one, the same without the
+/// `error` around it, or what gateways write in its place. Google's has `status` for the name of the error, and
+/// `details` about what was wrong with which field (`BadRequest`) and how long to wait (`RetryInfo`).
 fn read_json(json: &Value) -> ErrorBody {
+    let json = json.get(0).unwrap_or(json);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let error = json.get("error").filter(|error| !error.is_null());
     let inner = error.unwrap_or(json);
-    let message = text(inner.get("message"))
+    let mut message = text(inner.get("message"))
         .or_else(|| text(error))
         .or_else(|| text(json.get("message")))
         .or_else(|| text(json.get("detail")))
         .or_else(|| text(Some(json)))
         .unwrap_or_else(|| json.to_string());
     // OpenRouter passes on the words of the model's host in here.
-    let raw = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str()));
+    if let Some(raw) = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str())) {
+        let _ = write!(message, " ({raw})");
+    }
+    let details = inner.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for violation in details.iter().filter_map(|detail| detail.get("fieldViolations")?.as_array()).flatten() {
+        let (field, words) = (str_of(violation, "field"), str_of(violation, "description"));
+        // The message often holds them already.
+        if !words.is_empty() && !message.contains(words) {
+            let _ = write!(message, "; {field}: {words}");
+        }
+    }
     let number = |field| inner.get(field).and_then(Value::as_u64);
     ErrorBody {
-        names: ["code", "type"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
-        message: raw.map_or(message.clone(), |raw| format!("{message} ({raw})")),
+        names: ["code", "type", "status"].into_iter().filter_map(|field| text(inner.get(field))).collect(),
+        message,
         request_id: text(json.get("request_id")),
         status: number("code").and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
         // As llama.cpp's server has it (https://github.com/ggml-org/llama.cpp/pull/15780).
         tokens: number("n_prompt_tokens").zip(number("n_ctx")),
+        retry_after: details.iter().find_map(|detail| seconds(str_of(detail, "retryDelay"))),
     }
+}
+
+/// A `google.protobuf.Duration` in JSON, as `34.5s`, in seconds.
+fn seconds(text: &str) -> Option<f64> {
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
+    Some(seconds).filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }
 
 /// The title of a web page.

@@ -1,16 +1,12 @@
 //! What the encoders of several vendors share.
 
-use std::{
-    borrow::Cow,
-    fmt::{self, Write as _},
-};
+use std::{borrow::Cow, fmt::Write as _};
 
-use base64::{display::Base64Display, prelude::BASE64_STANDARD as STANDARD};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorKind, ProviderError, call_ids::CallIds};
+use super::{ErrorKind, ProviderError, Request, call_ids::CallIds};
 use flemma_model::{Attachment, CallId, Message, Part, Role, Signature};
 
 /// What is sent for a tool that failed without a message.
@@ -19,38 +15,24 @@ pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
 /// Hex digits that replace the rest of an id that is too long.
 const HASH_DIGITS: usize = 16;
 
-/// Bytes that are written as base64 where they go, without a copy in between.
-pub(super) struct Base64<'a>(pub &'a [u8]);
-
-impl fmt::Display for Base64<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Base64Display::new(self.0, &STANDARD).fmt(f)
-    }
+/// An image or a PDF in base64; `None` if the file itself is not sent.
+pub(super) fn base64(attachment: &Attachment) -> Option<String> {
+    attachment.bytes().map(|bytes| BASE64_STANDARD.encode(bytes))
 }
 
-impl Serialize for Base64<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+/// The same as a `data:` URL (RFC 2397).
+pub(super) fn data_url(attachment: &Attachment) -> Option<String> {
+    Some(format!("data:{};base64,{}", attachment.media_type, base64(attachment)?))
 }
 
-/// A file as a `data:` URL (RFC 2397), written where it goes.
-pub(super) struct DataUrl<'a> {
-    media_type: &'a str,
-    bytes: Base64<'a>,
+/// The system prompt, if there is more in it than white space.
+pub(super) fn system(request: &Request) -> Option<&str> {
+    request.system.as_deref().filter(|text| is_visible(text))
 }
 
-impl<'a> DataUrl<'a> {
-    /// `None` if the file itself is not sent.
-    pub(super) fn of(attachment: &'a Attachment) -> Option<Self> {
-        Some(Self { media_type: &attachment.media_type, bytes: Base64(attachment.bytes()?) })
-    }
-}
-
-impl Serialize for DataUrl<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("data:{};base64,{}", self.media_type, self.bytes))
-    }
+/// The temperature, if there is one.
+pub(super) fn temperature(request: &Request) -> Option<f64> {
+    request.parameters.temperature.filter(|value| value.is_finite())
 }
 
 /// Whether there is more in it than white space.
@@ -155,19 +137,15 @@ pub(super) fn hex(pieces: &[&[u8]]) -> String {
 }
 
 /// The input as an object, which is all that the APIs take: anything else goes along as its text.
-pub(super) fn object(input: &Value) -> Cow<'_, Value> {
-    if input.is_object() {
-        return Cow::Borrowed(input);
-    }
-    Cow::Owned(serde_json::json!({ "malformed_json": input.to_string() }))
+pub(super) fn object(input: &Value) -> Value {
+    if input.is_object() { input.clone() } else { json!({ "malformed_json": input.to_string() }) }
 }
 
 /// The schema with its properties named even where there are none: OpenAI and those who follow it want that.
-pub(super) fn with_properties(schema: &Value) -> Cow<'_, Value> {
-    let mut schema = Cow::Borrowed(schema);
-    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
-    if is_object && schema.get("properties").is_none() {
-        schema.to_mut()["properties"] = Value::Object(serde_json::Map::new());
+pub(super) fn with_properties(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if schema["type"] == "object" && schema.get("properties").is_none() {
+        schema["properties"] = json!({});
     }
     schema
 }
@@ -203,9 +181,12 @@ pub(super) fn with_room(max_tokens: u32, thinking: u32) -> u32 {
     if max_tokens > thinking { max_tokens } else { thinking.saturating_add(max_tokens) }
 }
 
-/// The body of a request.
-pub(super) fn to_json(body: &impl Serialize) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(body)
+/// The body of a request: an object, without the fields that are null or an empty list.
+pub(super) fn body(mut body: Value) -> Result<Vec<u8>, ProviderError> {
+    if let Some(fields) = body.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && !value.as_array().is_some_and(Vec::is_empty));
+    }
+    serde_json::to_vec(&body)
         .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
 }
 

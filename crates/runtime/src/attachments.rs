@@ -10,13 +10,11 @@ use std::{
     collections::{HashMap, HashSet},
     fs::File,
     io::{self, BufReader, Cursor, Read},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
+    sync::{Arc, Mutex},
 };
 
-use super::ConversationId;
+use super::{ConversationId, disk::lock, save::Stamp};
 use flemma_model::{Attachment, AttachmentContent, Media, MediaKind};
 use flemma_provider::{
     AttachedBy, Request,
@@ -84,19 +82,10 @@ struct State {
 /// A file that was read.
 #[derive(Debug)]
 struct Kept {
-    stamp: FileVersion,
+    stamp: Stamp,
     data: Arc<[u8]>,
     media: Option<Media>,
     used: u64,
-}
-
-/// Tells one state of a file from another, to know whether it has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileVersion {
-    modified: Option<SystemTime>,
-    size: u64,
-    /// Its device and its number on it.
-    file: (u64, u64),
 }
 
 impl Attachments {
@@ -189,7 +178,7 @@ impl Attachments {
 
     /// Of what is to be said, what was not said in the turn before.
     fn news(&self, conversation: ConversationId, problems: Vec<String>) -> Vec<String> {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         // A problem that has ended may be reported again.
         state.told.retain(|(other, problem)| *other != conversation || problems.contains(problem));
         problems.into_iter().filter(|problem| state.told.insert((conversation, problem.clone()))).collect()
@@ -210,13 +199,12 @@ impl Attachments {
         if !metadata.is_file() {
             return Err("it is not a regular file".to_owned());
         }
-        let file_id = (metadata.dev(), metadata.ino());
-        let stamp = FileVersion { modified: metadata.modified().ok(), size: metadata.len(), file: file_id };
-        if let Some(kept) = self.lock().find(path, stamp) {
+        let stamp = Stamp::from(&metadata);
+        if let Some(kept) = lock(&self.0).find(path, stamp) {
             return Ok(kept);
         }
-        if stamp.size > largest as u64 {
-            let (size, largest) = (format_size(stamp.size), format_size(largest as u64));
+        if stamp.size() > largest as u64 {
+            let (size, largest) = (format_size(stamp.size()), format_size(largest as u64));
             return Err(format!("the file has {size}; up to {largest} can be sent"));
         }
         let mut reader = BufReader::new(file);
@@ -224,31 +212,26 @@ impl Attachments {
         if begins.is_none() && by == AttachedBy::Tool {
             return Err(NO_MEDIA.to_owned());
         }
-        if begins.is_none() && stamp.size > MAX_TEXT as u64 {
-            let (size, most) = (format_size(stamp.size), format_size(MAX_TEXT as u64));
+        if begins.is_none() && stamp.size() > MAX_TEXT as u64 {
+            let (size, most) = (format_size(stamp.size()), format_size(MAX_TEXT as u64));
             return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
         }
         let mut data = Vec::new();
         // One byte more than there should be, to notice a file that grows; it is never read without end.
-        reader.take(stamp.size + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
-        if data.len() as u64 != stamp.size {
+        reader.take(stamp.size() + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
+        if data.len() as u64 != stamp.size() {
             return Err("it changed while it was being read".to_owned());
         }
         let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
         let data: Arc<[u8]> = data.into();
-        self.lock().keep(path, stamp, &data, media);
+        lock(&self.0).keep(path, stamp, &data, media);
         Ok((data, media))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change leaves whole entries behind, also when a panic follows.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     /// What is kept of a file, if it is still the same.
-    fn find(&mut self, path: &Path, stamp: FileVersion) -> Option<(Arc<[u8]>, Option<Media>)> {
+    fn find(&mut self, path: &Path, stamp: Stamp) -> Option<(Arc<[u8]>, Option<Media>)> {
         self.clock += 1;
         let kept = self.kept.get_mut(path).filter(|kept| kept.stamp == stamp)?;
         kept.used = self.clock;
@@ -256,7 +239,7 @@ impl State {
     }
 
     /// Keeps a file; the least recently used ones are dropped when there is no room.
-    fn keep(&mut self, path: &Path, stamp: FileVersion, data: &Arc<[u8]>, media: Option<Media>) {
+    fn keep(&mut self, path: &Path, stamp: Stamp, data: &Arc<[u8]>, media: Option<Media>) {
         self.forget(path);
         while self.bytes + data.len() > MAX_KEPT
             && let Some(oldest) = self.kept.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone())

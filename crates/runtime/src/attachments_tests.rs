@@ -29,16 +29,16 @@ fn a_file_that_did_not_change_is_read_once() {
     assert!(Arc::ptr_eq(&first, &again));
     fs::write(&path, gif(11)).unwrap();
     assert_eq!(*read(&attachments, &path).0, *gif(11));
-    assert_eq!(attachments.lock().bytes, gif(11).len(), "what was is forgotten");
+    assert_eq!(lock(&attachments.0).bytes, gif(11).len(), "what was is forgotten");
 }
 
 #[test]
 fn what_is_kept_has_a_bound_and_the_oldest_goes_first() {
     let attachments = Attachments::default();
     let media = Some(Media { kind: MediaKind::Gif, size: Some((1, 1)) });
-    let stamp = FileVersion { modified: None, size: 1, file: (1, 1) };
+    let stamp = Stamp::of(Path::new("/")).unwrap().unwrap();
     let quarter: Arc<[u8]> = vec![0; MAX_KEPT / 4].into();
-    let mut state = attachments.lock();
+    let mut state = lock(&attachments.0);
     for name in ["a", "b", "c", "d"] {
         state.keep(Path::new(name), stamp, &quarter, media);
     }

@@ -2,13 +2,14 @@
 
 use std::{
     fs::{self, DirBuilder},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{Access, access};
 
+use super::disk::replace;
 use flemma_tools::own_files::LOCK;
 
 /// The nearest folder, from a file or folder upwards, that has one of these entries; with links resolved. `None` if there is none.
@@ -51,10 +52,6 @@ pub fn note_last_used(note: &Path, file: &Path) -> io::Result<()> {
     if !file.is_file() {
         return Ok(());
     }
-    let (Some(folder), Some(name)) = (note.parent(), file.to_str()) else { return Err(ErrorKind::InvalidInput.into()) };
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut written = tempfile::NamedTempFile::new_in(folder)?;
-    writeln!(written, "{name}")?;
-    written.persist(note)?;
-    Ok(())
+    let Some(name) = file.to_str() else { return Err(ErrorKind::InvalidInput.into()) };
+    replace(note, format!("{name}\n").as_bytes())
 }

@@ -8,10 +8,11 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::SystemTime,
 };
 
+use super::disk::{if_there, lock};
 use flemma_chat::Glance;
 
 /// How many conversations are looked at, the newest ones.
@@ -46,11 +47,7 @@ impl Conversations {
     pub fn list(&self, folders: &[PathBuf]) -> io::Result<Vec<ListedConversation>> {
         let mut found = Vec::new();
         for folder in folders {
-            let entries = match fs::read_dir(folder) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                entries => entries?,
-            };
-            for entry in entries.flatten() {
+            for entry in if_there(fs::read_dir(folder))?.into_iter().flatten().flatten() {
                 let path = entry.path();
                 let is_named = path.extension().is_some_and(|extension| extension == "chat");
                 // Nothing but a file may be opened: a pipe would keep this thread.
@@ -71,14 +68,13 @@ impl Conversations {
     }
 
     fn glance(&self, path: &Path, modified: SystemTime, size: u64) -> io::Result<Glance> {
-        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((then, length, glance)) = seen().get(path)
+        if let Some((then, length, glance)) = lock(&self.seen).get(path)
             && (*then, *length) == (modified, size)
         {
             return Ok(glance.clone());
         }
         let glance = look(path, size)?;
-        seen().insert(path.to_owned(), (modified, size, glance.clone()));
+        lock(&self.seen).insert(path.to_owned(), (modified, size, glance.clone()));
         Ok(glance)
     }
 }

@@ -12,11 +12,14 @@ use std::{
     io,
     path::Path,
     process::Command,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant, SystemTime},
 };
 
-use super::http::{Http, Timeouts};
+use super::{
+    disk::lock,
+    http::{Http, Timeouts},
+};
 use flemma_process::{CommandEnd, output};
 use flemma_provider::{
     ErrorKind, ProviderError,
@@ -112,25 +115,20 @@ impl Credentials {
 
     /// Forgets what was found for `credential`: a provider did not accept it.
     pub fn forget(&self, credential: &Credential) {
-        self.lock().retain(|kept| !credential.sources.contains(&kept.source));
+        lock(&self.kept).retain(|kept| !credential.sources.contains(&kept.source));
     }
 
     fn kept(&self, source: &KeySource, file: Option<&str>) -> Option<FetchedKey> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         kept.retain(|kept| kept.found.until.is_some_and(|until| until > Instant::now()));
         let kept = kept.iter().find(|kept| kept.source == *source && kept.file.as_deref() == file)?;
         Some(kept.found.clone())
     }
 
     fn keep(&self, source: &KeySource, file: Option<String>, found: &FetchedKey) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         kept.retain(|kept| kept.source != *source || kept.file != file);
         kept.push(Kept { source: source.clone(), file, found: found.clone() });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
-        // A panic elsewhere leaves whole entries behind.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn fetch(
@@ -165,7 +163,7 @@ impl Credentials {
         let file = (kind.read)(&text).map_err(fail)?;
         let timeouts = Timeouts { first_byte: TOKEN_TIME, idle: TOKEN_TIME, ..timeouts };
         let asked = Instant::now();
-        let token = match self.http.fetch(file.request(SystemTime::now())?, timeouts).await? {
+        let token = match self.http.fetch(&file.request(SystemTime::now())?, timeouts).await? {
             Ok(body) => file.token(&body)?,
             Err(refusal) => return Err(file.decode_error(&refusal)),
         };

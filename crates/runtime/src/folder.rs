@@ -6,10 +6,11 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
+use super::disk::lock;
 use flemma_tools::{
     Agents,
     ignore_files::{GitRules, IgnoreFiles},
@@ -160,10 +161,6 @@ impl Folders {
         *lock(&self.latest) = Some(Arc::clone(&listing));
         Ok(listing)
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads the names in a folder, in order.

@@ -16,25 +16,26 @@
 //!   meanwhile, and the one who takes over takes that lock.
 
 use std::{
+    ffi::{OsStr, OsString},
     fmt,
-    fs::{self, DirBuilder, Metadata},
+    fs::{self, Metadata},
     io,
     ops::ControlFlow,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
 };
 
-use sha2::{Digest, Sha256};
-
 use super::{
+    disk::{lock, private_folder},
     lock_file::{self, LockFile, Owner, Refusal, Taken},
     save::{self, Stamp},
+    state_file,
 };
 use flemma_tools::{own_files::LOCK, paths::real};
 
@@ -232,13 +233,13 @@ impl BufferLocks {
     }
 
     fn all(&self) -> Vec<Arc<LockFile>> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+        lock(&self.locks).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// This process is about to end: gives back what is there, whoever has a copy of it, and takes no more. It waits for an attempt
     /// that is under way, and may wait for the disk.
     pub fn close(&self) {
-        let all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.locks);
         self.is_closed.store(true, Ordering::Relaxed);
         all.iter().filter_map(Weak::upgrade).for_each(|lock| lock.release());
     }
@@ -259,14 +260,14 @@ impl BufferLocks {
         path: &Path,
         take: impl Fn(&Path, u32, Option<&str>) -> Result<LockFile, Refusal>,
     ) -> Hold {
-        let mut all = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.locks);
         if self.is_closed.load(Ordering::Relaxed) {
             return Hold::Theirs(None);
         }
         let before: Vec<Arc<LockFile>> = all.iter().filter_map(Weak::upgrade).collect();
         let (mut locks, mut problems, mut is_new) = (Vec::new(), Vec::new(), true);
         // Without the folder each of its locks fails, and says so.
-        let _ = make(folder);
+        let _ = private_folder(folder);
         for LockPlace { path, mode, is_own } in places(folder, path) {
             let kept = before.iter().find(|lock| !lock.is_lost() && lock.is_still_at(&path));
             // Others could put another address where they can write.
@@ -292,8 +293,7 @@ impl BufferLocks {
     #[must_use]
     pub fn is_used(&self) -> bool {
         // Whoever is taking one has a clone, so this waits for nobody.
-        let has_locks =
-            || self.locks.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|lock| lock.strong_count() > 0);
+        let has_locks = || lock(&self.locks).iter().any(|lock| lock.strong_count() > 0);
         Arc::strong_count(&self.locks) > 1 || has_locks()
     }
 }
@@ -312,17 +312,13 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
     let metadata = fs::metadata(&path).ok();
     let mut places = Vec::new();
     if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
-        let mut lock = std::ffi::OsString::from(".");
-        lock.push(name);
-        lock.push(LOCK);
+        let lock = [".".as_ref(), name, LOCK.as_ref()].map(OsStr::to_owned).into_iter().collect::<OsString>();
         // Whoever may write the conversation may write its lock.
         let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
         places.push(LockPlace { path: parent.join(lock), mode, is_own: false });
     }
-    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let own = |name: String| LockPlace { path: folder.join(name), mode: PRIVATE, is_own: true };
-    places.push(own(format!("path-{hex}")));
+    places.push(own(format!("path-{}", state_file::stem(&path))));
     // The inode of a file with one name changes whenever it is written in one step.
     let is_linked = |metadata: &Metadata| metadata.nlink() > 1;
     if let Some(metadata) = metadata.filter(is_linked) {
@@ -352,10 +348,6 @@ pub fn server(folder: &Path, path: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn look(folder: &Path, path: &Path) -> Option<Option<Owner>> {
     places(folder, path).iter().find_map(|place| lock_file::look(&place.path))
-}
-
-fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Watches a conversation that another process holds.

@@ -10,6 +10,7 @@ pub mod conversation_folder;
 mod conversation_id;
 mod conversation_list;
 mod credentials;
+mod disk;
 mod external_paths;
 mod file_lines;
 mod folder;

@@ -4,16 +4,19 @@
 //! one; the next write closes it, so that it spoils no other line. A write that fails is taken back.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+    os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
+    path::Path,
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use super::lock_file::Taken;
+use super::{
+    disk::{if_there, make_folder, sync_folder},
+    lock_file::Taken,
+};
 
 /// How long a write waits for a lock. Others hold it for a write and a flush.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -30,6 +33,12 @@ pub(crate) enum Fault {
     NotWritten(io::Error),
     /// It is not known what the disk has of this append and of earlier ones.
     NotFlushed(io::Error),
+}
+
+impl From<Fault> for io::Error {
+    fn from((Fault::NotWritten(error) | Fault::NotFlushed(error)): Fault) -> Self {
+        error
+    }
 }
 
 /// When an append is flushed.
@@ -135,20 +144,13 @@ pub(crate) fn open(path: &Path, appends: bool) -> io::Result<File> {
 /// Opens and locks the file that has this name; `None` if there is none.
 pub(crate) fn open_existing(path: &Path, kind: Lock) -> io::Result<Option<Locked>> {
     loop {
-        let file = match open(path, kind == Lock::Exclusive) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
+        let Some(file) = if_there(open(path, kind == Lock::Exclusive))? else { return Ok(None) };
         let is_locked = lock(&file, kind)?;
         let ours = file.metadata()?;
-        match fs::metadata(path) {
-            Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => {
-                return Ok(Some(Locked { file, is_locked }));
-            }
-            // It was replaced while this process waited for the lock.
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // It may have been replaced while this process waited for the lock.
+        let named = if_there(fs::metadata(path))?;
+        if named.is_some_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())) {
+            return Ok(Some(Locked { file, is_locked }));
         }
     }
 }
@@ -187,34 +189,4 @@ pub(crate) fn lock(file: &File, kind: Lock) -> io::Result<bool> {
 fn has_no_locks(error: &io::Error) -> bool {
     let no_locks = rustix::io::Errno::NOLCK.raw_os_error();
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(no_locks)
-}
-
-/// Makes the folder of a file, for this user only.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    let missing: Vec<PathBuf> = folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    missing.iter().try_for_each(|made| sync_folder(made))
-}
-
-/// Makes the name of a file or folder safe.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // Not every file system lets a folder be flushed, and not every folder above ours can be read.
-        Err(error) if is_refused(&error) => Ok(()),
-        outcome => outcome,
-    }
-}
-
-fn is_refused(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
-}
-
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
 }

@@ -23,11 +23,13 @@ use std::{
 };
 
 use rustix::{
-    fs::OFlags,
     io::Errno,
     process::{Pid, test_kill_process},
 };
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::disk::{open_unfollowed, unfollowed};
 
 /// How often a file is opened that others delete at the same time.
 const ATTEMPTS: usize = 100;
@@ -93,7 +95,7 @@ impl Words {
 /// the file can send the asker anywhere, so this is for files of the user's own. It blocks on the disk.
 #[must_use]
 pub fn server(path: &Path) -> Option<PathBuf> {
-    let words = Words::read(&contents(&open_to_read(path).ok()?).ok()?)?;
+    let words = Words::read(&contents(&open_unfollowed(path).ok()?).ok()?)?;
     let is_here = words.owner.host == Owner::this().host && words.owner.can_be_alive();
     words.server.filter(|_| is_here)
 }
@@ -102,7 +104,7 @@ pub fn server(path: &Path) -> Option<PathBuf> {
 /// again. It blocks on the disk.
 #[must_use]
 pub fn look(path: &Path) -> Option<Option<Owner>> {
-    let file = open_to_read(path).ok()?;
+    let file = open_unfollowed(path).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(Owner::read(&contents(&file).ok()?).filter(Owner::can_be_alive)),
         // It ends with the file.
@@ -139,15 +141,9 @@ impl From<io::Error> for Refusal {
 }
 
 /// Another process has taken this lock away, and who, if its file still says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("another process has taken over the conversation{}", .0.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default())]
 pub struct Taken(pub Option<Owner>);
-
-impl fmt::Display for Taken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another process has taken over the conversation")?;
-        self.0.as_ref().map_or(Ok(()), |owner| write!(f, " ({owner})"))
-    }
-}
 
 /// A lock of this process. Dropping it deletes the file, which may wait for the disk.
 #[derive(Debug)]
@@ -217,7 +213,7 @@ impl LockFile {
             Err(Refusal::Locked(_)) => {}
             taken => return taken,
         }
-        let old = open_to_read(path)?;
+        let old = open_unfollowed(path)?;
         if !is_lock_file(&old, &old.metadata()?) {
             return Err(io::Error::other("something else is in its place").into());
         }
@@ -285,14 +281,13 @@ impl Drop for LockFile {
 /// Opens the file, or makes it; `None` if others are making or deleting it at the same time.
 fn open(path: &Path, mode: u32) -> io::Result<Option<File>> {
     // A pipe would block, and a link may lead anywhere.
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    let opened = unfollowed().read(true).write(true).open(path);
     let opened = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path)
         }
         // Another user's. A lock needs no right to write, except on NFS.
-        Err(error) if is_denied(&error) => OpenOptions::new().read(true).custom_flags(flags).open(path),
+        Err(error) if is_denied(&error) => open_unfollowed(path),
         opened => opened,
     };
     match opened {
@@ -302,11 +297,6 @@ fn open(path: &Path, mode: u32) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn open_to_read(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -326,7 +316,7 @@ fn is_lock_file(file: &File, metadata: &Metadata) -> bool {
 /// Who has the lock at `path`, if its file says so.
 #[must_use]
 pub fn owner(path: &Path) -> Option<Owner> {
-    Owner::read(&contents(&open_to_read(path).ok()?).ok()?)
+    Owner::read(&contents(&open_unfollowed(path).ok()?).ok()?)
 }
 
 fn contents(file: &File) -> io::Result<Vec<u8>> {

@@ -4,8 +4,9 @@
 //! or headers.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::Write,
+    os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::mpsc::{self, Sender},
     thread,
@@ -32,7 +33,8 @@ impl Log {
             if let Some(folder) = path.parent() {
                 let _ = fs::create_dir_all(folder);
             }
-            let Ok(mut file) = options().open(&path) else { return };
+            // The file is the user's alone: it names their files and tools.
+            let Ok(mut file) = File::options().append(true).create(true).mode(0o600).open(&path) else { return };
             for line in lines {
                 let _ = writeln!(file, "{line}");
             }
@@ -73,13 +75,4 @@ impl Log {
             let _ = sender.send(format!("{}.{:03} {word} {line}", now.as_secs(), now.subsec_millis()));
         }
     }
-}
-
-/// The file is the user's alone: it names their files and tools.
-fn options() -> OpenOptions {
-    let mut options = File::options();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }

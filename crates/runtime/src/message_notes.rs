@@ -9,16 +9,19 @@
 //! a note: a line that cannot be read is skipped, and when the file is long, the older half goes.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read, Seek, SeekFrom, Write},
+    fs,
+    io::{self, Read, Seek, SeekFrom},
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::line_file::{self, Fault, Flush, Lock};
+use super::{
+    disk::{if_there, replace},
+    line_file::{self, Flush, Lock},
+};
 use flemma_model::{Digest, MessageKey};
 use flemma_provider::usage::{MessageNote, ReplyNote};
 
@@ -71,8 +74,7 @@ impl MessageNotes {
     pub fn add(&self, key: &MessageKey, note: &MessageNote) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line::of(key, note)).map_err(io::Error::other)?;
         line.push(b'\n');
-        let added = line_file::append(&self.path, &line, Flush::Later, &[]);
-        added.map_err(|(Fault::NotWritten(error) | Fault::NotFlushed(error))| error)?;
+        line_file::append(&self.path, &line, Flush::Later, &[])?;
         if fs::metadata(&self.path)?.len() > SHORTEN_ABOVE { self.shorten() } else { Ok(()) }
     }
 
@@ -81,9 +83,8 @@ impl MessageNotes {
     /// # Errors
     /// When the file cannot be read.
     pub fn read(&self, since: Reached) -> io::Result<(Vec<(MessageKey, MessageNote)>, Reached)> {
-        let mut file = match line_file::open(&self.path, false) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Reached::default())),
-            file => file?,
+        let Some(mut file) = if_there(line_file::open(&self.path, false))? else {
+            return Ok((Vec::new(), Reached::default()));
         };
         let found = file.metadata()?;
         let from = if since.file == found.ino() && since.bytes <= found.len() { since.bytes } else { 0 };
@@ -104,24 +105,8 @@ impl MessageNotes {
         }
         let half = bytes.len() / 2;
         let from = half + bytes[half..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let new = self.path.with_extension("new");
-        let written = write_new(&new, &bytes[from..]).and_then(|()| fs::rename(&new, &self.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+        replace(&self.path, &bytes[from..])
     }
-}
-
-/// Writes a file for this user only.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file: File = line_file::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_data()
 }
 
 impl Line {

@@ -9,16 +9,17 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, DirBuilder},
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
+    fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{line_file::sync_folder, state_file::state_file};
+use super::{
+    disk::{self, if_there, lock},
+    state_file::state_file,
+};
 
 /// The version of the format.
 const VERSION: u64 = 1;
@@ -120,10 +121,7 @@ impl OutboxFiles {
         self.flush()?;
         let _disk = lock(&self.0.disk);
         let file = self.file(conversation);
-        let bytes = match fs::read(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(OutboxContent::default()),
-            bytes => bytes?,
-        };
+        let Some(bytes) = if_there(fs::read(&file))? else { return Ok(OutboxContent::default()) };
         let stored: Stored = serde_json::from_slice(&bytes)
             .map_err(|error| io::Error::other(format!("{} is damaged: {error}", file.display())))?;
         if stored.v != VERSION {
@@ -142,24 +140,9 @@ impl OutboxFiles {
     fn write(&self, conversation: &Path, content: &OutboxContent) -> io::Result<()> {
         let file = self.file(conversation);
         if content.is_empty() {
-            return match fs::remove_file(file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            };
+            return disk::remove(&file);
         }
         let chat = conversation.to_string_lossy().into_owned();
-        let bytes = serde_json::to_vec(&Stored { v: VERSION, chat, content: content.clone() })?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.0.folder)?;
-        // Readable by this user alone.
-        let mut new = tempfile::NamedTempFile::new_in(&self.0.folder)?;
-        new.write_all(&bytes)?;
-        new.as_file().sync_all()?;
-        new.persist(&file).map_err(|error| error.error)?;
-        sync_folder(&file)
+        disk::replace(&file, &serde_json::to_vec(&Stored { v: VERSION, chat, content: content.clone() })?)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change leaves a whole value behind, also when a panic follows.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,11 +2,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     time::Duration,
 };
 
-use super::conversation_id::ConversationId;
+use super::{conversation_id::ConversationId, disk::lock};
 use flemma_agent::{Input, RequestId};
 use flemma_model::Event;
 use flemma_provider::reply_limit;
@@ -72,7 +72,7 @@ struct Waiting<J> {
 
 impl<J> std::fmt::Debug for Queue<J> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("waiting", &self.lock().notices.len()).finish_non_exhaustive()
+        f.debug_struct("Queue").field("waiting", &lock(&self.waiting).notices.len()).finish_non_exhaustive()
     }
 }
 
@@ -86,7 +86,7 @@ impl<J> Queue<J> {
     /// slow one.
     pub fn push(&self, notice: Notice<J>) {
         let wakes = {
-            let mut waiting = self.lock();
+            let mut waiting = lock(&self.waiting);
             let wakes = !(waiting.is_woken || waiting.is_pausing && is_patient(&notice));
             waiting.is_woken |= wakes;
             waiting.push(notice);
@@ -100,7 +100,7 @@ impl<J> Queue<J> {
     /// Takes what is there, up to a bound, and says when to come back. The caller must come back as it says, or the
     /// pieces of a reply stay where they are.
     pub fn drain(&self) -> (Vec<Notice<J>>, NextDrain) {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.waiting);
         let (mut bytes, mut count) = (0, 0);
         let mut replies: Vec<ConversationId> = Vec::new();
         if waiting.round <= waiting.drained {
@@ -138,15 +138,10 @@ impl<J> Queue<J> {
 
     /// Gives the last notices of a slice back, for which there was no time. The caller comes back at once.
     pub fn give_back(&self, rest: Vec<Notice<J>>) {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.waiting);
         waiting.drained -= rest.len() as u64;
         rest.into_iter().rev().for_each(|notice| waiting.notices.push_front(notice));
         (waiting.is_woken, waiting.is_pausing) = (true, false);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting<J>> {
-        // A panic elsewhere leaves whole notices behind: each is pushed in one go.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

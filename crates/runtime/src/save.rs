@@ -8,19 +8,20 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt,
-    fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use rustix::fs::{Access, FallocateFlags};
-use sha2::{Digest, Sha256};
+use thiserror::Error;
 
-use super::lock_file::Taken;
+use super::{
+    disk::{short_digest, sync_folder},
+    line_file::{self, Lock},
+    lock_file::Taken,
+};
 use flemma_tools::own_files::REPLACEMENT;
 
 /// How many letters and digits follow in the name of a temporary file.
@@ -31,10 +32,6 @@ const LONGEST_NAME: usize = 200;
 
 /// How often a temporary file is made anew that somebody has deleted.
 const ATTEMPTS: usize = 3;
-
-/// How long the lock of a file that is overwritten is waited for.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Tells one state of a file on the disk from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,39 +74,32 @@ impl From<&Metadata> for Stamp {
 }
 
 /// Why a file was not written. The file is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SaveError {
     /// Something else has changed the file.
+    #[error("something else has changed the file since it was read")]
     Changed,
     /// There was no file, and now there is one.
+    #[error("something else has created the file")]
     Appeared,
     /// The file is gone, and its folder is still there.
+    #[error("the file was deleted")]
     Gone,
     /// The folder is not there.
+    #[error("its folder does not exist")]
     NoFolder,
     /// The file, or the place for it, is read-only.
+    #[error("the file is read-only")]
     ReadOnly,
     /// The path leads to something that is not a regular file.
+    #[error("it is not a regular file")]
     NotAFile,
     /// Another process holds the conversation now.
-    Taken(Taken),
+    #[error("{0}")]
+    Taken(#[from] Taken),
     /// The system said no, in its own words.
+    #[error("{0}")]
     Failed(String),
-}
-
-impl fmt::Display for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Changed => f.write_str("something else has changed the file since it was read"),
-            Self::Appeared => f.write_str("something else has created the file"),
-            Self::Gone => f.write_str("the file was deleted"),
-            Self::NoFolder => f.write_str("its folder does not exist"),
-            Self::ReadOnly => f.write_str("the file is read-only"),
-            Self::NotAFile => f.write_str("it is not a regular file"),
-            Self::Taken(taken) => taken.fmt(f),
-            Self::Failed(words) => f.write_str(words),
-        }
-    }
 }
 
 impl SaveError {
@@ -133,24 +123,20 @@ impl SaveError {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoFolder,
-            _ => {
-                // Without "(os error 28)", which does not help the user.
-                let words = error.to_string();
-                Self::Failed(words.split(" (os error").next().unwrap_or_default().to_owned())
-            }
+            _ => Self::Failed(plain_words(error)),
         }
     }
+}
+
+/// What went wrong, without "(os error 28)", which does not help the user.
+#[must_use]
+pub fn plain_words(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl From<io::Error> for SaveError {
     fn from(error: io::Error) -> Self {
         Self::of(&error)
-    }
-}
-
-impl From<Taken> for SaveError {
-    fn from(taken: Taken) -> Self {
-        Self::Taken(taken)
     }
 }
 
@@ -270,8 +256,8 @@ fn replace(
         check()?;
         return Err(error.error.into());
     }
-    // The name is safe once the folder is; not every system lets a folder be flushed.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    // The name is safe once the folder is.
+    let _ = sync_folder(target);
     Ok(true)
 }
 
@@ -282,8 +268,7 @@ fn temporary_prefix(target: &Path) -> OsString {
     if name.len() <= LONGEST_NAME {
         prefix.push(name);
     } else {
-        let digest = Sha256::digest(name.as_encoded_bytes());
-        prefix.extend(digest.iter().take(16).map(|byte| format!("{byte:02x}").into()).collect::<Vec<OsString>>());
+        prefix.push(short_digest(name.as_encoded_bytes()));
     }
     prefix.push(REPLACEMENT);
     prefix
@@ -333,17 +318,7 @@ pub fn fence(target: &Path) -> io::Result<()> {
 
 /// Locks a file that is overwritten, where the file system has locks. The lock ends with the file.
 fn lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another process keeps the file locked; end or resume that process"));
-            }
-            // No locks, no stealing.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
-        }
-    }
+    line_file::lock(file, Lock::Exclusive).map(drop)
 }
 
 /// Writes over the old text. If that fails, the old text is put back.

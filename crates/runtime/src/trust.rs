@@ -8,14 +8,17 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::{self, DirBuilder, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    fs, io,
     path::Path,
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+
+use super::{
+    disk::if_there,
+    line_file::{self, Flush},
+};
+use flemma_model::Digest;
 
 /// What the user has trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,10 +50,7 @@ impl Trusted {
     /// # Errors
     /// When the store is there but cannot be read.
     pub fn read(store: &Path) -> io::Result<Self> {
-        let text = match fs::read(store) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            text => text?,
-        };
+        let text = if_there(fs::read(store))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let mut trusted = Self::default();
         for Line { path, sha256, about } in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
@@ -103,16 +103,11 @@ pub fn append_file(store: &Path, path: &str, file: &Path) -> io::Result<()> {
 }
 
 fn write(store: &Path, about: About, path: &str, content: &str) -> io::Result<()> {
-    if let Some(folder) = store.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let line = Line { path: path.to_owned(), sha256: digest(content), about };
-    let mut line = serde_json::to_vec(&line)?;
+    let mut line = serde_json::to_vec(&Line { path: path.to_owned(), sha256: digest(content), about })?;
     line.push(b'\n');
-    // One write of a few hundred bytes at the end: lines of two editors never mix.
-    OpenOptions::new().create(true).append(true).mode(0o600).open(store)?.write_all(&line)
+    Ok(line_file::append(store, &line, Flush::Later, &[])?)
 }
 
 fn digest(content: &str) -> String {
-    Sha256::digest(content.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::of(content.as_bytes()).to_string()
 }

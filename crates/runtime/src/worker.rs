@@ -3,9 +3,9 @@
 use std::{
     collections::HashSet,
     future::Future,
-    io, mem,
+    io,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,14 +20,15 @@ use url::Url;
 
 use super::{
     Attachments, ConversationId, Credentials, SkippedFile,
+    disk::lock,
     http::{Http, Timeouts},
 };
 use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, ErrorKind, Exchange, HttpRequest, ProbeRequest, Provider, ProviderError, Request,
-    auth::Environment, credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, credential::Credential,
+    host, reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -100,18 +101,25 @@ pub type OnUpdate = Arc<dyn Fn(RequestUpdate) + Send + Sync>;
 #[derive(Debug)]
 pub struct Worker {
     runtime: OnceCell<runtime::Runtime>,
+    shared: Arc<Shared>,
+}
+
+/// What the tasks share.
+#[derive(Debug)]
+struct Shared {
     http: Arc<Http>,
     attachments: Arc<Attachments>,
-    credentials: Arc<Credentials>,
+    credentials: Credentials,
     /// What has been said or asked about servers, so that it is not again.
-    known: Arc<Mutex<HashSet<String>>>,
+    known: Mutex<HashSet<String>>,
 }
 
 impl Default for Worker {
     fn default() -> Self {
         let http = Arc::<Http>::default();
-        let credentials = Arc::new(Credentials::new(Arc::clone(&http)));
-        Self { runtime: OnceCell::new(), http, credentials, attachments: Arc::default(), known: Arc::default() }
+        let credentials = Credentials::new(Arc::clone(&http));
+        let shared = Shared { http, credentials, attachments: Arc::default(), known: Mutex::default() };
+        Self { runtime: OnceCell::new(), shared: Arc::new(shared) }
     }
 }
 
@@ -142,16 +150,7 @@ impl Worker {
         timeouts: Timeouts,
         on_update: OnUpdate,
     ) -> io::Result<AbortHandle> {
-        let task = RequestTask {
-            http: Arc::clone(&self.http),
-            credentials: Arc::clone(&self.credentials),
-            attachments: Arc::clone(&self.attachments),
-            on_update,
-            known: Arc::clone(&self.known),
-            conversation,
-            readable,
-            timeouts,
-        };
+        let task = RequestTask { shared: Arc::clone(&self.shared), on_update, conversation, readable, timeouts };
         self.spawn(async move {
             let sink = |event: Event| (task.on_update)(RequestUpdate::Event(event));
             if let Err(error) = task.run(recipient, request, sink).await {
@@ -171,21 +170,20 @@ impl Worker {
         timeouts: Timeouts,
         then: impl FnOnce(Result<Vec<String>, ProviderError>) + Send + 'static,
     ) -> io::Result<AbortHandle> {
-        let (http, credentials) = (Arc::clone(&self.http), Arc::clone(&self.credentials));
+        let shared = Arc::clone(&self.shared);
         self.spawn(async move {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
-                let environment = complete(&credentials, environment, credential.as_ref(), timeouts).await?;
-                let Some(mut request) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
-                let (url, headers) = (mem::take(&mut request.url), mem::take(&mut request.headers));
-                match http.get(url, headers, timeouts).await? {
-                    Ok(body) => request.read(&body),
-                    Err(refusal) => Err(request.decode_error(&refusal)),
+                let environment = complete(&shared.credentials, environment, credential.as_ref(), timeouts).await?;
+                let Some(models) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
+                match shared.http.fetch(&models.request, timeouts).await? {
+                    Ok(body) => models.read(&body),
+                    Err(refusal) => Err(models.decode_error(&refusal)),
                 }
             };
             let models: Result<_, ProviderError> = models.await;
             if let Err(error) = &models {
-                forget_refused(&credentials, credential.as_ref(), error);
+                forget_refused(&shared.credentials, credential.as_ref(), error);
             }
             then(models);
         })
@@ -278,11 +276,8 @@ fn forget_refused(credentials: &Credentials, credential: Option<&Credential>, er
 
 /// What a request needs on its way.
 struct RequestTask {
-    http: Arc<Http>,
-    credentials: Arc<Credentials>,
-    attachments: Arc<Attachments>,
+    shared: Arc<Shared>,
     on_update: OnUpdate,
-    known: Arc<Mutex<HashSet<String>>>,
     conversation: ConversationId,
     readable: Readable,
     timeouts: Timeouts,
@@ -296,12 +291,13 @@ impl RequestTask {
         mut sink: impl FnMut(Event) + Send,
     ) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
-        let environment = complete(&self.credentials, environment, credential.as_ref(), self.timeouts).await?;
+        let environment = complete(&self.shared.credentials, environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
-        let provider = if request.parameters.calls_in_xml { xml_tools::apply(provider) } else { provider };
         let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
-        let probe = provider.capability_probe(&request);
-        match provider.prepare(&request)? {
+        let is_xml = request.parameters.calls_in_xml;
+        let probe = if is_xml { None } else { provider.capability_probe(&request) };
+        let exchange = if is_xml { xml_tools::prepare(&*provider, &request) } else { provider.prepare(&request) };
+        match exchange? {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.probe(probe);
@@ -318,7 +314,7 @@ impl RequestTask {
                     }
                 };
                 let result = {
-                    let performed = self.http.perform(request, decoder, self.timeouts, sink);
+                    let performed = self.shared.http.perform(request, decoder, self.timeouts, sink);
                     tokio::pin!(performed);
                     tokio::select! {
                         biased;
@@ -329,7 +325,7 @@ impl RequestTask {
                 // Both may have come to pass at once.
                 let result = over.try_recv().map_or(result, Err);
                 if let Err(error) = &result {
-                    forget_refused(&self.credentials, credential.as_ref(), error);
+                    forget_refused(&self.shared.credentials, credential.as_ref(), error);
                 }
                 result
             }
@@ -347,7 +343,7 @@ impl RequestTask {
 
     /// Whether this is the first time.
     fn is_news(&self, what: String) -> bool {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+        lock(&self.shared.known).insert(what)
     }
 
     fn warn(&self, words: String) {
@@ -370,26 +366,21 @@ impl RequestTask {
     /// Asks the server, once for each model and in parallel to the request, whether the model can use tools. It is
     /// not an error if that cannot be found out.
     fn probe(&self, probe: Option<CapabilityProbe>) {
-        let Some(mut probe) = probe else { return };
+        let Some(probe) = probe else { return };
         let name = format!("tools {} {}", probe.host, probe.model);
         if !self.is_news(name.clone()) {
             return;
         }
-        let (http, on_update) = (Arc::clone(&self.http), Arc::clone(&self.on_update));
-        let known = Arc::clone(&self.known);
+        let (shared, on_update) = (Arc::clone(&self.shared), Arc::clone(&self.on_update));
         let timeouts = Timeouts { first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT, ..self.timeouts };
         tokio::spawn(async move {
-            for ProbeRequest { url, headers, body } in mem::take(&mut probe.requests) {
-                let answer = match body {
-                    Some(body) => http.fetch(HttpRequest { url, headers, body }, timeouts).await,
-                    None => http.get(url, headers, timeouts).await,
-                };
-                let answer = match answer {
+            for request in &probe.requests {
+                let answer = match shared.http.fetch(request, timeouts).await {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_)) => continue,
                     Err(_) => {
                         // The server was not there: the next request asks again.
-                        known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                        lock(&shared.known).remove(&name);
                         return;
                     }
                 };
@@ -413,7 +404,7 @@ impl RequestTask {
             return Ok(Some(request));
         };
         let (attachments, conversation, readable) =
-            (Arc::clone(&self.attachments), self.conversation, self.readable.clone());
+            (Arc::clone(&self.shared.attachments), self.conversation, self.readable.clone());
         let read = task::spawn_blocking(move || {
             let findings = attachments.read(conversation, &mut request, &readable, &limits);
             (request, findings)

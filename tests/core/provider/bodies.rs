@@ -7,7 +7,6 @@ use std::{
     collections::{HashMap, VecDeque},
     env, fs,
     io::Write,
-    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -17,71 +16,16 @@ use flemma_chat as chat;
 use flemma_chat::Transcript;
 use flemma_model::{Message, Part, Role};
 use flemma_provider::{
-    CacheRetention, HostedToolSpec, Provider, ProviderName, Request, RequestParameters, SearchLimits, Thinking,
-    ThinkingLevel, ToolSpec,
-    anthropic::Anthropic,
-    auth::Environment,
-    openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-    vertex::{Options, Vertex},
+    HostedToolSpec, ProviderName, Request, SearchLimits, ToolSpec, auth::Environment, openai::OpenAi,
 };
 use flemma_runtime::{Attachments, ConversationId};
 use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
 
-use crate::conversation::{exchange, text, thinking, tool};
-
-pub fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
-
-/// The conversations and their names.
-pub fn conversations() -> Vec<(String, Transcript)> {
-    let files = fs::read_dir(folder("fixtures/conversations")).unwrap();
-    let mut found: Vec<_> = files
-        .map(|file| {
-            let path = file.unwrap().path();
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let conversation = chat::read(&fs::read_to_string(&path).unwrap());
-            let conversation = conversation.unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()));
-            (name, conversation)
-        })
-        .collect();
-    found.sort_by(|one, other| one.0.cmp(&other.0));
-    assert!(found.len() >= 6, "{} conversations", found.len());
-    found
-}
-
-/// The providers, each with models that take different things.
-pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
-    let environment = Environment::new(|_| Some("sk-secret".to_owned()));
-    vec![
-        (
-            Box::new(Anthropic::new("https://api.anthropic.com", environment.clone())),
-            &["claude-sonnet-4-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "my-deployment"],
-        ),
-        (
-            Box::new(OpenAi::new("https://api.openai.com/v1", environment.clone())),
-            &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
-        ),
-        (Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment.clone())), &["llama"]),
-        (
-            Box::new(Vertex::new(Options { project_id: Some("p".to_owned()), ..Options::default() }, environment)),
-            &["gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "my-deployment"],
-        ),
-    ]
-}
-
-/// Parameters that change what is sent.
-pub fn settings() -> Vec<(&'static str, RequestParameters)> {
-    let base = RequestParameters { max_tokens: Some(4_096), ..RequestParameters::default() };
-    let thinking = Thinking::Level(ThinkingLevel::Max);
-    vec![
-        ("plain", RequestParameters::default()),
-        ("warm", RequestParameters { temperature: Some(0.7), cache_retention: CacheRetention::Short, ..base.clone() }),
-        ("thinking", RequestParameters { thinking, cache_retention: CacheRetention::Long, ..base }),
-    ]
-}
+use crate::{
+    conversation::{exchange, text, thinking},
+    providers::{conversations, folder, providers, settings, two_tools},
+};
 
 /// Every tool that the provider runs itself, within as many limits as it keeps to.
 fn hosted(provider: &str, model: &str) -> Arc<[HostedToolSpec]> {
@@ -95,12 +39,6 @@ fn hosted(provider: &str, model: &str) -> Arc<[HostedToolSpec]> {
     let search = limits.map(HostedToolSpec::WebSearch).into_iter().find(hosts);
     let code = Some(HostedToolSpec::CodeExecution).filter(hosts);
     code.into_iter().chain(search).collect()
-}
-
-/// Two tools: one without properties, and one that is strict.
-pub fn two_tools() -> Arc<[ToolSpec]> {
-    let bare = ToolSpec { input_schema: Arc::new(json!({"type": "object"})), ..tool("now", false) };
-    Arc::new([bare, tool("read", true)])
 }
 
 /// Every body, with its name and its provider's.

@@ -1,34 +1,5 @@
-//! Providers: what is sent to each of them, and what is made of their replies.
+//! Providers with the layers above: files that tools show, and tools that providers run.
+//! `crates/provider/tests` has the rest.
 
-mod anthropic_decode;
-mod anthropic_encode;
-mod anthropic_errors;
-mod auth;
 mod bodies;
-mod call_ids;
-mod catalogue;
-mod compatible_decode;
-mod compatible_encode;
-mod compatible_errors;
-mod errors;
-mod foreign;
 mod hosted;
-mod no_stream;
-mod openai_decode;
-mod openai_encode;
-mod openai_errors;
-mod prefixes;
-mod redact;
-mod registry;
-mod rehearsal;
-mod reply_limit;
-mod retry;
-mod scripts;
-mod snapshots;
-mod sse;
-mod vendor;
-mod vertex_decode;
-mod vertex_encode;
-mod vertex_errors;
-mod vertex_schema;
-mod xml_tools;

@@ -10,11 +10,10 @@
 //! ```
 //! use flemma_model::options::{self, Table, kinds};
 //!
-//! let mut model = String::from("small");
-//! let written = serde_json::json!({ "modle": "large" });
-//! let read = options::read(&written, |table: &mut Table<'_>| table.set("model", &mut model, &kinds::TEXT));
+//! let walk = |table: &mut Table<'_>| table.get("model", "small".to_owned(), &kinds::TEXT);
+//! let read = options::read(&serde_json::json!({ "modle": "large" }), walk);
 //! assert_eq!(read.unwrap_err().to_string(), "unknown option `modle`; did you mean `model`?");
-//! assert_eq!(model, "small");
+//! assert_eq!(options::defaults(walk), "small");
 //! ```
 
 pub mod kinds;
@@ -22,4 +21,4 @@ mod problem;
 mod reader;
 
 pub use problem::{OptionsError, Problem};
-pub use reader::{Kind, Table, paths, read};
+pub use reader::{Kind, Table, defaults, paths, read};

@@ -4,9 +4,12 @@
 //! one, which is at once the reading and the list of what is known: a key that was not asked for is
 //! unknown. Tables that the user left out are walked too, so that the reader knows every path there is
 //! and can name the right one for an option that is in the wrong table. Nothing stops at the first
-//! problem; a value that is wrong leaves the field as it is.
+//! problem; an option whose value is wrong has its default.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::problem::{OptionsError, Problem};
 use flemma_text::suggest::nearest;
@@ -26,16 +29,21 @@ pub struct Kind<T> {
 ///
 /// # Errors
 /// Everything that is wrong with the options.
-pub fn read(options: &Value, walk: impl FnOnce(&mut Table<'_>)) -> Result<(), OptionsError> {
+pub fn read<T>(options: &Value, walk: impl FnOnce(&mut Table<'_>) -> T) -> Result<T, OptionsError> {
     let mut state = ReadState::default();
     let mut root = Table::open(String::new(), Some(options), &mut state);
-    walk(&mut root);
+    let read = walk(&mut root);
     root.close();
-    state.into_result()
+    state.into_result().map(|()| read)
+}
+
+/// What `walk` reads where nothing is set.
+pub fn defaults<T>(walk: impl FnOnce(&mut Table<'_>) -> T) -> T {
+    walk(&mut Table::open(String::new(), None, &mut ReadState::default()))
 }
 
 /// The paths of all options that `walk` asks for, in its order.
-pub fn paths(walk: impl FnOnce(&mut Table<'_>)) -> Vec<String> {
+pub fn paths<T>(walk: impl FnOnce(&mut Table<'_>) -> T) -> Vec<String> {
     let mut state = ReadState::default();
     walk(&mut Table::open(String::new(), None, &mut state));
     state.known
@@ -127,51 +135,51 @@ impl<'a> Table<'a> {
         self.values?.get(key).filter(|value| !value.is_null())
     }
 
-    /// Reads an option into its field.
-    pub fn set<T>(&mut self, key: &str, field: &mut T, kind: &Kind<T>) {
-        if let Some(value) = self.ask(key) {
-            match (kind.read)(value) {
-                Some(read) => *field = read,
-                None => self.wrong(key, kind.expected, value),
-            }
-        }
+    /// Reads an option, which has a default.
+    pub fn get<T>(&mut self, key: &str, default: T, kind: &Kind<T>) -> T {
+        self.some(key, kind).unwrap_or(default)
     }
 
     /// Reads an option that is nothing unless it is set.
-    pub fn set_some<T>(&mut self, key: &str, field: &mut Option<T>, kind: &Kind<T>) {
-        if let Some(value) = self.ask(key) {
-            match (kind.read)(value) {
-                Some(read) => *field = Some(read),
-                None => self.wrong(key, kind.expected, value),
-            }
+    pub fn some<T>(&mut self, key: &str, kind: &Kind<T>) -> Option<T> {
+        let value = self.ask(key)?;
+        let read = (kind.read)(value);
+        if read.is_none() {
+            self.wrong(key, kind.expected, value);
         }
+        read
     }
 
-    /// Reads an option that is one of a few words.
-    pub fn choose<T: Copy>(&mut self, key: &str, field: &mut T, words: &[(&str, T)]) {
-        if let Some(value) = self.ask(key) {
-            match words.iter().find(|(word, _)| value.as_str() == Some(word)) {
-                Some((_, chosen)) => *field = *chosen,
-                None => self.wrong(key, one_of(words.iter().map(|(word, _)| *word)), value),
-            }
+    /// Reads an option that is one of a few words: what the choices are written as.
+    pub fn choose<T: Copy + Serialize>(&mut self, key: &str, choices: &[T]) -> Option<T> {
+        let value = self.ask(key)?;
+        let words: Vec<Value> = choices.iter().map(|choice| json!(choice)).collect();
+        let at = words.iter().position(|word| word == value);
+        if at.is_none() {
+            self.wrong(key, one_of(&words), value);
         }
+        choices.get(at?).copied()
     }
 
     /// Walks a table in this one, also when the user left it out.
-    pub fn table(&mut self, key: &str, walk: impl FnOnce(&mut Table<'_>)) {
+    pub fn table<T>(&mut self, key: &str, walk: impl FnOnce(&mut Table<'_>) -> T) -> T {
         let value = self.ask(key);
         let mut inner = Table::open(join(&self.path, key), value, self.state);
-        walk(&mut inner);
+        let read = walk(&mut inner);
         inner.close();
+        read
     }
 
-    /// Walks a table whose keys the user chooses: `each` is called with every key.
-    pub fn entries(&mut self, key: &str, mut each: impl FnMut(&mut Table<'_>, &str)) {
+    /// Walks a table whose keys the user chooses: `each` reads what is under a key.
+    pub fn entries<T>(
+        &mut self,
+        key: &str,
+        mut each: impl FnMut(&mut Table<'_>, &str) -> Option<T>,
+    ) -> BTreeMap<String, T> {
         self.table(key, |table| {
-            for key in table.values.into_iter().flat_map(Map::keys) {
-                each(table, key);
-            }
-        });
+            let keys = table.values.into_iter().flat_map(Map::keys);
+            keys.filter_map(|key| Some((key.clone(), each(table, key)?))).collect()
+        })
     }
 
     /// The tables under keys that have not been asked for yet, unless the key is a slip of the finger away
@@ -218,8 +226,8 @@ impl<'a> Table<'a> {
 }
 
 /// `"a"`, `"b"` or `"c"`.
-fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let mut quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+fn one_of(words: &[Value]) -> String {
+    let mut quoted: Vec<String> = words.iter().map(Value::to_string).collect();
     match quoted.pop() {
         Some(last) if quoted.is_empty() => last,
         Some(last) => format!("{} or {last}", quoted.join(", ")),

@@ -9,7 +9,7 @@
 //! | `message_delta`       | handled: why the reply ends, and the usage                                 |
 //! | `message_stop`        | handled: the reply is complete; refused while a block is open              |
 //! | `ping`                | ignored on purpose: it only keeps the connection awake                     |
-//! | `error`               | handled: ends the reply with the matching [`ErrorKind`]                    |
+//! | `error`               | handled: ends the reply with the matching error                            |
 //! | any other             | ignored on purpose: the API's versioning policy allows new ones            |
 //! | no JSON, no `type`    | refused as malformed                                                       |
 //!
@@ -32,41 +32,38 @@
 //!
 //! One block is open at a time, as the API sends them. Events after `message_stop` mean nothing.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NAME, cited::Cited};
 use crate::{
-    Decoder, ErrorResponse, ProviderError,
-    reply::{StreamProgress, parse, push_text, push_thinking, text_of, tool_input},
-    sse::Sse,
-    vendor_error::{MAX_REASON, Peer},
+    counts::CountNames,
+    reply::{Fault, ReadReply, push_text, push_thinking, take, text_of, tool_input},
+    stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, Signature, StopReason, Usage};
 
-/// Reads one response of the Messages API.
-pub(super) struct MessagesDecoder {
-    peer: Peer,
-    sse: Sse,
-    reply: Reply,
-}
+const COUNTS: CountNames = CountNames {
+    input: &["/input_tokens"],
+    output: &["/output_tokens"],
+    total: None,
+    reasoning: "",
+    cache_read: &["/cache_read_input_tokens"],
+    cache_write: "/cache_creation_input_tokens",
+    input_has_cache: false,
+};
 
-/// How far the reply is.
+/// The deltas that belong to blocks which are handled.
+const DELTAS: [&str; 5] = ["text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"];
+
+/// Reads one response of the Messages API.
 #[derive(Default)]
-struct Reply {
-    progress: StreamProgress,
-    open: Option<Open>,
+pub(super) struct MessagesReply {
+    /// The block that is being read, and its index.
+    open: Option<(u64, ContentBlock)>,
     cited: Cited,
     usage: Usage,
-    stop: Option<StopReason>,
-}
-
-/// The block that is being read.
-struct Open {
-    index: u64,
-    block: ContentBlock,
+    calls: bool,
+    stop: Option<String>,
 }
 
 enum ContentBlock {
@@ -78,166 +75,49 @@ enum ContentBlock {
     Ignored,
 }
 
-#[derive(Deserialize)]
-struct EventKind<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct MessageStart {
-    message: MessageHead,
-}
-
-#[derive(Deserialize)]
-struct MessageHead {
-    #[serde(default)]
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct BlockStart {
-    index: u64,
-    content_block: Value,
-}
-
-#[derive(Deserialize)]
-struct BlockDelta {
-    index: u64,
-    delta: Delta,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type")]
-enum Delta {
-    #[serde(rename = "text_delta")]
-    Text { text: String },
-    #[serde(rename = "thinking_delta")]
-    Thinking { thinking: String },
-    #[serde(rename = "signature_delta")]
-    Signature { signature: String },
-    #[serde(rename = "input_json_delta")]
-    InputJson { partial_json: String },
-    #[serde(rename = "citations_delta")]
-    Citations { citation: Value },
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Deserialize)]
-struct BlockStop {
-    index: u64,
-}
-
-#[derive(Deserialize)]
-struct MessageDelta {
-    #[serde(default)]
-    delta: StopDetails,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-}
-
-#[derive(Default, Deserialize)]
-struct StopDetails {
-    #[serde(default)]
-    stop_reason: Option<String>,
-}
-
-/// Counts so far; what is absent has not changed.
-#[derive(Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    input_tokens: Option<u64>,
-    #[serde(default)]
-    output_tokens: Option<u64>,
-    #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
-}
-
-impl MessagesDecoder {
-    pub(super) fn new(peer: Peer) -> Self {
-        Self { peer, sse: Sse::default(), reply: Reply::default() }
-    }
-}
-
-impl Decoder for MessagesDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Self { peer, sse, reply } = self;
-        sse.feed(bytes, |event| reply.read(event.data, peer, events))
-    }
-
-    fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        self.reply.progress.finish(&self.peer, &self.sse)
-    }
-
-    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.decode_error(response)
-    }
-}
-
-impl Reply {
-    /// Reads one event of the stream.
-    fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        if self.progress == StreamProgress::Complete {
-            return Ok(());
-        }
-        self.progress = StreamProgress::Arriving;
-        let refuse = |what: &str| peer.malformed(what, data);
-        match parse::<EventKind<'_>>(data, peer)?.kind.as_ref() {
+impl ReadReply for MessagesReply {
+    fn read(&mut self, mut event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let kind = text_of(&mut event, "type").ok_or("an event without a type")?;
+        let index = event.get("index").and_then(Value::as_u64);
+        match kind.as_str() {
             "message_start" => {
-                let start: MessageStart = parse(data, peer)?;
-                self.count(start.message.usage, events);
+                let message = event.get("message").ok_or("a start without a message")?;
+                self.count(message.get("usage"), events);
             }
             "content_block_start" => {
-                let start: BlockStart = parse(data, peer)?;
                 if self.open.is_some() {
-                    return Err(refuse("a block begins inside another"));
+                    return Err("a block begins inside another".into());
                 }
-                let block = self.begin(start.content_block, events).map_err(refuse)?;
-                self.open = Some(Open { index: start.index, block });
+                let block = self.begin(take(&mut event, "content_block"), events)?;
+                self.open = Some((index.ok_or("a block without an index")?, block));
             }
-            "content_block_delta" => {
-                let BlockDelta { index, delta } = parse(data, peer)?;
-                match &mut self.open {
-                    Some(open) if open.index == index => open.block.extend(delta, events).map_err(refuse)?,
-                    _ => return Err(refuse("a delta for a block that is not open")),
-                }
-            }
-            "content_block_stop" => {
-                let stop: BlockStop = parse(data, peer)?;
-                match self.open.take() {
-                    Some(open) if open.index == stop.index => {
-                        open.block.end(&mut self.cited, events).map_err(refuse)?;
-                    }
-                    _ => return Err(refuse("the end of a block that is not open")),
-                }
-            }
+            "content_block_delta" => match &mut self.open {
+                Some((open, block)) if Some(*open) == index => block.extend(take(&mut event, "delta"), events)?,
+                _ => return Err("a delta for a block that is not open".into()),
+            },
+            "content_block_stop" => match self.open.take() {
+                Some((open, block)) if Some(open) == index => self.finish(block, events)?,
+                _ => return Err("the end of a block that is not open".into()),
+            },
             "message_delta" => {
-                let delta: MessageDelta = parse(data, peer)?;
-                if let Some(reason) = delta.delta.stop_reason {
-                    self.stop = Some(stop_reason(peer.quote(&reason, MAX_REASON)));
-                }
-                self.count(delta.usage, events);
+                self.stop = text_of(&mut take(&mut event, "delta"), "stop_reason").or(self.stop.take());
+                self.count(event.get("usage"), events);
             }
             "message_stop" => {
                 if self.open.is_some() {
-                    return Err(refuse("the reply ends inside a block"));
+                    return Err("the reply ends inside a block".into());
                 }
-                self.progress = StreamProgress::Complete;
                 self.cited.end(events);
-                let stop = self.stop.take().unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()));
-                events.push(Event::Finished(stop));
-            }
-            "error" => {
-                return Err(peer.interrupt(&parse(data, peer)?));
+                let stop = self.stop.take().map(|word| stop_reason(&word, "", self.calls));
+                events.push(Event::Finished(stop.unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()))));
             }
             _ => {}
         }
         Ok(())
     }
+}
 
+impl MessagesReply {
     /// Begins a block; says what is wrong with one that cannot be read.
     fn begin(&mut self, mut block: Value, events: &mut Vec<Event>) -> Result<ContentBlock, &'static str> {
         let kind = block.get("type").and_then(Value::as_str).ok_or("a block without a type")?.to_owned();
@@ -248,8 +128,8 @@ impl Reply {
             "text" => {
                 let text = text_of(&mut block, "text").unwrap_or_default();
                 push_text(text.clone(), events);
-                let citations = match block.get_mut("citations").map(Value::take) {
-                    Some(Value::Array(citations)) => citations,
+                let citations = match take(&mut block, "citations") {
+                    Value::Array(citations) => citations,
                     _ => Vec::new(),
                 };
                 ContentBlock::Text { text, citations }
@@ -269,7 +149,7 @@ impl Reply {
                 let id = text_of(&mut block, "id").ok_or("a tool use without an id")?;
                 let name = text_of(&mut block, "name").ok_or("a tool use without a name")?;
                 events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 });
-                let given = block.get_mut("input").map(Value::take).unwrap_or_default();
+                let given = take(&mut block, "input");
                 ContentBlock::ToolUse { id: CallId(id), name, json: String::new(), given }
             }
             "server_tool_use" => {
@@ -287,82 +167,69 @@ impl Reply {
         })
     }
 
-    fn count(&mut self, wire: Option<WireUsage>, events: &mut Vec<Event>) {
-        let Some(wire) = wire else { return };
-        let update = |slot: &mut u64, value: Option<u64>| *slot = value.unwrap_or(*slot);
-        update(&mut self.usage.input, wire.input_tokens);
-        update(&mut self.usage.output, wire.output_tokens);
-        update(&mut self.usage.cache_read, wire.cache_read_input_tokens);
-        update(&mut self.usage.cache_write, wire.cache_creation_input_tokens);
-        events.push(Event::Usage(self.usage));
-    }
-}
-
-impl ContentBlock {
-    /// Takes a delta; says so when it belongs to another type of block.
-    fn extend(&mut self, delta: Delta, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        match (self, delta) {
-            (Self::Ignored, _) | (_, Delta::Unknown) => {}
-            (Self::Text { text, .. }, Delta::Text { text: more }) => {
-                text.push_str(&more);
-                push_text(more, events);
-            }
-            (Self::Text { citations, .. }, Delta::Citations { citation }) => citations.push(citation),
-            (Self::Thinking { .. }, Delta::Thinking { thinking }) => push_thinking(thinking, events),
-            // Sent once and whole; the vendor's own libraries keep the last one.
-            (Self::Thinking { signature }, Delta::Signature { signature: sent }) => *signature = sent,
-            (
-                Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. },
-                Delta::InputJson { partial_json },
-            ) => {
-                json.push_str(&partial_json);
-                events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
-            }
-            _ => return Err("a delta of another type than its block"),
-        }
-        Ok(())
-    }
-
-    /// Ends it; says what is wrong with one that is not whole.
-    fn end(self, cited: &mut Cited, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        match self {
-            Self::Ignored => {}
-            Self::Text { text, citations } => cited.note(text, citations),
-            Self::Thinking { signature } => {
-                let signature =
-                    (!signature.is_empty()).then(|| Signature { provider: NAME.to_owned(), value: signature });
+    /// Ends a block; says what is wrong with one that is not whole.
+    fn finish(&mut self, block: ContentBlock, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let provider = || NAME.to_owned();
+        match block {
+            ContentBlock::Ignored => {}
+            ContentBlock::Text { text, citations } => self.cited.note(text, citations),
+            ContentBlock::Thinking { signature } => {
+                let signature = Some(signature).filter(|value| !value.is_empty());
+                let signature = signature.map(|value| Signature { provider: provider(), value });
                 events.push(Event::ThinkingFinished { signature });
             }
-            Self::ToolUse { id, name, json, given } => {
+            ContentBlock::ToolUse { id, name, json, given } => {
+                self.calls = true;
                 events.push(Event::ToolUse { id, name, input: tool_input(json, given) });
             }
-            Self::HostedUse { id, name, json, mut raw } => {
+            ContentBlock::HostedUse { id, name, json, mut raw } => {
                 // Kept as it came but for the input, which came in pieces.
                 if !json.trim().is_empty() {
                     raw["input"] =
                         serde_json::from_str(&json).map_err(|_| "a hosted call whose input is not valid JSON")?;
                 }
-                events.push(Event::HostedUse { provider: NAME.to_owned(), id, name, raw });
+                events.push(Event::HostedUse { provider: provider(), id, name, raw });
             }
-            Self::HostedResult { id, raw } => {
+            ContentBlock::HostedResult { id, raw } => {
                 let kind = raw.pointer("/content/type").and_then(Value::as_str);
                 let is_error = kind.is_some_and(|kind| kind.ends_with("_error"));
-                events.push(Event::HostedResult { provider: NAME.to_owned(), id, raw, is_error });
+                events.push(Event::HostedResult { provider: provider(), id, raw, is_error });
             }
         }
         Ok(())
     }
+
+    fn count(&mut self, usage: Option<&Value>, events: &mut Vec<Event>) {
+        if let Some(usage) = usage.and_then(|usage| COUNTS.read(usage, self.usage)) {
+            self.usage = usage;
+            events.push(Event::Usage(usage));
+        }
+    }
 }
 
-fn stop_reason(reason: String) -> StopReason {
-    match reason.as_str() {
-        // We send no stop sequences: should a gateway have its own, the model was done for it.
-        "end_turn" | "stop_sequence" => StopReason::EndTurn,
-        "tool_use" => StopReason::ToolUse,
-        "max_tokens" => StopReason::MaxTokens,
-        "refusal" => StopReason::Refusal,
-        "pause_turn" => StopReason::Pause,
-        "model_context_window_exceeded" => StopReason::ContextFull,
-        _ => StopReason::Other(reason),
+impl ContentBlock {
+    /// Takes a delta; says so when it belongs to another type of block.
+    fn extend(&mut self, mut delta: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let mut text = |field| text_of(&mut delta, field).unwrap_or_default();
+        let kind = text("type");
+        match (self, kind.as_str()) {
+            (Self::Ignored, _) => {}
+            (Self::Text { text: all, .. }, "text_delta") => {
+                let more = text("text");
+                all.push_str(&more);
+                push_text(more, events);
+            }
+            (Self::Text { citations, .. }, "citations_delta") => citations.push(take(&mut delta, "citation")),
+            (Self::Thinking { .. }, "thinking_delta") => push_thinking(text("thinking"), events),
+            // Sent once and whole; the vendor's own libraries keep the last one.
+            (Self::Thinking { signature }, "signature_delta") => *signature = text("signature"),
+            (Self::ToolUse { name, json, .. } | Self::HostedUse { name, json, .. }, "input_json_delta") => {
+                json.push_str(&text("partial_json"));
+                events.push(Event::ToolUseProgress { name: name.clone(), bytes: json.len() });
+            }
+            (_, kind) if DELTAS.contains(&kind) => return Err("a delta of another type than its block"),
+            _ => {}
+        }
+        Ok(())
     }
 }

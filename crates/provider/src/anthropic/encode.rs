@@ -2,8 +2,7 @@
 //!
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it
 //! grew: the vendor's prompt cache compares prefixes. So the keys have one order, what changes least
-//! comes first, and `messages` is last. The body borrows from the request; nothing is copied before
-//! it is written.
+//! comes first, and `messages` is last.
 //!
 //! What the API refuses is not sent: text without a visible character, an empty error result, a call's
 //! input that is not an object, thinking that another vendor signed, what another provider ran, half of what this
@@ -11,18 +10,17 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     NAME, cited,
-    family::{self, ThinkingParameter, ThinkingSettings},
+    family::{self, ThinkingSettings},
 };
 use crate::{
     CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
-    call_ids::{self, CallIds},
+    call_ids::{CallIds, renamed},
     signature::from_base64,
-    wire::{self, Base64, SILENT_ERROR, is_visible, object},
+    wire::{self, SILENT_ERROR, is_visible, object},
 };
 use flemma_model::{Attachment, CallId, Message, Part, Role, Signature};
 
@@ -35,300 +33,133 @@ const LEAST_SIGNATURE: usize = 16;
 /// The most letters of a call's id. The vendor's own have about thirty.
 const MAX_CALL_ID: usize = 64;
 
-/// The field of a hosted call that holds its id, and the one of its result.
-const CALL: &str = "id";
-const ANSWERED: &str = "tool_use_id";
-
 /// Why an error shows no file.
 const TEXT_ONLY: &str = "an error can only have text.";
-
-#[derive(Serialize)]
-struct Body<'a> {
-    model: &'a str,
-    max_tokens: u32,
-    stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<ThinkingParameter>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<System<'a>>,
-    messages: Vec<WireTurn<'a>>,
-}
-
-#[derive(Serialize)]
-struct OutputConfig {
-    effort: &'static str,
-}
-
-/// Marks the end of what the vendor is to keep. Everything before the mark is kept with it
-/// (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
-#[derive(Clone, Copy, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum CacheControl {
-    Ephemeral {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        ttl: Option<&'static str>,
-    },
-}
-
-impl CacheControl {
-    fn of(retention: CacheRetention) -> Option<Self> {
-        match retention {
-            CacheRetention::None => None,
-            CacheRetention::Short => Some(Self::Ephemeral { ttl: None }),
-            CacheRetention::Long => Some(Self::Ephemeral { ttl: Some("1h") }),
-        }
-    }
-}
-
-/// The system prompt: a plain string, or a block where it carries a mark.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum System<'a> {
-    Plain(&'a str),
-    Marked([SystemBlock<'a>; 1]),
-}
-
-#[derive(Serialize)]
-struct SystemBlock<'a> {
-    r#type: &'static str,
-    text: &'a str,
-    cache_control: CacheControl,
-}
-
-/// A block, and the mark behind it.
-#[derive(Serialize)]
-struct Content<'a> {
-    #[serde(flatten)]
-    block: ContentBlock<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<CacheControl>,
-}
-
-/// A tool, and the mark behind it.
-#[derive(Serialize)]
-struct Tool<'a> {
-    #[serde(flatten)]
-    tool: AnyTool<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<CacheControl>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum AnyTool<'a> {
-    Own { name: &'a str, description: &'a str, input_schema: &'a Value },
-    Hosted(WireHostedTool<'a>),
-}
-
-/// A tool of the vendor's own; see [`crate::hosted`].
-#[derive(Serialize)]
-#[serde(tag = "type")]
-enum WireHostedTool<'a> {
-    #[serde(rename = "code_execution_20250825")]
-    CodeExecution { name: &'static str },
-    #[serde(rename = "web_search_20250305")]
-    WebSearch {
-        name: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        max_uses: Option<u32>,
-        #[serde(skip_serializing_if = "<[_]>::is_empty")]
-        allowed_domains: &'a [String],
-        #[serde(skip_serializing_if = "<[_]>::is_empty")]
-        blocked_domains: &'a [String],
-    },
-}
-
-#[derive(Serialize)]
-struct WireTurn<'a> {
-    role: &'static str,
-    content: Vec<Content<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ContentBlock<'a> {
-    Text {
-        text: Cow<'a, str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        citations: Option<&'a Value>,
-    },
-    Thinking {
-        thinking: &'a str,
-        signature: Cow<'a, str>,
-    },
-    RedactedThinking {
-        data: Cow<'a, str>,
-    },
-    ToolUse {
-        id: String,
-        name: &'a str,
-        input: Cow<'a, Value>,
-    },
-    ToolResult {
-        tool_use_id: String,
-        #[serde(skip_serializing_if = "ToolResultContent::is_nothing")]
-        content: ToolResultContent<'a>,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        is_error: bool,
-    },
-    Image {
-        source: FileSource<'a>,
-    },
-    Document {
-        source: FileSource<'a>,
-    },
-    #[serde(untagged)]
-    Raw(Cow<'a, Value>),
-}
-
-/// What a tool said: text alone, or with what it shows.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ToolResultContent<'a> {
-    Text(Cow<'a, str>),
-    Blocks(Vec<ContentBlock<'a>>),
-}
-
-impl ToolResultContent<'_> {
-    fn is_nothing(&self) -> bool {
-        matches!(self, Self::Text(text) if text.is_empty())
-    }
-}
-
-/// A file, in the body itself.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum FileSource<'a> {
-    Base64 { media_type: &'a str, data: Base64<'a> },
-}
 
 /// The body of a streamed request.
 ///
 /// # Errors
 /// When the conversation has nothing to send.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    let mark = CacheControl::of(request.parameters.cache_retention);
     let mut messages = turns(&request.messages);
     if messages.is_empty() {
         return Err(wire::nothing_to_send());
     }
+    let mut tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
+    let mut system = wire::system(request).map(Value::from);
+    // Everything before a mark is kept with it (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>): the
+    // tools, the system prompt, and what the user said last.
+    if let Some(mark) = mark(request.parameters.cache_retention) {
+        system = system.map(|text| json!([{ "type": "text", "text": text, "cache_control": mark }]));
+        let last = messages.iter_mut().rfind(|turn| turn["role"] == USER);
+        let last = last.and_then(|turn| turn["content"].as_array_mut()?.last_mut());
+        last.into_iter().chain(tools.last_mut()).for_each(|last| last["cache_control"] = mark.clone());
+    }
     let ThinkingSettings { max_tokens, thinking, effort, temperature } =
         family::ask(&request.model, &request.parameters);
-    // The marks: behind the tools, behind the system prompt, and behind what the user said last.
-    let last = messages.iter_mut().rfind(|turn| turn.role == USER).and_then(|turn| turn.content.last_mut());
-    if let Some(last) = last {
-        last.cache_control = mark;
-    }
-    let mut tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
-    if let Some(last) = tools.last_mut() {
-        last.cache_control = mark;
-    }
-    let body = Body {
-        model: &request.model,
-        max_tokens,
-        stream: true,
-        thinking,
-        output_config: effort.map(|effort| OutputConfig { effort }),
-        temperature,
-        tools,
-        system: request.system.as_deref().filter(|text| is_visible(text)).map(|text| match mark {
-            Some(cache_control) => System::Marked([SystemBlock { r#type: "text", text, cache_control }]),
-            None => System::Plain(text),
-        }),
-        messages,
-    };
-    wire::to_json(&body)
+    wire::body(json!({
+        "model": request.model,
+        "max_tokens": max_tokens,
+        "stream": true,
+        "thinking": thinking,
+        "output_config": effort.map(|effort| json!({ "effort": effort })),
+        "temperature": temperature,
+        "tools": tools,
+        "system": system,
+        "messages": messages,
+    }))
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
-    let ToolSpec { name, description, input_schema, .. } = spec;
-    Tool { tool: AnyTool::Own { name, description, input_schema }, cache_control: None }
+/// The mark at the end of what the vendor is to keep.
+fn mark(retention: CacheRetention) -> Option<Value> {
+    match retention {
+        CacheRetention::None => None,
+        CacheRetention::Short => Some(json!({ "type": "ephemeral" })),
+        CacheRetention::Long => Some(json!({ "type": "ephemeral", "ttl": "1h" })),
+    }
 }
 
-fn hosted(tool: &HostedToolSpec) -> Tool<'_> {
+fn tool(spec: &ToolSpec) -> Value {
+    json!({ "name": spec.name, "description": spec.description, "input_schema": *spec.input_schema })
+}
+
+/// A tool of the vendor's own; see [`crate::hosted`].
+fn hosted(tool: &HostedToolSpec) -> Value {
     let name = tool.tool().name();
-    let tool = match tool {
-        HostedToolSpec::CodeExecution => WireHostedTool::CodeExecution { name },
-        HostedToolSpec::WebSearch(limits) => WireHostedTool::WebSearch {
-            name,
-            max_uses: limits.max_uses,
-            allowed_domains: &limits.allowed_domains,
-            blocked_domains: &limits.blocked_domains,
-        },
-    };
-    Tool { tool: AnyTool::Hosted(tool), cache_control: None }
+    match tool {
+        HostedToolSpec::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
+        HostedToolSpec::WebSearch(limits) => {
+            let mut search = json!({ "type": "web_search_20250305", "name": name });
+            if let Some(max_uses) = limits.max_uses {
+                search["max_uses"] = max_uses.into();
+            }
+            let domains = [("allowed_domains", &limits.allowed_domains), ("blocked_domains", &limits.blocked_domains)];
+            for (field, domains) in domains.into_iter().filter(|(_, domains)| !domains.is_empty()) {
+                search[field] = json!(domains);
+            }
+            search
+        }
+    }
 }
 
 /// The messages as turns, which alternate.
-fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<WireTurn<'a>> {
+fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
     let encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
         part => piece(part, ids),
     };
-    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(ContentBlock::ToolResult { .. }));
+    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
     let parts = |message| wire::thinking_first(message, NAME, |_| true);
     let turns = wire::turns(messages, parts, &mut wire::plain_ids::<MAX_CALL_ID>(), encode, is_result);
-    let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, cite(pieces))).collect();
+    let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, blocks(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());
     // A reply that is to be continued must not end in white space.
     if let Some((Role::Assistant, blocks)) = turns.last_mut()
-        && let Some(ContentBlock::Text { text, .. }) = blocks.last_mut()
+        && let Some(Value::String(text)) = blocks.last_mut().and_then(|block| block.get_mut("text"))
     {
-        *text = match text {
-            Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
-            Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
-        };
+        text.truncate(text.trim_end().len());
     }
-    turns
-        .into_iter()
-        .map(|(role, content)| WireTurn {
-            role: match role {
-                Role::User => USER,
-                Role::Assistant => "assistant",
-            },
-            content: content.into_iter().map(|block| Content { block, cache_control: None }).collect(),
-        })
-        .collect()
+    let role = |role| if role == Role::User { USER } else { "assistant" };
+    turns.into_iter().map(|(who, content)| json!({ "role": role(who), "content": content })).collect()
 }
 
 /// A part of a message, before its citations have found their text.
 enum Piece<'a> {
-    Block(ContentBlock<'a>),
+    Text(&'a str),
+    Block(Value),
     /// What the text before it cites.
     Citations(&'a Value),
 }
 
-/// Gives citations back to the words that they belong to.
-fn cite(pieces: Vec<Piece<'_>>) -> Vec<ContentBlock<'_>> {
+/// The blocks, with citations at the words that they belong to.
+fn blocks(pieces: Vec<Piece<'_>>) -> Vec<Value> {
     let mut blocks = Vec::with_capacity(pieces.len());
-    for piece in pieces {
+    let mut pieces = pieces.into_iter().peekable();
+    while let Some(piece) = pieces.next() {
         match piece {
             Piece::Block(block) => blocks.push(block),
-            Piece::Citations(raw) => {
-                let before = blocks.pop_if(|block| matches!(block, ContentBlock::Text { citations: None, .. }));
-                match before {
-                    Some(ContentBlock::Text { text: Cow::Borrowed(text), .. }) => {
-                        let passages = cited::cut(text, raw).into_iter();
-                        blocks.extend(passages.map(|passage| plain(passage.text, passage.citations)));
-                    }
-                    other => blocks.extend(other),
-                }
-            }
+            Piece::Citations(_) => {}
+            Piece::Text(words) => match pieces.next_if(|next| matches!(next, Piece::Citations(_))) {
+                Some(Piece::Citations(raw)) => blocks.extend(cited::cut(words, raw).into_iter().map(passage)),
+                _ => blocks.push(text(words)),
+            },
         }
     }
     blocks
 }
 
-fn plain<'a>(text: &'a str, citations: Option<&'a Value>) -> ContentBlock<'a> {
-    ContentBlock::Text { text: Cow::Borrowed(text), citations }
+fn passage(passage: cited::Passage<'_>) -> Value {
+    let mut block = text(passage.text);
+    if let Some(citations) = passage.citations {
+        block["citations"] = citations.clone();
+    }
+    block
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
 }
 
 /// Whether each hosted call and each hosted result has its other half, in the order of the conversation: the API
@@ -368,46 +199,40 @@ fn whole<M: AsRef<Message>>(messages: &[M]) -> Vec<bool> {
 /// The part as the API has it; `None` for what it does not take.
 fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
     Some(Piece::Block(match part {
-        Part::Text(text) => plain(Some(text).filter(|text| is_visible(text))?, None),
+        Part::Text(text) => return is_visible(text).then_some(Piece::Text(text)),
         Part::Attachment(attachment) => {
-            let note =
-                || ContentBlock::Text { text: attachment.in_words().unwrap_or_default().into(), citations: None };
-            shown(attachment).unwrap_or_else(note)
+            shown(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default()))
         }
         Part::Thinking { text, signature } => {
-            ContentBlock::Thinking { thinking: text, signature: ours(signature.as_ref()?)? }
+            json!({ "type": "thinking", "thinking": text, "signature": ours(signature.as_ref()?)? })
         }
-        Part::RedactedThinking(signature) => ContentBlock::RedactedThinking { data: ours(signature)? },
-        Part::ToolUse { id, name, input } => ContentBlock::ToolUse { id: ids.call(id).id, name, input: object(input) },
-        Part::ToolResult { id, output, is_error, attachments } => ContentBlock::ToolResult {
-            tool_use_id: ids.result(id),
-            content: said(output, *is_error, attachments),
-            is_error: *is_error,
-        },
-        Part::HostedUse { provider, raw, .. } => {
-            let raw = Some(raw).filter(|_| provider == NAME)?;
-            ContentBlock::Raw(match raw.get(CALL).and_then(Value::as_str) {
-                Some(id) => call_ids::with_id(raw, CALL, &ids.hosted_call(id)),
-                None => Cow::Borrowed(raw),
-            })
+        Part::RedactedThinking(signature) => json!({ "type": "redacted_thinking", "data": ours(signature)? }),
+        Part::ToolUse { id, name, input } => {
+            json!({ "type": "tool_use", "id": ids.call(id).id, "name": name, "input": object(input) })
         }
-        Part::HostedResult { provider, raw, .. } => {
-            let raw = Some(raw).filter(|_| provider == NAME)?;
-            ContentBlock::Raw(match raw.get(ANSWERED).and_then(Value::as_str) {
-                Some(id) => call_ids::with_id(raw, ANSWERED, &ids.hosted_result(id)),
-                None => Cow::Borrowed(raw),
-            })
+        Part::ToolResult { id, output, is_error, attachments } => {
+            let mut result = json!({ "type": "tool_result", "tool_use_id": ids.result(id) });
+            let content = said(output, *is_error, attachments);
+            if content != "" {
+                result["content"] = content;
+            }
+            if *is_error {
+                result["is_error"] = true.into();
+            }
+            result
         }
-        Part::Citations { provider, raw, .. } => {
-            return raw.as_ref().filter(|_| provider == NAME).map(Piece::Citations);
+        Part::HostedUse { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.hosted_call(id)),
+        Part::HostedResult { provider, raw, .. } if provider == NAME => {
+            renamed(raw, "tool_use_id", |id| ids.hosted_result(id))
         }
+        Part::Citations { provider, raw, .. } if provider == NAME => return raw.as_ref().map(Piece::Citations),
+        Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => return None,
     }))
 }
 
-/// The content of a tool's result. The API takes nothing but text in an error.
-fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> ToolResultContent<'a> {
-    let output = if is_error && !is_visible(output) { SILENT_ERROR } else { output };
-    let mut text = Cow::Borrowed(output);
+/// The content of a tool's result: its text, or with what it shows. The API takes nothing but text in an error.
+fn said(output: &str, is_error: bool, attachments: &[Attachment]) -> Value {
+    let mut said = if is_error && !is_visible(output) { SILENT_ERROR } else { output }.to_owned();
     let mut blocks = Vec::new();
     for attachment in attachments {
         match shown(attachment).filter(|_| !is_error) {
@@ -415,25 +240,26 @@ fn said<'a>(output: &'a str, is_error: bool, attachments: &'a [Attachment]) -> T
             None => {
                 let note = attachment.note();
                 let note = note.unwrap_or_else(|| format!("[{} was left out: {TEXT_ONLY}]", attachment.path.display()));
-                let gap = if is_visible(&text) { "\n\n" } else { "" };
-                text.to_mut().push_str(&format!("{gap}{note}"));
+                said.push_str(if is_visible(&said) { "\n\n" } else { "" });
+                said.push_str(&note);
             }
         }
     }
     if blocks.is_empty() {
-        return ToolResultContent::Text(text);
+        return said.into();
     }
-    if is_visible(&text) {
-        blocks.insert(0, ContentBlock::Text { text, citations: None });
+    if is_visible(&said) {
+        blocks.insert(0, text(&said));
     }
-    ToolResultContent::Blocks(blocks)
+    blocks.into()
 }
 
 /// An image or a PDF; `None` if it is not to be sent.
-fn shown(attachment: &Attachment) -> Option<ContentBlock<'_>> {
-    let data = Base64(attachment.bytes()?);
-    let source = FileSource::Base64 { media_type: &attachment.media_type, data };
-    Some(if attachment.is_pdf() { ContentBlock::Document { source } } else { ContentBlock::Image { source } })
+fn shown(attachment: &Attachment) -> Option<Value> {
+    let data = wire::base64(attachment)?;
+    let kind = if attachment.is_pdf() { "document" } else { "image" };
+    let source = json!({ "type": "base64", "media_type": attachment.media_type, "data": data });
+    Some(json!({ "type": kind, "source": source }))
 }
 
 /// The signature's value, if this vendor signed.

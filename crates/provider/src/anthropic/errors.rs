@@ -3,9 +3,18 @@
 use super::{DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
 use crate::vendor_error::{Vendor, VendorFailure};
 
-/// Anthropic, for messages.
-pub(super) static VENDOR: Vendor =
-    Vendor { name: NAME, title: "Anthropic", key_variable: KEY_VARIABLE, base_url: DEFAULT_BASE_URL, failure };
+/// Anthropic.
+pub(super) static VENDOR: Vendor = Vendor {
+    name: NAME,
+    title: "Anthropic",
+    key_variable: KEY_VARIABLE,
+    key_header: ("x-api-key", ""),
+    // The version of the API that is spoken here.
+    headers: &[("anthropic-version", "2023-06-01")],
+    base_url: DEFAULT_BASE_URL,
+    failure,
+    ..Vendor::BEARER
+};
 
 fn failure(name: &str) -> Option<VendorFailure> {
     Some(match name {

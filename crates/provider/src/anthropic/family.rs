@@ -5,7 +5,7 @@
 //! request; the vendor's SDK has no temperature any more. Whether their thinking can be turned off, and how, differs
 //! (<https://platform.claude.com/docs/en/build-with-claude/thinking>, `…/about-claude/models/migration-guide`).
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{RequestParameters, ThinkingLevel, wire};
 
@@ -22,31 +22,18 @@ enum ThinkingStyle {
     Budget,
     /// As it decides, where it is asked to.
     OnDemand,
-    /// As it decides, unless it is told not to.
-    Unless(ThinkingParameter),
+    /// As it decides, unless it is told this type of `thinking`.
+    Unless(&'static str),
     /// As it decides, always.
     Always,
-}
-
-/// `thinking`, as the API has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum ThinkingParameter {
-    /// Up to so many tokens.
-    Enabled { budget_tokens: u32 },
-    /// As much as the model finds right, and shown: newer models keep it to themselves otherwise.
-    Adaptive { display: &'static str },
-    /// Not at all.
-    Disabled,
-    /// Only between calls: the least for models that cannot go without.
-    BetweenTools,
 }
 
 /// What a model is asked.
 #[derive(Debug, PartialEq)]
 pub(super) struct ThinkingSettings {
     pub max_tokens: u32,
-    pub thinking: Option<ThinkingParameter>,
+    /// As the API has it.
+    pub thinking: Option<Value>,
     pub effort: Option<&'static str>,
     pub temperature: Option<f64>,
 }
@@ -61,14 +48,15 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
         (Some(budget), ThinkingStyle::Budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
             let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
-            let thinking = Some(ThinkingParameter::Enabled { budget_tokens });
+            let thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
             // The API takes no temperature while the model thinks.
             let max_tokens = wire::with_room(max_tokens, budget_tokens);
             ThinkingSettings { max_tokens, thinking, effort: None, temperature: None }
         }
         (Some(budget), _) => ThinkingSettings {
             max_tokens: wire::with_room(max_tokens, budget),
-            thinking: Some(ThinkingParameter::Adaptive { display: "summarized" }),
+            // Newer models keep their thinking to themselves otherwise.
+            thinking: Some(json!({ "type": "adaptive", "display": "summarized" })),
             effort: parameters.thinking.level().map(effort),
             temperature,
         },
@@ -76,7 +64,8 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
             ThinkingSettings { max_tokens, thinking: None, effort: None, temperature }
         }
         (None, ThinkingStyle::Unless(off)) => {
-            ThinkingSettings { max_tokens, thinking: Some(off), effort: None, temperature }
+            let thinking = Some(json!({ "type": off }));
+            ThinkingSettings { max_tokens, thinking, effort: None, temperature }
         }
         (None, ThinkingStyle::Always) => {
             ThinkingSettings { max_tokens, thinking: None, effort: Some("low"), temperature }
@@ -113,10 +102,10 @@ impl ThinkingStyle {
             ("fable" | "mythos", _) => Self::Always,
             ("opus" | "sonnet" | "haiku", None | Some((..=3, _) | (4, ..=6))) => Self::Budget,
             ("opus", Some((4, _))) => Self::OnDemand,
-            ("opus", Some((5, ..=4))) => Self::Unless(ThinkingParameter::Disabled),
+            ("opus", Some((5, ..=4))) => Self::Unless("disabled"),
             ("opus", Some(_)) => Self::Always,
-            ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless(ThinkingParameter::BetweenTools),
-            ("sonnet" | "haiku", Some(_)) => Self::Unless(ThinkingParameter::Disabled),
+            ("sonnet", Some((5, 5..) | (6.., _))) => Self::Unless("between_tools"),
+            ("sonnet" | "haiku", Some(_)) => Self::Unless("disabled"),
             // A line that is not known yet is a newer one.
             (line, Some((4.., _))) if line.starts_with(|c: char| c.is_ascii_alphabetic()) => Self::OnDemand,
             _ => Self::Budget,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Anthropic, DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
+use super::{Anthropic, DEFAULT_BASE_URL, KEY_VARIABLE, NAME, errors::VENDOR};
 use crate::{
-    Headers, Health, Provider, ProviderError, ReadDocument, Thinking, VendorOptions,
+    Health, Provider, ProviderError, ReadDocument, Thinking, VendorOptions,
     auth::Environment,
-    connection::{COMMAND, read_headers, without_scheme},
+    connection::{Connection, without_scheme},
     credential::Credential,
 };
 use flemma_model::options::{
@@ -38,37 +38,33 @@ const BUDGET: Kind<u32> = Kind {
 };
 
 /// `parameters.anthropic`, without the general parameters in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
-    /// The host to ask instead of the vendor's, as `http://localhost:8080`; `/v1/messages` is added to it.
-    pub base_url: Option<String>,
+    /// The host; `/v1/messages` is added to it.
+    #[serde(flatten)]
+    connection: Connection,
     /// Tokens to think with; 0 for none. Beats `parameters.thinking`.
-    pub thinking_budget: Option<u32>,
-    /// Headers that are added to every request.
-    pub headers: Headers,
-    /// What prints the key, if neither the environment nor the keyring has it.
-    pub api_key_command: Option<Vec<String>>,
+    thinking_budget: Option<u32>,
+}
+
+impl Options {
+    pub(crate) fn read(table: &mut Table<'_>) -> Self {
+        let connection = Connection::read(table, &BASE_URL);
+        Self { connection, thinking_budget: table.some("thinking_budget", &BUDGET) }
+    }
 }
 
 impl VendorOptions for Options {
-    fn read(&mut self, table: &mut Table<'_>) {
-        table.set_some("base_url", &mut self.base_url, &BASE_URL);
-        table.set_some("thinking_budget", &mut self.thinking_budget, &BUDGET);
-        read_headers(&mut self.headers, table);
-        table.set_some("api_key_command", &mut self.api_key_command, &COMMAND);
-    }
-
     fn thinking(&self) -> Option<Thinking> {
         self.thinking_budget.map(Thinking::of_tokens)
     }
 
     fn credential(&self) -> Option<Credential> {
-        Some(Credential::api_key(NAME, KEY_VARIABLE, self.api_key_command.as_deref()))
+        Some(self.connection.credential(&VENDOR))
     }
 
     fn build(&self, environment: Environment, _: ReadDocument) -> Result<Arc<dyn Provider>, ProviderError> {
-        let base_url = self.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL);
-        Ok(Arc::new(Anthropic::new(base_url, environment).with_headers(self.headers.clone())))
+        Ok(Arc::new(Anthropic(self.connection.access(&VENDOR, DEFAULT_BASE_URL, environment))))
     }
 
     fn health(&self, model: &str, environment: &Environment) -> Health {

@@ -1,9 +1,9 @@
 //! The Messages API as a provider.
 
-use super::{decode::MessagesDecoder, encode, errors, names::NAME};
+use super::{decode::MessagesReply, encode, errors, names::NAME};
 use crate::{
-    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
-    access::{Access, Endpoint},
+    Exchange, Headers, Provider, ProviderError, Request,
+    access::Access,
     attachment::AttachmentLimits,
     auth::Environment,
     hosted::{HostedProblem, HostedToolSpec},
@@ -25,22 +25,16 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
     total_bytes: 21 << 20,
 };
 
-/// The version of the API that is spoken here.
-const API_VERSION: &str = "2023-06-01";
-
-/// The header that carries the key.
-const KEY_HEADER: &str = "x-api-key";
-
 /// The Messages API at one host.
 #[derive(Debug)]
-pub struct Anthropic(Access);
+pub struct Anthropic(pub(super) Access);
 
 impl Anthropic {
     /// The API at `base_url`: scheme and host, and a path if a gateway wants one, without `/v1`.
     /// The key is looked up in `environment` for each request.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self(Access::new(&errors::VENDOR, base_url, environment))
+        Self(Access::new(&errors::VENDOR, base_url, environment, Headers::default()))
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -70,14 +64,7 @@ impl Provider for Anthropic {
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        let Endpoint { url, host } = self.0.endpoint("/v1/messages")?;
-        let key = self.0.key(KEY_HEADER)?;
-        let mut headers = vec![("anthropic-version", API_VERSION.to_owned())];
-        headers.extend(key.iter().map(|key| (KEY_HEADER, key.expose().to_owned())));
-        Ok(Exchange::Http {
-            request: HttpRequest { url, headers: self.0.post_headers(headers), body: encode::body(request)? },
-            // No watch over the limit: the vendor has a word of its own for a context that is full.
-            decoder: Box::new(MessagesDecoder::new(self.0.peer(host, key))),
-        })
+        // No watch over the limit: the vendor has a word of its own for a context that is full.
+        Ok(self.0.call("/v1/messages")?.exchange(encode::body(request)?, MessagesReply::default(), None))
     }
 }

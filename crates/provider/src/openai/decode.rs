@@ -47,37 +47,36 @@
 //! One item is open at a time, as the API sends them; hosted calls come whole and count as none. Events after the end
 //! mean nothing.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     hosted,
     reasoning::{Reasoning, texts},
 };
 use crate::{
-    Decoder, ErrorResponse, ProviderError,
-    reply::{StreamProgress, parse, push_text, push_thinking, text_of, tool_input},
-    sse::Sse,
-    vendor_error::{MAX_REASON, Peer},
+    counts::CountNames,
+    reply::{Fault, ReadReply, push_text, push_thinking, take, text_of, tool_input},
+    stop_reason::stop_reason,
 };
 use flemma_model::{CallId, Event, StopReason, Usage, WebSource};
 
 /// The separator between two parts of a summary.
 const PART_BREAK: &str = "\n\n";
 
-/// Reads one response of the Responses API.
-pub(super) struct ResponsesDecoder {
-    peer: Peer,
-    sse: Sse,
-    reply: Reply,
-}
+/// The API counts what it read from its cache, and what it wrote to it, as a part of the input.
+const COUNTS: CountNames = CountNames {
+    input: &["/input_tokens"],
+    output: &["/output_tokens"],
+    total: None,
+    reasoning: "/output_tokens_details/reasoning_tokens",
+    cache_read: &["/input_tokens_details/cached_tokens"],
+    cache_write: "/input_tokens_details/cache_write_tokens",
+    input_has_cache: true,
+};
 
-/// How far the reply is.
+/// Reads one response of the Responses API.
 #[derive(Default)]
-struct Reply {
-    progress: StreamProgress,
+pub(super) struct ResponsesReply {
     open: Option<Open>,
     /// A part of it was a refusal.
     refused: bool,
@@ -101,193 +100,34 @@ enum Item {
     FunctionCall { id: Option<String>, name: String, arguments: String },
 }
 
-#[derive(Deserialize)]
-struct EventKind<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct ItemEvent {
-    output_index: u64,
-    item: Value,
-}
-
-#[derive(Deserialize)]
-struct DeltaEvent {
-    output_index: u64,
-    delta: String,
-}
-
-#[derive(Deserialize)]
-struct AnnotationEvent {
-    output_index: u64,
-    annotation: Value,
-}
-
-#[derive(Deserialize)]
-struct PartEvent {
-    output_index: u64,
-}
-
-#[derive(Deserialize)]
-struct ArgumentsEvent {
-    output_index: u64,
-    arguments: String,
-}
-
-#[derive(Deserialize)]
-struct ResponseEvent {
-    response: Response,
-}
-
-#[derive(Deserialize)]
-struct Response {
-    #[serde(default)]
-    incomplete_details: Option<IncompleteDetails>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct IncompleteDetails {
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    input_tokens_details: Option<InputDetails>,
-    #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Default, Deserialize)]
-struct InputDetails {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-    #[serde(default)]
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-struct OutputDetails {
-    #[serde(default)]
-    reasoning_tokens: Option<u64>,
-}
-
-impl ResponsesDecoder {
-    pub(super) fn new(peer: Peer) -> Self {
-        Self { peer, sse: Sse::default(), reply: Reply::default() }
-    }
-}
-
-impl Decoder for ResponsesDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Self { peer, sse, reply } = self;
-        sse.feed(bytes, |event| reply.read(event.data, peer, events))
-    }
-
-    fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        self.reply.progress.finish(&self.peer, &self.sse)
-    }
-
-    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.decode_error(response)
-    }
-}
-
-impl Reply {
-    /// Reads one event of the stream.
-    fn read(&mut self, data: &str, peer: &Peer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        // Gateways that speak several protocols end every stream in this.
-        if self.progress == StreamProgress::Complete || data == "[DONE]" {
-            return Ok(());
-        }
-        self.progress = StreamProgress::Arriving;
-        let refuse = |what: &str| peer.malformed(what, data);
-        match parse::<EventKind<'_>>(data, peer)?.kind.as_ref() {
-            "response.output_item.added" => {
-                let ItemEvent { output_index, item } = parse(data, peer)?;
-                self.begin(output_index, item, events).map_err(refuse)?;
+impl ReadReply for ResponsesReply {
+    fn read(&mut self, mut event: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let kind = text_of(&mut event, "type").ok_or("an event without a type")?;
+        let Some(kind) = kind.strip_prefix("response.") else { return Ok(()) };
+        let index = event.get("output_index").and_then(Value::as_u64);
+        match kind {
+            "output_item.added" => self.begin(index, take(&mut event, "item"), events)?,
+            "output_item.done" => self.finish(index, take(&mut event, "item"), events)?,
+            "completed" | "incomplete" => {
+                let response = event.get("response").ok_or("an end without a response")?;
+                let stop = self.stop(kind, response.pointer("/incomplete_details/reason"), events)?;
+                let usage = response.get("usage").and_then(|usage| COUNTS.read(usage, Usage::default()));
+                events.extend(usage.map(Event::Usage));
+                events.push(Event::Finished(stop));
             }
-            "response.output_text.delta" => {
-                let DeltaEvent { output_index, delta } = parse(data, peer)?;
-                self.text(output_index, delta, events).map_err(refuse)?;
+            "failed" => {
+                let error = event.pointer_mut("/response/error").map(Value::take).unwrap_or_default();
+                return Err(Fault::Error(json!({ "error": error })));
             }
-            "response.refusal.delta" => {
-                let DeltaEvent { output_index, delta } = parse(data, peer)?;
-                self.refused = true;
-                self.text(output_index, delta, events).map_err(refuse)?;
-            }
-            "response.output_text.annotation.added" => {
-                let AnnotationEvent { output_index, annotation } = parse(data, peer)?;
-                if let Some(open) = self.open.as_mut().filter(|open| open.index == output_index) {
-                    hosted::cite(&annotation, &mut open.sources);
-                }
-            }
-            "response.reasoning_summary_part.added" => {
-                let PartEvent { output_index } = parse(data, peer)?;
-                if self.reasoning(output_index).map_err(refuse)?.shown {
-                    push_thinking(PART_BREAK.to_owned(), events);
-                }
-            }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let DeltaEvent { output_index, delta } = parse(data, peer)?;
-                self.reasoning(output_index).map_err(refuse)?.shown |= !delta.is_empty();
-                push_thinking(delta, events);
-            }
-            "response.function_call_arguments.delta" => {
-                let DeltaEvent { output_index, delta } = parse(data, peer)?;
-                let (name, arguments) = self.call(output_index).map_err(refuse)?;
-                arguments.push_str(&delta);
-                events.push(Event::ToolUseProgress { name: name.clone(), bytes: arguments.len() });
-            }
-            "response.function_call_arguments.done" => {
-                let ArgumentsEvent { output_index, arguments: all } = parse(data, peer)?;
-                *self.call(output_index).map_err(refuse)?.1 = all;
-            }
-            "response.output_item.done" => {
-                let ItemEvent { output_index, item } = parse(data, peer)?;
-                self.end(output_index, item, events).map_err(refuse)?;
-            }
-            "response.completed" => {
-                let ResponseEvent { response } = parse(data, peer)?;
-                if self.open.is_some() {
-                    return Err(refuse("the reply ends inside an item"));
-                }
-                let stop = match (self.refused, self.calls) {
-                    (true, _) => StopReason::Refusal,
-                    (_, true) => StopReason::ToolUse,
-                    _ => StopReason::EndTurn,
-                };
-                self.complete(response.usage, stop, events);
-            }
-            "response.incomplete" => {
-                let ResponseEvent { response } = parse(data, peer)?;
-                self.break_off(events);
-                let reason = response.incomplete_details.and_then(|details| details.reason);
-                let reason = reason.map(|reason| peer.quote(&reason, MAX_REASON));
-                self.complete(response.usage, stop_reason(reason), events);
-            }
-            "response.failed" => {
-                let event: Value = parse(data, peer)?;
-                let error = event.pointer("/response/error").cloned().unwrap_or_default();
-                return Err(peer.interrupt(&serde_json::json!({ "error": error })));
-            }
-            "error" => return Err(peer.interrupt(&parse(data, peer)?)),
-            _ => {}
+            kind => self.extend(kind, index, event, events)?,
         }
         Ok(())
     }
+}
 
+impl ResponsesReply {
     /// Begins an item; says what is wrong with one that cannot be read.
-    fn begin(&mut self, index: u64, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn begin(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         let kind = text_of(&mut item, "type").ok_or("an item without a type")?;
         let item = match kind.as_str() {
             "message" => Item::Message,
@@ -311,22 +151,74 @@ impl Reply {
             Item::Reasoning => events.push(Event::ThinkingStarted),
             Item::FunctionCall { name, .. } => events.push(Event::ToolUseProgress { name: name.clone(), bytes: 0 }),
         }
+        let index = index.ok_or("an item without an index")?;
         self.open = Some(Open { index, item, shown: false, sources: Vec::new() });
         Ok(())
     }
 
+    /// Takes a piece of the open item; says so when that is of another kind.
+    fn extend(
+        &mut self,
+        kind: &str,
+        index: Option<u64>,
+        mut event: Value,
+        events: &mut Vec<Event>,
+    ) -> Result<(), &'static str> {
+        let mut open = self.open.as_mut().filter(|open| Some(open.index) == index);
+        let delta = text_of(&mut event, "delta").unwrap_or_default();
+        let shown = open.as_ref().is_some_and(|open| open.shown);
+        if let Some(open) = open.as_mut().filter(|_| kind.ends_with(".delta")) {
+            open.shown |= !delta.is_empty();
+        }
+        match (kind, open.as_mut().map(|open| &mut open.item)) {
+            ("output_text.delta", Some(Item::Message)) => push_text(delta, events),
+            ("refusal.delta", Some(Item::Message)) => {
+                self.refused = true;
+                push_text(delta, events);
+            }
+            ("output_text.annotation.added", _) => {
+                if let Some(open) = open {
+                    hosted::cite(&take(&mut event, "annotation"), &mut open.sources);
+                }
+            }
+            ("reasoning_summary_part.added", Some(Item::Reasoning)) if shown => {
+                push_thinking(PART_BREAK.to_owned(), events);
+            }
+            ("reasoning_summary_part.added", Some(Item::Reasoning)) => {}
+            ("reasoning_summary_text.delta" | "reasoning_text.delta", Some(Item::Reasoning)) => {
+                push_thinking(delta, events);
+            }
+            ("function_call_arguments.delta", Some(Item::FunctionCall { name, arguments, .. })) => {
+                arguments.push_str(&delta);
+                events.push(Event::ToolUseProgress { name: name.clone(), bytes: arguments.len() });
+            }
+            ("function_call_arguments.done", Some(Item::FunctionCall { arguments, .. })) => {
+                *arguments = text_of(&mut event, "arguments").ok_or("the end of arguments without arguments")?;
+            }
+            ("output_text.delta" | "refusal.delta", _) => return Err("a delta for a message that is not open"),
+            ("reasoning_summary_part.added" | "reasoning_summary_text.delta" | "reasoning_text.delta", _) => {
+                return Err("a delta for a reasoning item that is not open");
+            }
+            ("function_call_arguments.delta" | "function_call_arguments.done", _) => {
+                return Err("a delta for a function call that is not open");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Ends an item. One that was never begun comes whole.
-    fn end(&mut self, index: u64, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+    fn finish(&mut self, index: Option<u64>, mut item: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
         if let Some(result) = hosted::events(&item)? {
             events.extend(result);
             return Ok(());
         }
-        let Some(mut open) = self.open.take_if(|open| open.index == index) else {
+        let is_open = |open: &Open| Some(open.index) == index;
+        if !self.open.as_ref().is_some_and(is_open) {
             self.begin(index, item.clone(), events)?;
-            // What has not begun now is none of ours.
-            let is_ours = self.open.as_ref().is_some_and(|open| open.index == index);
-            return if is_ours { self.end(index, item, events) } else { Ok(()) };
-        };
+        }
+        // What has not begun now is none of ours.
+        let Some(mut open) = self.open.take_if(|open| is_open(open)) else { return Ok(()) };
         match open.item {
             Item::Message => {
                 let refusals = texts(&item, "content", "refusal");
@@ -339,8 +231,7 @@ impl Reply {
             }
             Item::Reasoning => {
                 if !open.shown {
-                    let mut parts = texts(&item, "summary", "text");
-                    parts.extend(texts(&item, "content", "text"));
+                    let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
                     push_thinking(parts.join(PART_BREAK), events);
                 }
                 events.push(Event::ThinkingFinished { signature: Reasoning::sign(&item) });
@@ -354,80 +245,37 @@ impl Reply {
         Ok(())
     }
 
-    /// Ends the open item of a reply that was cut short: nothing more of it is to come.
-    fn break_off(&mut self, events: &mut Vec<Event>) {
-        let Some(open) = self.open.take() else { return };
-        hosted::push_citations(open.sources, events);
-        match open.item {
-            Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-            Item::FunctionCall { id: Some(id), name, arguments } => self.push_call(id, name, arguments, events),
-            _ => {}
+    /// Why the reply ends. One that is not whole breaks off: nothing more of its open item is to come.
+    fn stop(
+        &mut self,
+        kind: &str,
+        reason: Option<&Value>,
+        events: &mut Vec<Event>,
+    ) -> Result<StopReason, &'static str> {
+        match self.open.take() {
+            Some(_) if kind == "completed" => return Err("the reply ends inside an item"),
+            Some(open) => {
+                hosted::push_citations(open.sources, events);
+                match open.item {
+                    Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
+                    Item::FunctionCall { id: Some(id), name, arguments } => {
+                        self.push_call(id, name, arguments, events);
+                    }
+                    _ => {}
+                }
+            }
+            None => {}
         }
+        Ok(match reason.and_then(Value::as_str) {
+            _ if kind == "completed" && self.refused => StopReason::Refusal,
+            _ if kind == "completed" => stop_reason("stop", "", self.calls),
+            Some(word) => stop_reason(word, "", self.calls),
+            None => StopReason::Other("incomplete, without a reason".to_owned()),
+        })
     }
 
     fn push_call(&mut self, id: String, name: String, arguments: String, events: &mut Vec<Event>) {
         self.calls = true;
         events.push(Event::ToolUse { id: CallId(id), name, input: tool_input(arguments, Value::Null) });
-    }
-
-    fn complete(&mut self, usage: Option<WireUsage>, stop: StopReason, events: &mut Vec<Event>) {
-        self.progress = StreamProgress::Complete;
-        if let Some(wire) = usage {
-            events.push(Event::Usage(wire.into()));
-        }
-        events.push(Event::Finished(stop));
-    }
-
-    fn text(&mut self, index: u64, delta: String, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        match &mut self.open {
-            Some(Open { index: open, item: Item::Message, shown, .. }) if *open == index => {
-                *shown |= !delta.is_empty();
-                push_text(delta, events);
-                Ok(())
-            }
-            _ => Err("a delta for a message that is not open"),
-        }
-    }
-
-    fn reasoning(&mut self, index: u64) -> Result<&mut Open, &'static str> {
-        match &mut self.open {
-            Some(open) if open.index == index && matches!(open.item, Item::Reasoning) => Ok(open),
-            _ => Err("a delta for a reasoning item that is not open"),
-        }
-    }
-
-    /// The name and the arguments of the call that is open.
-    fn call(&mut self, index: u64) -> Result<(&String, &mut String), &'static str> {
-        match &mut self.open {
-            Some(Open { index: open, item: Item::FunctionCall { name, arguments, .. }, .. }) if *open == index => {
-                Ok((name, arguments))
-            }
-            _ => Err("a delta for a function call that is not open"),
-        }
-    }
-}
-
-/// Why a reply is not whole.
-fn stop_reason(reason: Option<String>) -> StopReason {
-    match reason.as_deref() {
-        Some("max_output_tokens") => StopReason::MaxTokens,
-        Some("content_filter") => StopReason::Refusal,
-        _ => StopReason::Other(reason.unwrap_or_else(|| "incomplete, without a reason".to_owned())),
-    }
-}
-
-impl From<WireUsage> for Usage {
-    /// The API counts what it read from its cache, and what it wrote to it, as a part of the input.
-    fn from(wire: WireUsage) -> Self {
-        let details = wire.input_tokens_details.unwrap_or_default();
-        let cache_read = details.cached_tokens.unwrap_or_default();
-        let cache_write = details.cache_write_tokens.unwrap_or_default();
-        Self {
-            input: wire.input_tokens.saturating_sub(cache_read).saturating_sub(cache_write),
-            output: wire.output_tokens,
-            reasoning: wire.output_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or_default(),
-            cache_read,
-            cache_write,
-        }
     }
 }

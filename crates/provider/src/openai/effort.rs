@@ -1,16 +1,19 @@
 //! What each family of models takes: how hard it may be asked to think, and how its cache is told what to keep.
 //!
 //! The API refuses a whole request for one value that a model does not know ("Unsupported value: 'minimal' is not
-//! supported with the 'gpt-5.1' model"), so the families are told apart here, by the names and values in
+//! supported with the 'gpt-5.1' model"), so the families are told apart in `families.json`, by the names and values in
 //! <https://developers.openai.com/api/docs/guides/reasoning> and `…/guides/prompt-caching`. A model that is not
 //! listed (a deployment of one's own, or one from the future) gets nothing that was not explicitly asked for.
 
-use serde::{Serialize, Serializer};
+use once_cell::sync::Lazy;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{CacheRetention, Thinking, ThinkingLevel};
 
 /// How hard a model is asked to think (`reasoning.effort`), the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Not at all.
     None,
@@ -29,22 +32,8 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Every effort with the API's word for it, the least first.
-    pub const WORDS: [(&'static str, Self); 7] = [
-        ("none", Self::None),
-        ("minimal", Self::Minimal),
-        ("low", Self::Low),
-        ("medium", Self::Medium),
-        ("high", Self::High),
-        ("xhigh", Self::Xhigh),
-        ("max", Self::Max),
-    ];
-
-    /// The API's word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
-    }
+    /// Every effort, the least first. Each serialises as the API's word for it.
+    pub const ALL: [Self; 7] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
     /// Tokens that the model may well think with. The API counts them as a part of the reply.
     pub(super) fn room(self) -> u32 {
@@ -71,14 +60,9 @@ impl From<ThinkingLevel> for Effort {
     }
 }
 
-impl Serialize for Effort {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.word())
-    }
-}
-
 /// How a family is told for how long to keep what it has read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Cache {
     /// It decides alone.
     Automatic,
@@ -88,101 +72,43 @@ enum Cache {
     Options,
 }
 
-/// What is asked of the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CachePolicy {
-    /// Nothing beyond what the model does on its own.
-    Usual,
-    /// `prompt_cache_retention: "24h"`.
-    ADay,
-    /// `prompt_cache_options: {"ttl": "12h"}`.
-    HalfADay,
-    /// `prompt_cache_options: {"mode": "explicit"}` without a breakpoint: nothing is kept.
-    Nothing,
+/// The families. Tests read the file; should it be broken all the same, no family is known.
+static FAMILIES: Lazy<Families> = Lazy::new(|| serde_json::from_str(include_str!("families.json")).unwrap_or_default());
+
+#[derive(Default, Deserialize)]
+struct Families {
+    /// The first that fits a name counts.
+    families: Vec<Family>,
 }
 
-/// What a family of models takes.
-#[derive(Clone, Copy, Debug)]
+/// A family of models, and what it takes.
+#[derive(Deserialize)]
 pub(super) struct Family {
+    /// The beginning of a name.
+    name: String,
+    /// Whether a longer version number makes it another one: `gpt-5` is then `gpt-5-mini` as well, and not `gpt-5.1`.
+    exact: bool,
+    /// What must be in the rest of the name.
+    word: String,
     /// The efforts, the least first; none at all for models that do not reason.
-    efforts: &'static [Effort],
+    efforts: Vec<Effort>,
     cache: Cache,
     /// Whether its messages are marked as commentary or final answer, and wanted back with the mark.
     pub phases: bool,
 }
 
-/// The end of a family's name: where a longer version number would make it another one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
-    /// `gpt-5` matches `gpt-5` and `gpt-5-mini`, not `gpt-5.1`.
-    Exact(&'static str),
-    /// `gpt-6` matches `gpt-6.2-sol` as well.
-    Any(&'static str),
-}
-
-use Effort::{High, Low, Max, Medium, Minimal, Xhigh};
-use Name::{Any, Exact};
-
-const NO_REASONING: &[Effort] = &[];
-const CLASSIC: &[Effort] = &[Low, Medium, High];
-const NONE_TO_XHIGH: &[Effort] = &[Effort::None, Low, Medium, High, Xhigh];
-const NONE_TO_MAX: &[Effort] = &[Effort::None, Low, Medium, High, Xhigh, Max];
-const LOW_TO_XHIGH: &[Effort] = &[Low, Medium, High, Xhigh];
-const LOW_TO_MAX: &[Effort] = &[Low, Medium, High, Xhigh, Max];
-const MEDIUM_TO_XHIGH: &[Effort] = &[Medium, High, Xhigh];
-
-/// The families: the beginning of a name, a word that must be in the rest of it, and what it takes. The first
-/// that fits counts.
-const FAMILIES: &[(Name, &str, &[Effort], Cache, bool)] = &[
-    (Any("gpt-"), "chat-latest", NO_REASONING, Cache::Automatic, false),
-    (Any("gpt-6"), "-sol", NONE_TO_MAX, Cache::Options, true),
-    (Any("gpt-6"), "-terra", NONE_TO_MAX, Cache::Options, true),
-    (Any("gpt-6"), "-luna", NONE_TO_MAX, Cache::Options, true),
-    // Astra refuses `none`; of its special editions it is not known.
-    (Any("gpt-6"), "", LOW_TO_MAX, Cache::Options, true),
-    (Exact("gpt-5.6"), "", NONE_TO_MAX, Cache::Options, true),
-    (Exact("gpt-5.5"), "-pro", MEDIUM_TO_XHIGH, Cache::Retention, true),
-    (Exact("gpt-5.5"), "", NONE_TO_XHIGH, Cache::Retention, true),
-    (Exact("gpt-5.4"), "-pro", MEDIUM_TO_XHIGH, Cache::Retention, true),
-    (Exact("gpt-5.4"), "", NONE_TO_XHIGH, Cache::Retention, true),
-    (Exact("gpt-5.3"), "-codex", LOW_TO_XHIGH, Cache::Retention, true),
-    (Exact("gpt-5.2"), "-codex", LOW_TO_XHIGH, Cache::Retention, false),
-    (Exact("gpt-5.2"), "-pro", MEDIUM_TO_XHIGH, Cache::Automatic, false),
-    (Exact("gpt-5.2"), "", NONE_TO_XHIGH, Cache::Retention, false),
-    (Exact("gpt-5.1"), "-codex-max", LOW_TO_XHIGH, Cache::Retention, false),
-    (Exact("gpt-5.1"), "-codex", CLASSIC, Cache::Retention, false),
-    (Exact("gpt-5.1"), "", &[Effort::None, Low, Medium, High], Cache::Retention, false),
-    (Exact("gpt-5"), "-codex", CLASSIC, Cache::Retention, false),
-    (Exact("gpt-5"), "-pro", &[High], Cache::Automatic, false),
-    (Exact("gpt-5"), "-mini", &[Minimal, Low, Medium, High], Cache::Automatic, false),
-    (Exact("gpt-5"), "-nano", &[Minimal, Low, Medium, High], Cache::Automatic, false),
-    (Exact("gpt-5"), "", &[Minimal, Low, Medium, High], Cache::Retention, false),
-    (Exact("gpt-4.1"), "-", NO_REASONING, Cache::Automatic, false),
-    (Exact("gpt-4.1"), "", NO_REASONING, Cache::Retention, false),
-    (Any("gpt-4"), "", NO_REASONING, Cache::Automatic, false),
-    (Any("gpt-3.5"), "", NO_REASONING, Cache::Automatic, false),
-    (Any("chatgpt-"), "", NO_REASONING, Cache::Automatic, false),
-    (Exact("o1"), "", CLASSIC, Cache::Automatic, false),
-    (Exact("o3"), "", CLASSIC, Cache::Automatic, false),
-    (Exact("o4"), "", CLASSIC, Cache::Automatic, false),
-    (Exact("codex-mini"), "", CLASSIC, Cache::Automatic, false),
-];
-
 impl Family {
     /// The family of a model, by its name; a gateway's `openai/` and the `ft:` of a fine-tuned model do not count.
     /// `None` for a model that is not known.
-    pub fn of(model: &str) -> Option<Self> {
+    pub fn of(model: &str) -> Option<&'static Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let name = name.strip_prefix("ft:").unwrap_or(&name);
-        let fits = |family: &Name, word: &str| {
-            let rest = match *family {
-                Any(start) => name.strip_prefix(start),
-                Exact(start) => name.strip_prefix(start).filter(|rest| rest.is_empty() || rest.starts_with(['-', ':'])),
-            };
-            rest.is_some_and(|rest| rest.contains(word))
+        let fits = |family: &&Self| {
+            let rest = name.strip_prefix(family.name.as_str());
+            let rest = rest.filter(|rest| !family.exact || rest.is_empty() || rest.starts_with(['-', ':']));
+            rest.is_some_and(|rest| rest.contains(&family.word))
         };
-        let (_, _, efforts, cache, phases) = FAMILIES.iter().find(|(family, word, ..)| fits(family, word))?;
-        Some(Self { efforts, cache: *cache, phases: *phases })
+        FAMILIES.families.iter().find(fits)
     }
 
     /// Whether its models reason at all.
@@ -199,13 +125,14 @@ impl Family {
         most.or_else(|| some.next()).copied()
     }
 
-    /// What to ask of the cache.
-    pub fn keep(&self, retention: CacheRetention) -> CachePolicy {
+    /// What to ask of the cache: `prompt_cache_retention`, and `prompt_cache_options`.
+    pub fn keep(&self, retention: CacheRetention) -> (Option<&'static str>, Value) {
         match (retention, self.cache) {
-            (CacheRetention::Long, Cache::Retention) => CachePolicy::ADay,
-            (CacheRetention::Long, Cache::Options) => CachePolicy::HalfADay,
-            (CacheRetention::None, Cache::Options) => CachePolicy::Nothing,
-            _ => CachePolicy::Usual,
+            (CacheRetention::Long, Cache::Retention) => (Some("24h"), Value::Null),
+            (CacheRetention::Long, Cache::Options) => (None, json!({ "ttl": "12h" })),
+            // Without a breakpoint, nothing is kept.
+            (CacheRetention::None, Cache::Options) => (None, json!({ "mode": "explicit" })),
+            _ => (None, Value::Null),
         }
     }
 }
@@ -215,6 +142,6 @@ impl Family {
 pub(super) fn effort(family: Option<&Family>, thinking: Thinking) -> Option<Effort> {
     match family {
         Some(family) => family.effort(thinking),
-        None => thinking.level().map(|level| Effort::from(level).clamp(Low, High)),
+        None => thinking.level().map(|level| Effort::from(level).clamp(Effort::Low, Effort::High)),
     }
 }

@@ -6,9 +6,15 @@
 use super::{DEFAULT_BASE_URL, KEY_VARIABLE, NAME};
 use crate::vendor_error::{Vendor, VendorFailure};
 
-/// OpenAI, for messages.
-pub(super) static VENDOR: Vendor =
-    Vendor { name: NAME, title: "OpenAI", key_variable: KEY_VARIABLE, base_url: DEFAULT_BASE_URL, failure };
+/// OpenAI.
+pub(super) static VENDOR: Vendor = Vendor {
+    name: NAME,
+    title: "OpenAI",
+    key_variable: KEY_VARIABLE,
+    base_url: DEFAULT_BASE_URL,
+    failure,
+    ..Vendor::BEARER
+};
 
 /// What a code or a type means; also for those who speak like OpenAI.
 pub(crate) fn failure(name: &str) -> Option<VendorFailure> {

@@ -1,38 +1,31 @@
 //! The Responses API as a provider.
 
-use super::{decode::ResponsesDecoder, effort::Effort, encode, errors, names::NAME, reasoning::Reasoning};
+use super::{decode::ResponsesReply, effort::Effort, encode, errors, names::NAME, reasoning::Reasoning};
 use crate::{
-    Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
-    access::{Access, Endpoint},
+    Exchange, Headers, Provider, ProviderError, Request,
+    access::Access,
     attachment::AttachmentLimits,
     auth::Environment,
     hosted::{HostedProblem, HostedToolSpec},
-    token_limit,
 };
-use flemma_model::{MediaKind, Signature};
+use flemma_model::Signature;
 
 /// What the API takes of images and PDFs (<https://developers.openai.com/api/docs/guides/images-vision>,
 /// `…/pdf-files`): 20 MB an image, 500 images, and 50 MB of files in a request, which are counted in base64 here to be
 /// safe: that is a third longer than they are. It scales a large image down itself, whatever its size.
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "OpenAI",
-    kinds: &MediaKind::ALL,
     image_bytes: 20 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 500,
     total_bytes: 36 << 20,
+    ..AttachmentLimits::NONE
 };
-
-/// The header that carries the key.
-const KEY_HEADER: &str = "authorization";
 
 /// The Responses API at one address.
 #[derive(Debug)]
 pub struct OpenAi {
-    access: Access,
-    effort: Option<Effort>,
+    pub(super) access: Access,
+    pub(super) effort: Option<Effort>,
 }
 
 impl OpenAi {
@@ -40,7 +33,7 @@ impl OpenAi {
     /// The key is looked up in `environment` for each request.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self { access: Access::new(&errors::VENDOR, base_url, environment), effort: None }
+        Self { access: Access::new(&errors::VENDOR, base_url, environment, Headers::default()), effort: None }
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -82,19 +75,7 @@ impl Provider for OpenAi {
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        let Endpoint { url, host } = self.access.endpoint("/responses")?;
-        let key = self.access.key(KEY_HEADER)?;
-        let bearer = key.iter().map(|key| (KEY_HEADER, format!("Bearer {}", key.expose()))).collect();
-        Ok(Exchange::Http {
-            request: HttpRequest {
-                url,
-                headers: self.access.post_headers(bearer),
-                body: encode::body(request, self.effort)?,
-            },
-            decoder: token_limit::apply(
-                ResponsesDecoder::new(self.access.peer(host, key)),
-                encode::limit(request, self.effort),
-            ),
-        })
+        let (body, limit) = (encode::body(request, self.effort)?, encode::limit(request, self.effort));
+        Ok(self.access.call("/responses")?.exchange(body, ResponsesReply::default(), limit))
     }
 }

@@ -4,10 +4,8 @@
 //! thoughts (`ResponseReasoningItemParam` of the vendor's SDK). The summary is a part of the item and not read from
 //! the block's text: what a user corrects there is for people, and the vendor would refuse a changed item.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::NAME;
 use crate::{signature::from_base64, wire};
@@ -25,47 +23,24 @@ pub(super) struct Reasoning {
     summary: Vec<String>,
 }
 
-/// The same as the API has it.
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "reasoning")]
-pub(super) struct ReasoningItem {
-    id: String,
-    summary: Vec<SummaryText>,
-    encrypted_content: String,
-}
-
-impl ReasoningItem {
-    /// The same with the id that `unique` makes of its own: the API refuses an item that comes twice.
-    pub fn with_id(self, unique: impl FnOnce(Cow<'_, str>) -> String) -> Self {
-        Self { id: unique(self.id.into()), ..self }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "summary_text")]
-struct SummaryText {
-    text: String,
-}
-
 impl Reasoning {
     /// The signature for an item that is complete. `None` for one without encrypted thoughts: the vendor would look
     /// for it among what it has stored, and find nothing.
     pub fn sign(item: &Value) -> Option<Signature> {
-        let text = |field| item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let reasoning = Self {
-            id: text("id")?,
-            encrypted_content: text("encrypted_content")?,
+            id: filled(item, "id")?.to_owned(),
+            encrypted_content: filled(item, "encrypted_content")?.to_owned(),
             summary: texts(item, "summary", "text"),
         };
         let value = serde_json::to_string(&reasoning).ok()?;
         Some(Signature { provider: NAME.to_owned(), value })
     }
 
-    /// The item of a signature; `None` for another vendor's, and for one that is damaged.
+    /// The item of a signature as the API has it; `None` for another vendor's, and for one that is damaged.
     ///
     /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
     /// a later version has added must not be dropped.
-    pub fn item(signature: &Signature) -> Option<ReasoningItem> {
+    pub fn item(signature: &Signature) -> Option<Value> {
         let value = wire::signed_by(NAME, signature)?;
         let item: Value = match serde_json::from_str(value) {
             Ok(item) => item,
@@ -76,15 +51,20 @@ impl Reasoning {
         if !is_vendors && !item.as_object().is_some_and(is_ours) {
             return None;
         }
-        let text = |field| item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let summary = item.get("summary").and_then(Value::as_array).into_iter().flatten();
         let summary = summary.filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
-        Some(ReasoningItem {
-            id: text("id")?,
-            encrypted_content: text("encrypted_content")?,
-            summary: summary.map(|text| SummaryText { text: text.to_owned() }).collect(),
-        })
+        Some(json!({
+            "type": "reasoning",
+            "id": filled(&item, "id")?,
+            "summary": summary.map(|text| json!({ "type": "summary_text", "text": text })).collect::<Vec<_>>(),
+            "encrypted_content": filled(&item, "encrypted_content")?,
+        }))
     }
+}
+
+/// A string with something in it.
+fn filled<'a>(item: &'a Value, field: &str) -> Option<&'a str> {
+    item.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 /// What the parts in `list` of an item have in `field`.

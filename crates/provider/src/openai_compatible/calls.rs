@@ -6,15 +6,10 @@
 //! belongs to the call with its index or its id; and where that cannot be told, a name begins a new call as soon as
 //! the call before it is complete JSON.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::{
-    Request,
-    reply::{made_up_id, text_of, tool_input},
-};
-use flemma_model::{CallId, Event, Part};
+use crate::reply::{NewIds, take, text_of, tool_input};
+use flemma_model::Event;
 
 /// The calls of one reply.
 #[derive(Default)]
@@ -44,12 +39,12 @@ impl PartialCalls {
     pub fn take(&mut self, mut piece: Value, events: &mut Vec<Event>) {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text_of(&mut piece, "id").unwrap_or_default();
-        let mut function = piece.get_mut("function").map(Value::take).unwrap_or_default();
+        let mut function = take(&mut piece, "function");
         let name = text_of(&mut function, "name").unwrap_or_default();
-        let arguments = match function.get_mut("arguments").map(Value::take) {
-            Some(Value::String(text)) => text,
-            None | Some(Value::Null) => String::new(),
-            Some(other) => other.to_string(),
+        let arguments = match take(&mut function, "arguments") {
+            Value::String(text) => text,
+            Value::Null => String::new(),
+            other => other.to_string(),
         };
         let call = self.find(index, &id, &name, &arguments);
         if call.id.is_empty() {
@@ -86,41 +81,14 @@ impl PartialCalls {
     ///
     /// # Errors
     /// When one of them has no name, so that it cannot be known which tool it calls.
-    pub fn finish(self, ids: &mut UniqueIds) -> Result<Vec<Event>, &'static str> {
+    pub fn finish(self, ids: &mut NewIds) -> Result<Vec<Event>, &'static str> {
         let finish = |call: Call| {
             if call.name.is_empty() {
                 return Err("a tool call without a name");
             }
             let input = tool_input(call.arguments, Value::Null);
-            Ok(Event::ToolUse { id: ids.take(call.id), name: call.name, input })
+            Ok(Event::ToolUse { id: ids.take(call.id, "call"), name: call.name, input })
         };
         self.0.into_iter().map(finish).collect()
-    }
-}
-
-/// The ids of a conversation's calls. Each call has one of its own: other vendors refuse a conversation in which two
-/// have the same, and a result would not know whose it is.
-pub(super) struct UniqueIds(HashSet<String>);
-
-impl UniqueIds {
-    /// Those that are taken.
-    pub fn of(request: &Request) -> Self {
-        let parts = request.messages.iter().flat_map(|message| &message.parts);
-        Self(
-            parts
-                .filter_map(|part| match part {
-                    Part::ToolUse { id, .. } => Some(id.0.clone()),
-                    _ => None,
-                })
-                .collect(),
-        )
-    }
-
-    /// The server's own id, or one of ours where it has left it out or given it twice.
-    fn take(&mut self, own: String) -> CallId {
-        if !own.is_empty() && self.0.insert(own.clone()) {
-            return CallId(own);
-        }
-        made_up_id("call")
     }
 }

@@ -9,21 +9,14 @@
 //!
 //! Only a server in the user's own network is asked: others have neither address.
 
-use std::borrow::Cow;
-
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{CapabilityProbe, ProbeRequest, host};
+use crate::{CapabilityProbe, access::Call, host};
 
-/// The requests for the server at `base_url`; `None` if that is not a server of the user's own.
-pub(super) fn capability_probe(
-    base_url: &str,
-    host: &str,
-    model: &str,
-    headers: impl Fn() -> Vec<(Cow<'static, str>, String)>,
-) -> Option<CapabilityProbe> {
-    let mut url = Url::parse(base_url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
+/// The requests for a server that is called; `None` if that is not a server of the user's own.
+pub(super) fn capability_probe(call: &Call<'_>, model: &str) -> Option<CapabilityProbe> {
+    let mut url = Url::parse(&call.url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
     // The servers have these next to the path of the protocol's version.
     url.path_segments_mut().ok()?.pop_if_empty().pop();
     let address = |path: &[&str]| {
@@ -34,11 +27,8 @@ pub(super) fn capability_probe(
     let mut props = address(&["props"])?;
     props.query_pairs_mut().append_pair("model", model);
     let show = json!({ "model": model }).to_string().into_bytes();
-    let requests = vec![
-        ProbeRequest { url: props.into(), headers: headers(), body: None },
-        ProbeRequest { url: address(&["api", "show"])?.into(), headers: headers(), body: Some(show) },
-    ];
-    Some(CapabilityProbe { host: host.to_owned(), model: model.to_owned(), requests, takes_tools })
+    let requests = vec![call.ask(props.into(), Vec::new()), call.ask(address(&["api", "show"])?.into(), show)];
+    Some(CapabilityProbe { host: call.host.clone(), model: model.to_owned(), requests, takes_tools })
 }
 
 fn takes_tools(answer: &Value) -> Option<bool> {

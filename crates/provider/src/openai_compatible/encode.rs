@@ -9,16 +9,13 @@
 //! in the field that it came in, to the server that it came from, and only with calls: some models go on from it
 //! (<https://api-docs.deepseek.com/guides/thinking_mode>), others refuse it.
 
-use std::borrow::Cow;
-
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{NAME, THINKING_FIELDS};
 use crate::{
     ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
     call_ids::CallIds,
-    wire::{self, DataUrl, is_visible},
+    wire::{self, is_visible},
 };
 use flemma_model::{Attachment, Part, Role, Signature};
 
@@ -28,111 +25,16 @@ const MAX_CALL_ID: usize = 40;
 /// The separator between two pieces of prose in one message.
 const PROSE_BREAK: &str = "\n\n";
 
-#[derive(Serialize)]
-struct Body<'a> {
-    model: &'a str,
-    stream: bool,
-    stream_options: StreamOptions,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<WireMessage<'a>>,
-}
-
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "function")]
-struct Tool<'a> {
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: Cow<'a, Value>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-enum WireMessage<'a> {
-    System {
-        content: &'a str,
-    },
-    User {
-        content: Content<'a>,
-    },
-    Assistant {
-        /// `null` where there are only calls.
-        content: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning: Option<String>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
-    },
-    Tool {
-        tool_call_id: String,
-        content: Cow<'a, str>,
-    },
-}
-
-/// What the user says: a plain string, or parts where there are files.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Plain(String),
-    Parts(Vec<ContentPart<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ContentPart<'a> {
-    Text { text: String },
-    ImageUrl { image_url: ImageUrl<'a> },
-    File { file: File<'a> },
-}
-
-#[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: DataUrl<'a>,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    filename: Cow<'a, str>,
-    file_data: DataUrl<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "function")]
-struct Call<'a> {
-    id: String,
-    function: CallFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct CallFunction<'a> {
-    name: &'a str,
-    arguments: String,
-}
-
 /// A part of a message, before they are gathered.
 enum Piece<'a> {
     Text(&'a str),
-    Thinking { field: &'a str, text: &'a str },
-    Call(Call<'a>),
-    Result { id: String, output: Cow<'a, str>, shows: &'a [Attachment] },
+    Thinking {
+        field: &'a str,
+        text: &'a str,
+    },
+    Call(Value),
+    /// What a tool said, as a message, and what it shows, with words about whose it is.
+    Result(Value, Vec<Value>),
     Attachment(&'a Attachment),
 }
 
@@ -141,18 +43,15 @@ enum Piece<'a> {
 /// # Errors
 /// When the conversation has nothing to send.
 pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderError> {
-    let Request { parameters, .. } = request;
-    let mut messages = Vec::new();
-    if let Some(content) = request.system.as_deref().filter(|text| is_visible(text)) {
-        messages.push(WireMessage::System { content });
-    }
+    let mut messages: Vec<Value> =
+        wire::system(request).map(|text| json!({ "role": "system", "content": text })).into_iter().collect();
     let preface = messages.len();
     let turns = wire::turns(
         &request.messages,
         |message| message.parts.iter().collect(),
         &mut wire::plain_ids::<MAX_CALL_ID>(),
         |part, ids| piece(part, host, ids),
-        |piece| matches!(piece, Piece::Result { .. }),
+        |piece| matches!(piece, Piece::Result(..)),
     );
     for (role, pieces) in turns {
         match role {
@@ -163,16 +62,16 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     if messages.len() == preface {
         return Err(wire::nothing_to_send());
     }
-    wire::to_json(&Body {
-        model: &request.model,
-        stream: true,
-        stream_options: StreamOptions { include_usage: true },
-        max_tokens: limit(request),
-        temperature: parameters.temperature.filter(|value| value.is_finite()),
-        reasoning_effort: effort(parameters.thinking),
-        tools: request.tools.iter().map(tool).collect(),
-        messages,
-    })
+    wire::body(json!({
+        "model": request.model,
+        "stream": true,
+        "stream_options": { "include_usage": true },
+        "max_tokens": limit(request),
+        "temperature": wire::temperature(request),
+        "reasoning_effort": effort(request.parameters.thinking),
+        "tools": request.tools.iter().map(tool).collect::<Vec<_>>(),
+        "messages": messages,
+    }))
 }
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the server.
@@ -190,9 +89,12 @@ fn effort(thinking: Thinking) -> Option<&'static str> {
     })
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
+fn tool(spec: &ToolSpec) -> Value {
     let parameters = wire::with_properties(&spec.input_schema);
-    Tool { function: Function { name: &spec.name, description: &spec.description, parameters } }
+    json!({
+        "type": "function",
+        "function": { "name": spec.name, "description": spec.description, "parameters": parameters },
+    })
 }
 
 /// The part as the API has it; `None` for what it does not take.
@@ -203,15 +105,19 @@ fn piece<'a>(part: &'a Part, host: &str, ids: &mut CallIds<'a>) -> Option<Piece<
             let text = Some(text.trim()).filter(|text| !text.is_empty())?;
             Piece::Thinking { field: field(signature.as_ref()?, host)?, text }
         }
-        Part::ToolUse { id, name, input } => Piece::Call(Call {
-            id: ids.call(id).id,
-            function: CallFunction { name, arguments: wire::object(input).to_string() },
-        }),
-        Part::ToolResult { id, output, is_error, attachments } => Piece::Result {
-            id: ids.result(id),
-            output: wire::with_notes(wire::marked(output, *is_error), attachments),
-            shows: attachments,
-        },
+        Part::ToolUse { id, name, input } => {
+            let function = json!({ "name": name, "arguments": wire::object(input).to_string() });
+            Piece::Call(json!({ "type": "function", "id": ids.call(id).id, "function": function }))
+        }
+        Part::ToolResult { id, output, is_error, attachments } => {
+            let id = ids.result(id);
+            let mut shown: Vec<_> = attachments.iter().filter_map(file).collect();
+            if !shown.is_empty() {
+                shown.insert(0, text(&format!("What the result of the call {id} shows:")));
+            }
+            let output = wire::with_notes(wire::marked(output, *is_error), attachments);
+            Piece::Result(json!({ "role": "tool", "tool_call_id": id, "content": output }), shown)
+        }
         Part::Attachment(attachment) => Piece::Attachment(attachment),
         // Servers of this kind sign nothing and run no tools.
         Part::RedactedThinking(_) => return None,
@@ -227,94 +133,85 @@ fn field<'a>(signature: &'a Signature, host: &str) -> Option<&'a str> {
 
 /// The results, then one message with everything else; joined with the one before, should nothing have been left of
 /// what was between the two.
-fn said_by_user<'a>(pieces: Vec<Piece<'a>>, messages: &mut Vec<WireMessage<'a>>) {
-    let (mut shown, mut said) = (Vec::new(), Vec::new());
+fn said_by_user(pieces: Vec<Piece<'_>>, messages: &mut Vec<Value>) {
+    let (mut parts, mut said) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
-            Piece::Result { id, output, shows } => {
-                let mut files: Vec<_> = shows.iter().filter_map(file).collect();
-                if !files.is_empty() {
-                    let text = format!("What the result of the call {id} shows:");
-                    shown.push(ContentPart::Text { text });
-                    shown.append(&mut files);
-                }
-                messages.push(WireMessage::Tool { tool_call_id: id, content: output });
+            Piece::Result(message, shown) => {
+                messages.push(message);
+                parts.extend(shown);
             }
-            Piece::Text(text) => said.push(ContentPart::Text { text: text.to_owned() }),
-            Piece::Attachment(attachment) => said.push(
-                file(attachment)
-                    .unwrap_or_else(|| ContentPart::Text { text: attachment.in_words().unwrap_or_default() }),
-            ),
+            Piece::Text(words) => said.push(text(words)),
+            Piece::Attachment(attachment) => {
+                said.push(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
+            }
             Piece::Thinking { .. } | Piece::Call(_) => {}
         }
     }
-    shown.append(&mut said);
-    if shown.is_empty() {
+    parts.append(&mut said);
+    if parts.is_empty() {
         return;
     }
-    match messages.last_mut() {
-        Some(WireMessage::User { content }) => {
-            let mut parts = std::mem::replace(content, Content::Plain(String::new())).into_parts();
-            parts.append(&mut shown);
-            *content = Content::of(parts);
+    match messages.last_mut().filter(|last| last["role"] == "user").map(|last| &mut last["content"]) {
+        Some(content) => {
+            let before = match content.take() {
+                Value::Array(parts) => parts,
+                words => vec![json!({ "type": "text", "text": words })],
+            };
+            *content = content_of(before.into_iter().chain(parts).collect());
         }
-        _ => messages.push(WireMessage::User { content: Content::of(shown) }),
+        None => messages.push(json!({ "role": "user", "content": content_of(parts) })),
     }
 }
 
-impl<'a> Content<'a> {
-    /// One string of them all, if all are text.
-    fn of(parts: Vec<ContentPart<'a>>) -> Self {
-        let texts: Option<Vec<&str>> = parts
-            .iter()
-            .map(|part| match part {
-                ContentPart::Text { text } => Some(text.as_str()),
-                ContentPart::ImageUrl { .. } | ContentPart::File { .. } => None,
-            })
-            .collect();
-        match texts {
-            Some(texts) => Self::Plain(texts.join(PROSE_BREAK)),
-            None => Self::Parts(parts),
-        }
-    }
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
 
-    fn into_parts(self) -> Vec<ContentPart<'a>> {
-        match self {
-            Self::Plain(text) => vec![ContentPart::Text { text }],
-            Self::Parts(parts) => parts,
-        }
+/// One string of them all, if all are text.
+fn content_of(parts: Vec<Value>) -> Value {
+    let texts: Option<Vec<&str>> = parts.iter().map(|part| part.get("text")?.as_str()).collect();
+    match texts {
+        Some(texts) => texts.join(PROSE_BREAK).into(),
+        None => parts.into(),
     }
 }
 
 /// A file; `None` if it is not to be sent.
-fn file(attachment: &Attachment) -> Option<ContentPart<'_>> {
-    let data = DataUrl::of(attachment)?;
+fn file(attachment: &Attachment) -> Option<Value> {
+    let data = wire::data_url(attachment)?;
     Some(if attachment.is_pdf() {
-        ContentPart::File { file: File { filename: attachment.name(), file_data: data } }
+        json!({ "type": "file", "file": { "filename": attachment.name(), "file_data": data } })
     } else {
-        ContentPart::ImageUrl { image_url: ImageUrl { url: data } }
+        json!({ "type": "image_url", "image_url": { "url": data } })
     })
 }
 
-/// One message of all that the model said; `None` where only thinking is left.
-fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<WireMessage<'_>> {
-    let (mut prose, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
+/// One message of all that the model said; `None` where only thinking is left. Its content is null where there are only
+/// calls.
+fn said_by_model(pieces: Vec<Piece<'_>>) -> Option<Value> {
+    let (mut prose, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Text(text) => prose.push(text),
             Piece::Thinking { field, text } => thoughts.push((field, text)),
-            Piece::Call(call) => tool_calls.push(call),
-            Piece::Result { .. } | Piece::Attachment(_) => {}
+            Piece::Call(call) => calls.push(call),
+            Piece::Result(..) | Piece::Attachment(_) => {}
         }
     }
-    if prose.is_empty() && tool_calls.is_empty() {
+    if prose.is_empty() && calls.is_empty() {
         return None;
     }
-    let thought_in = |field: &str| {
+    let mut message = json!({ "role": "assistant", "content": (!prose.is_empty()).then(|| prose.join(PROSE_BREAK)) });
+    if calls.is_empty() {
+        return Some(message);
+    }
+    for field in THINKING_FIELDS {
         let texts: Vec<_> = thoughts.iter().filter(|(of, _)| *of == field).map(|(_, text)| *text).collect();
-        Some(texts.join(PROSE_BREAK)).filter(|text| !text.is_empty() && !tool_calls.is_empty())
-    };
-    let [reasoning_content, reasoning] = THINKING_FIELDS.map(thought_in);
-    let content = (!prose.is_empty()).then(|| prose.join(PROSE_BREAK));
-    Some(WireMessage::Assistant { content, reasoning_content, reasoning, tool_calls })
+        if !texts.is_empty() {
+            message[field] = texts.join(PROSE_BREAK).into();
+        }
+    }
+    message["tool_calls"] = calls.into();
+    Some(message)
 }

@@ -7,9 +7,16 @@ use crate::{
     vendor_error::{Vendor, VendorFailure},
 };
 
-/// A server, for messages.
-pub(super) static VENDOR: Vendor =
-    Vendor { name: NAME, title: "the server", key_variable: KEY_VARIABLE, base_url: EXAMPLE_BASE_URL, failure };
+/// A server. It may not want a key.
+pub(super) static VENDOR: Vendor = Vendor {
+    name: NAME,
+    title: "the server",
+    key_variable: KEY_VARIABLE,
+    no_key: None,
+    base_url: EXAMPLE_BASE_URL,
+    failure,
+    ..Vendor::BEARER
+};
 
 fn failure(name: &str) -> Option<VendorFailure> {
     match name {

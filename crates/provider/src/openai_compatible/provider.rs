@@ -2,47 +2,37 @@
 
 use super::{
     capabilities,
-    decode::CompletionsDecoder,
+    decode::CompletionsReply,
     encode, errors,
     names::{NAME, THINKING_FIELDS},
 };
 use crate::{
-    CapabilityProbe, ErrorKind, Exchange, Headers, HttpRequest, Provider, ProviderError, Request,
-    access::{Access, Endpoint},
-    attachment::AttachmentLimits,
-    auth::{Environment, Key},
-    models::ModelsRequest,
-    token_limit,
+    CapabilityProbe, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, access::Access,
+    attachment::AttachmentLimits, auth::Environment, models::ModelsRequest,
 };
-use flemma_model::{MediaKind, Signature};
+use flemma_model::Signature;
 
 /// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
 /// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request
 /// with the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
 const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "a Chat Completions server",
-    kinds: &MediaKind::ALL,
     image_bytes: 10 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 100,
     total_bytes: 21 << 20,
+    ..AttachmentLimits::NONE
 };
-
-/// The header that carries the key.
-const KEY_HEADER: &str = "authorization";
 
 /// Chat Completions at one address.
 #[derive(Debug)]
-pub struct OpenAiCompatible(Access);
+pub struct OpenAiCompatible(pub(super) Access);
 
 impl OpenAiCompatible {
     /// The server at `base_url`, which ends in the version (`/v1`) as in OpenAI's own SDK. The key is looked up in
     /// `environment` for each request; where there is none, none is sent.
     #[must_use]
     pub fn new(base_url: &str, environment: Environment) -> Self {
-        Self(Access::new(&errors::VENDOR, base_url, environment))
+        Self(Access::new(&errors::VENDOR, base_url, environment, Headers::default()))
     }
 
     /// The same with further headers. One that is named like the key's takes its place, and no key is looked up.
@@ -65,35 +55,23 @@ impl Provider for OpenAiCompatible {
         if request.tools.is_empty() {
             return None;
         }
-        let Endpoint { host, .. } = self.0.endpoint("").ok()?;
-        let key = self.0.optional_key(KEY_HEADER).ok()?;
-        let headers = || self.0.get_headers(bearer(key.as_ref()));
-        capabilities::capability_probe(self.0.base_url(), &host, &request.model, headers)
+        capabilities::capability_probe(&self.0.call("").ok()?, &request.model)
     }
 
     fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        let Endpoint { url, host } = self.0.endpoint("/models")?;
-        let key = self.0.optional_key(KEY_HEADER)?;
-        let headers = self.0.get_headers(bearer(key.as_ref()));
-        Ok(Some(ModelsRequest::new(url, headers, self.0.peer(host, key))))
+        let call = self.0.call("/models")?;
+        Ok(Some(ModelsRequest { request: call.ask(call.url.clone(), Vec::new()), peer: call.peer() }))
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        let Endpoint { url, host } = self.0.endpoint("/chat/completions")?;
+        let call = self.0.call("/chat/completions")?;
         if request.model.trim().is_empty() {
-            let message = format!("`model` is not set; write the name of a model that {host} has");
+            let message = format!("`model` is not set; write the name of a model that {} has", call.host);
             return Err(ProviderError::new(ErrorKind::Options, message));
         }
-        let key = self.0.optional_key(KEY_HEADER)?;
-        let headers = self.0.post_headers(bearer(key.as_ref()));
-        let body = encode::body(request, &host)?;
-        Ok(Exchange::Http {
-            request: HttpRequest { url, headers, body },
-            decoder: token_limit::apply(
-                CompletionsDecoder::new(self.0.peer(host, key), request),
-                encode::limit(request),
-            ),
-        })
+        let body = encode::body(request, &call.host)?;
+        let reply = CompletionsReply::new(&call.host, request);
+        Ok(call.exchange(body, reply, encode::limit(request)))
     }
 }
 
@@ -101,8 +79,4 @@ impl Provider for OpenAiCompatible {
 pub(crate) fn reads(signature: &Signature) -> bool {
     let place = signature.value.split_once('@');
     place.is_some_and(|(field, host)| THINKING_FIELDS.contains(&field) && !host.is_empty())
-}
-
-fn bearer(key: Option<&Key>) -> Vec<(&'static str, String)> {
-    key.iter().map(|key| (KEY_HEADER, format!("Bearer {}", key.expose()))).collect()
 }

@@ -18,17 +18,13 @@ pub struct Options {
     pub pace: f64,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { pace: 1.0 }
+impl Options {
+    pub(crate) fn read(table: &mut Table<'_>) -> Self {
+        Self { pace: table.get("pace", 1.0, &PACE) }
     }
 }
 
 impl VendorOptions for Options {
-    fn read(&mut self, table: &mut Table<'_>) {
-        table.set("pace", &mut self.pace, &PACE);
-    }
-
     fn credential(&self) -> Option<Credential> {
         None
     }

@@ -8,7 +8,7 @@
 //! | `candidates`                                     | handled: the first; more are never asked for              |
 //! | `promptFeedback.blockReason`                     | handled: nothing was answered, which is an error          |
 //! | `usageMetadata`                                  | handled: tokens of the prompt, the cache, the reply       |
-//! | `error`, also in a list                          | handled: ends the reply with the matching [`ErrorKind`]   |
+//! | `error`, also in a list                          | handled: ends the reply with the matching error           |
 //! | `modelVersion`, `responseId`, `createTime`       | ignored on purpose: nothing needs them                    |
 //! | no JSON, no object                               | refused as malformed                                      |
 //!
@@ -37,41 +37,41 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    encode,
-    errors::VertexPeer,
+    NAME, encode,
     grounding::Grounding,
-    ids::NewIds,
+    ids,
     signature::{self, SignedPart},
 };
 use crate::{
-    Decoder, ErrorKind, ErrorResponse, ProviderError, Request,
-    reply::{NO_STREAM, error_in},
-    sse::Sse,
-    vendor_error::MAX_REASON,
+    Request,
+    counts::CountNames,
+    reply::{Fault, NewIds, ReadReply, push_thinking, str_of, take, text_of, tool_input},
+    stop_reason::stop_reason,
 };
-use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
+use flemma_model::{Event, Signature, Usage};
 
 /// The value of a missing `finishReason` where a server writes every field.
-const UNSPECIFIED: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
+const UNSPECIFIED: &str = "FINISH_REASON_UNSPECIFIED";
+
+/// The count of the prompt includes what was read from the cache.
+const COUNTS: CountNames = CountNames {
+    input: &["/promptTokenCount", "/toolUsePromptTokenCount"],
+    output: &["/candidatesTokenCount", "/thoughtsTokenCount"],
+    total: None,
+    reasoning: "/thoughtsTokenCount",
+    cache_read: &["/cachedContentTokenCount"],
+    cache_write: "",
+    input_has_cache: true,
+};
 
 /// Reads one response.
-pub(super) struct GeminiDecoder {
-    peer: VertexPeer,
-    sse: Sse,
-    reply: Reply,
-}
-
-/// How far the reply is.
-struct Reply {
+pub(super) struct GeminiReply {
     ids: NewIds,
     /// The tools whose names the API has in another form, by that form.
     names: HashMap<String, String>,
-    /// Whether anything came.
-    begun: bool,
     thinking: Option<OpenThinking>,
     /// Whether prose is arriving: a signature on more of it comes too late to be put before it.
     flowing: bool,
@@ -79,7 +79,8 @@ struct Reply {
     behind: Vec<String>,
     called: bool,
     grounding: Grounding,
-    stop: Option<StopReason>,
+    /// Why the reply ends, and the vendor's words about it.
+    stop: Option<(String, String)>,
 }
 
 /// Thinking that is being read.
@@ -88,166 +89,85 @@ struct OpenThinking {
     signature: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Chunk {
-    candidates: Option<Vec<Candidate>>,
-    prompt_feedback: Option<PromptFeedback>,
-    usage_metadata: Option<UsageMetadata>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<Content>,
-    finish_reason: Option<String>,
-    finish_message: Option<String>,
-    grounding_metadata: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Content {
-    parts: Option<Vec<WirePart>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WirePart {
-    text: Option<String>,
-    thought: Option<bool>,
-    thought_signature: Option<String>,
-    function_call: Option<FunctionCall>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FunctionCall {
-    id: Option<String>,
-    name: Option<String>,
-    args: Option<Value>,
-    will_continue: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PromptFeedback {
-    block_reason: Option<String>,
-    block_reason_message: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct UsageMetadata {
-    prompt_token_count: Option<u64>,
-    tool_use_prompt_token_count: Option<u64>,
-    cached_content_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
-    thoughts_token_count: Option<u64>,
-}
-
-impl GeminiDecoder {
-    pub(super) fn new(peer: VertexPeer, request: &Request) -> Self {
+impl GeminiReply {
+    /// The reply to a request.
+    pub(super) fn new(request: &Request) -> Self {
         let renamed = request.tools.iter().map(|tool| (encode::wire_name(&tool.name).into_owned(), tool.name.clone()));
-        let reply = Reply {
+        Self {
             ids: NewIds::after(request),
             names: renamed.filter(|(wire, own)| wire != own).collect(),
-            begun: false,
             thinking: None,
             flowing: false,
             behind: Vec::new(),
             called: false,
             grounding: Grounding::default(),
             stop: None,
-        };
-        Self { peer, sse: Sse::default(), reply }
+        }
     }
 }
 
-impl Decoder for GeminiDecoder {
-    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Self { peer, sse, reply } = self;
-        sse.feed(bytes, |event| reply.read(event.data, peer, events))
+impl ReadReply for GeminiReply {
+    fn read(&mut self, mut chunk: Value, events: &mut Vec<Event>) -> Result<(), Fault> {
+        match take(&mut chunk, "candidates") {
+            Value::Array(candidates) => {
+                if let Some(candidate) = candidates.into_iter().next() {
+                    self.candidate(candidate, events)?;
+                }
+            }
+            Value::Null => {}
+            _ => return Err("candidates that are no list".into()),
+        }
+        if let Some(usage) = chunk.get("usageMetadata").and_then(|usage| COUNTS.read(usage, Usage::default())) {
+            events.push(Event::Usage(usage));
+        }
+        let mut feedback = take(&mut chunk, "promptFeedback");
+        match text_of(&mut feedback, "blockReason") {
+            Some(reason) => {
+                Err(Fault::Blocked(reason, text_of(&mut feedback, "blockReasonMessage").unwrap_or_default()))
+            }
+            None => Ok(()),
+        }
     }
 
-    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        let Some(stop) = self.reply.stop.take() else {
-            if let Some(text) = self.sse.foreign() {
-                return Err(match error_in(&text) {
-                    Some(error) => self.peer.interrupt(&error),
-                    None => self.peer.malformed(NO_STREAM, &text),
-                });
-            }
-            let what = if self.reply.begun {
-                "the connection closed in the middle of the reply"
-            } else {
-                "the connection closed before the reply began"
-            };
-            return Err(ProviderError::new(ErrorKind::Interrupted, format!("{}: {what}", self.peer.host)));
-        };
-        self.reply.end_prose(events);
-        self.reply.end_thinking(None, events);
-        std::mem::take(&mut self.reply.grounding).tell(&mut self.reply.ids, events);
-        events.push(Event::Finished(match stop {
-            StopReason::EndTurn if self.reply.called => StopReason::ToolUse,
-            stop => stop,
-        }));
+    fn end(&mut self, _is_said: bool, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let Some((word, words)) = self.stop.take() else { return Ok(()) };
+        self.end_prose(events);
+        self.end_thinking(None, events);
+        std::mem::take(&mut self.grounding).tell(events);
+        events.push(Event::Finished(stop_reason(&word, &words, self.called)));
+        Ok(())
+    }
+}
+
+impl GeminiReply {
+    fn candidate(&mut self, mut candidate: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        if let Value::Array(parts) = take(&mut take(&mut candidate, "content"), "parts") {
+            parts.into_iter().try_for_each(|part| self.part(part, events))?;
+        }
+        if let Some(metadata) = candidate.get("groundingMetadata") {
+            self.grounding.note(metadata);
+        }
+        let reason = str_of(&candidate, "finishReason");
+        if !reason.is_empty() && reason != UNSPECIFIED {
+            self.stop = Some((reason.to_owned(), str_of(&candidate, "finishMessage").to_owned()));
+        }
         Ok(())
     }
 
-    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
-        self.peer.decode_error(response)
-    }
-}
-
-impl Reply {
-    /// Reads one event of the stream.
-    fn read(&mut self, data: &str, peer: &VertexPeer, events: &mut Vec<Event>) -> Result<(), ProviderError> {
-        self.begun = true;
-        let chunk: Chunk = match serde_json::from_str(data) {
-            Ok(chunk) => chunk,
-            // An error may come in a list of one.
-            Err(error) => match serde_json::from_str::<Value>(data) {
-                Ok(list) if list.get(0).is_some_and(|first| first.get("error").is_some()) => {
-                    return Err(peer.interrupt(&list));
-                }
-                _ => return Err(peer.malformed(&error.to_string(), data)),
-            },
-        };
-        if let Some(error) = chunk.error {
-            return Err(peer.interrupt(&serde_json::json!({ "error": error })));
-        }
-        if let Some(candidate) = chunk.candidates.and_then(|list| list.into_iter().next()) {
-            for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
-                self.part(part, events).map_err(|what| peer.malformed(what, data))?;
-            }
-            if let Some(metadata) = &candidate.grounding_metadata {
-                self.grounding.note(metadata);
-            }
-            if let Some(reason) = candidate.finish_reason.filter(|reason| !UNSPECIFIED.contains(&reason.as_str())) {
-                let words = candidate.finish_message.as_deref().unwrap_or_default();
-                self.stop = Some(stop_reason(&peer.quote(&reason, MAX_REASON), &peer.quote(words, MAX_REASON)));
-            }
-        }
-        if let Some(usage) = chunk.usage_metadata {
-            events.push(Event::Usage(usage.into()));
-        }
-        match chunk.prompt_feedback {
-            Some(PromptFeedback { block_reason: Some(reason), block_reason_message }) => {
-                Err(peer.block(&reason, block_reason_message.as_deref().unwrap_or_default()))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Reads a part; says what is wrong with one that cannot be read.
-    fn part(&mut self, part: WirePart, events: &mut Vec<Event>) -> Result<(), &'static str> {
-        let signature = part.thought_signature.filter(|signature| !signature.is_empty());
-        if let Some(call) = part.function_call {
+    fn part(&mut self, mut part: Value, events: &mut Vec<Event>) -> Result<(), &'static str> {
+        let signature = text_of(&mut part, "thoughtSignature").filter(|signature| !signature.is_empty());
+        let call = take(&mut part, "functionCall");
+        if !call.is_null() {
             return self.call(call, signature, events);
         }
-        match (part.text, signature) {
-            (text, signature) if part.thought == Some(true) => {
+        let text = match take(&mut part, "text") {
+            Value::String(text) => Some(text),
+            Value::Null => None,
+            _ => return Err("a text that is no string"),
+        };
+        match (text, signature) {
+            (text, signature) if part.get("thought").is_some_and(|thought| *thought == true) => {
                 self.thought(text.unwrap_or_default(), signature, events);
             }
             (None, None) => {}
@@ -267,9 +187,7 @@ impl Reply {
             OpenThinking::default()
         });
         thinking.signature = signature;
-        if !text.is_empty() {
-            events.push(Event::Thinking(text));
-        }
+        push_thinking(text, events);
     }
 
     fn text(&mut self, text: String, signature: Option<String>, events: &mut Vec<Event>) {
@@ -289,22 +207,22 @@ impl Reply {
 
     fn call(
         &mut self,
-        call: FunctionCall,
+        mut call: Value,
         signature: Option<String>,
         events: &mut Vec<Event>,
     ) -> Result<(), &'static str> {
-        let name = call.name.filter(|name| !name.is_empty()).ok_or("a call without a name")?;
-        if call.will_continue == Some(true) {
+        let name = text_of(&mut call, "name").filter(|name| !name.is_empty()).ok_or("a call without a name")?;
+        if call.get("willContinue").is_some_and(|goes_on| *goes_on == true) {
             return Err("a call in pieces");
         }
         self.end_prose(events);
         self.end_thinking(signature, events);
         self.called = true;
-        let input = call.args.filter(|args| !args.is_null()).unwrap_or_else(|| serde_json::json!({}));
+        let theirs = text_of(&mut call, "id").filter(|id| !id.is_empty());
         events.push(Event::ToolUse {
-            id: self.ids.next(call.id.as_deref()),
+            id: self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME),
             name: self.names.get(&name).cloned().unwrap_or(name),
-            input: ToolInput::Json(input),
+            input: tool_input(String::new(), take(&mut call, "args")),
         });
         Ok(())
     }
@@ -339,52 +257,4 @@ impl Reply {
 /// A block that shows nothing and holds a signature.
 fn mark(signature: Signature, events: &mut Vec<Event>) {
     events.extend([Event::ThinkingStarted, Event::ThinkingFinished { signature: Some(signature) }]);
-}
-
-/// Why the reply ended, after `FinishReason`.
-///
-/// | `finishReason`                                                                | what becomes of it      |
-/// |-------------------------------------------------------------------------------|-------------------------|
-/// | `STOP`                                                                        | the model is done       |
-/// | `MAX_TOKENS`                                                                  | the limit was reached   |
-/// | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`,            | the provider refused,   |
-/// | `MODEL_ARMOR`, `IMAGE_SAFETY`, `IMAGE_PROHIBITED_CONTENT`, `IMAGE_RECITATION` | for this reason         |
-/// | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `TOO_MANY_TOOL_CALLS`,     | named, with Google's    |
-/// | `MALFORMED_RESPONSE`, `MISSING_THOUGHT_SIGNATURE`, `LANGUAGE`, `CONTINUATION`,| own words               |
-/// | `OTHER` and any other                                                         |                         |
-fn stop_reason(reason: &str, words: &str) -> StopReason {
-    let words = words.trim_end_matches('.');
-    let named = if words.is_empty() { reason.to_owned() } else { format!("{reason} ({words})") };
-    match reason {
-        "STOP" => StopReason::EndTurn,
-        "MAX_TOKENS" => StopReason::MaxTokens,
-        "SAFETY"
-        | "RECITATION"
-        | "BLOCKLIST"
-        | "PROHIBITED_CONTENT"
-        | "SPII"
-        | "MODEL_ARMOR"
-        | "IMAGE_SAFETY"
-        | "IMAGE_PROHIBITED_CONTENT"
-        | "IMAGE_RECITATION" => StopReason::Blocked(named),
-        _ => StopReason::Other(named),
-    }
-}
-
-impl From<UsageMetadata> for Usage {
-    fn from(wire: UsageMetadata) -> Self {
-        let cached = wire.cached_content_token_count.unwrap_or_default();
-        let prompt = wire.prompt_token_count.unwrap_or_default();
-        let tools = wire.tool_use_prompt_token_count.unwrap_or_default();
-        let reply = wire.candidates_token_count.unwrap_or_default();
-        let thoughts = wire.thoughts_token_count.unwrap_or_default();
-        Self {
-            // The count of the prompt includes what was read from the cache.
-            input: prompt.saturating_sub(cached).saturating_add(tools),
-            output: reply.saturating_add(thoughts),
-            reasoning: thoughts,
-            cache_read: cached,
-            ..Self::default()
-        }
-    }
 }

@@ -1,8 +1,7 @@
 //! The body of a request.
 //!
 //! The same conversation always gives the same bytes, and a longer one the same bytes up to where it grew, so that the
-//! vendor's implicit cache has a prefix to find: the keys have one order and `contents` is last. The body borrows from
-//! the request; nothing is copied before it is written.
+//! vendor's implicit cache has a prefix to find: the keys have one order and `contents` is last.
 //!
 //! A turn of calls is answered by one turn with all the results, in the order of the calls, then what the user says
 //! besides. Files of a result stand inside it for models that take them there (Gemini 3), else beside it, under a line
@@ -15,18 +14,17 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     ids, schema,
     signature::{self, SignedPart},
-    thinking::{self, ThinkingConfig},
+    thinking,
 };
 use crate::{
-    ErrorKind, HostedToolSpec, ProviderError, Request, RequestParameters, ToolSpec,
+    ErrorKind, HostedToolSpec, ProviderError, Request, ToolSpec,
     call_ids::{CallIds, SentCall},
-    wire::{Base64, SILENT_ERROR, is_visible, nothing_to_send, object, to_json, with_notes, with_room},
+    wire::{self, SILENT_ERROR, is_visible, object, with_notes, with_room},
 };
 use flemma_model::{Attachment, Message, Part, Role};
 
@@ -34,220 +32,98 @@ use flemma_model::{Attachment, Message, Part, Role};
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>, "transferring history from other models").
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
+/// The field of a part's signature.
+const SIGNATURE: &str = "thoughtSignature";
+
 /// The most tokens that a reply may have with any current model: more is refused.
 const MAX_OUTPUT: u32 = 65_535;
 
 /// The longest name of a function that every version of the API takes, in bytes.
 const MAX_NAME: usize = 64;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Body<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<SystemInstruction<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<WireTools<'a>>>,
-    #[serde(skip_serializing_if = "GenerationConfig::is_empty")]
-    generation_config: GenerationConfig,
-    contents: Vec<Content<'a>>,
-}
-
-#[derive(Serialize)]
-struct SystemInstruction<'a> {
-    parts: [Data<'a>; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-enum WireTools<'a> {
-    FunctionDeclarations(Vec<Declaration<'a>>),
-    GoogleSearch(GoogleSearch<'a>),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GoogleSearch<'a> {
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    exclude_domains: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Declaration<'a> {
-    name: Cow<'a, str>,
-    description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters_json_schema: Option<Value>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GenerationConfig {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_output_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<ThinkingConfig>,
-}
-
-#[derive(Serialize)]
-struct Content<'a> {
-    role: &'static str,
-    parts: Vec<Piece<'a>>,
-}
-
-/// One part, and what belongs to it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Piece<'a> {
-    #[serde(flatten)]
-    data: Data<'a>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    thought: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thought_signature: Option<&'a str>,
-    /// Its place in its turn: results in the order of their calls, then the rest in its own order.
-    #[serde(skip)]
-    place: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-enum Data<'a> {
-    Text(Cow<'a, str>),
-    FunctionCall {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
-        name: Cow<'a, str>,
-        args: Cow<'a, Value>,
-    },
-    FunctionResponse {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
-        name: Cow<'a, str>,
-        response: FunctionResult<'a>,
-        /// What the function shows
-        /// (<https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>, "multimodal function
-        /// responses").
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        parts: Vec<Inline<'a>>,
-    },
-    #[serde(untagged)]
-    Inline(Inline<'a>),
-}
-
-/// A file, in the body itself.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Inline<'a> {
-    inline_data: Blob<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Blob<'a> {
-    mime_type: &'a str,
-    data: Base64<'a>,
-}
-
-impl<'a> Inline<'a> {
-    /// `None` if the file itself is not sent.
-    fn of(attachment: &'a Attachment) -> Option<Self> {
-        let data = Base64(attachment.bytes()?);
-        Some(Self { inline_data: Blob { mime_type: &attachment.media_type, data } })
-    }
-}
-
-/// The result of a call, under the keys that the API reads itself.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-enum FunctionResult<'a> {
-    Output(Cow<'a, str>),
-    Error(Cow<'a, str>),
-}
-
 /// The body of a streamed request.
 ///
 /// # Errors
 /// When the conversation has nothing to send, or a tool's schema cannot be put into the API's dialect.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    let shows_inside = thinking::takes_files_in_results(&request.model);
-    let mut contents = contents(&request.messages, shows_inside);
+    let is_gemini_3 = thinking::wants_signatures(&request.model);
+    let mut contents = contents(&request.messages, is_gemini_3);
     if contents.is_empty() {
-        return Err(nothing_to_send());
+        return Err(wire::nothing_to_send());
     }
-    if thinking::wants_signatures(&request.model) {
-        contents.iter_mut().for_each(vouch);
+    if is_gemini_3 {
+        contents.iter_mut().for_each(|(_, parts)| vouch(parts));
     }
-    let declarations = request.tools.iter().map(declaration).collect::<Result<Vec<_>, _>>()?;
-    let body = Body {
-        system_instruction: request
-            .system
-            .as_deref()
-            .filter(|text| is_visible(text))
-            .map(|text| SystemInstruction { parts: [Data::Text(text.into())] }),
-        tools: tools(declarations, &request.hosted),
-        generation_config: GenerationConfig::of(&request.model, &request.parameters),
-        contents,
-    };
-    to_json(&body)
+    let contents: Vec<_> = contents.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect();
+    wire::body(json!({
+        "systemInstruction": wire::system(request).map(|text| json!({ "parts": [{ "text": text }] })),
+        "tools": tools(request)?,
+        "generationConfig": generation_config(request),
+        "contents": contents,
+    }))
 }
 
-fn tools<'a>(declarations: Vec<Declaration<'a>>, hosted: &'a [HostedToolSpec]) -> Option<Vec<WireTools<'a>>> {
-    let own = (!declarations.is_empty()).then_some(WireTools::FunctionDeclarations(declarations));
-    let hosted = hosted.iter().filter_map(|tool| match tool {
-        HostedToolSpec::WebSearch(limits) => {
-            Some(WireTools::GoogleSearch(GoogleSearch { exclude_domains: &limits.blocked_domains }))
-        }
-        HostedToolSpec::CodeExecution => None,
-    });
-    let tools: Vec<_> = own.into_iter().chain(hosted).collect();
-    (!tools.is_empty()).then_some(tools)
-}
-
-impl GenerationConfig {
-    fn of(model: &str, parameters: &RequestParameters) -> Self {
-        let (thinking_config, thought) = thinking::config(model, parameters.thinking).unzip();
-        Self {
-            max_output_tokens: parameters.max_tokens.map(|tokens| limit(tokens, thought.unwrap_or_default())),
-            temperature: parameters.temperature.filter(|value| value.is_finite()),
-            thinking_config,
+fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
+    let own = request.tools.iter().map(declaration).collect::<Result<Vec<_>, _>>()?;
+    let mut tools = Vec::new();
+    if !own.is_empty() {
+        tools.push(json!({ "functionDeclarations": own }));
+    }
+    for tool in &*request.hosted {
+        match tool {
+            HostedToolSpec::WebSearch(limits) if limits.blocked_domains.is_empty() => {
+                tools.push(json!({ "googleSearch": {} }));
+            }
+            HostedToolSpec::WebSearch(limits) => {
+                tools.push(json!({ "googleSearch": { "excludeDomains": limits.blocked_domains } }));
+            }
+            HostedToolSpec::CodeExecution => {}
         }
     }
-
-    fn is_empty(&self) -> bool {
-        self.max_output_tokens.is_none() && self.temperature.is_none() && self.thinking_config.is_none()
-    }
+    Ok(tools)
 }
 
-/// The most tokens that the reply to a request may have; `None` leaves it to the API.
-pub(super) fn limit_of(request: &Request) -> Option<u32> {
-    GenerationConfig::of(&request.model, &request.parameters).max_output_tokens
+/// Limits and sampling; null if there is nothing to say about them.
+fn generation_config(request: &Request) -> Value {
+    let thinking = thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config);
+    let settings = [
+        ("maxOutputTokens", limit(request).map(Value::from)),
+        ("temperature", wire::temperature(request).map(Value::from)),
+        ("thinkingConfig", thinking),
+    ];
+    let settings = settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let settings: Map<String, Value> = settings.collect();
+    if settings.is_empty() { Value::Null } else { settings.into() }
 }
 
-/// The limit of a reply of `tokens` after `thought` tokens of thinking, which the API counts as a part of the reply. It
-/// is raised no further than the models go.
-fn limit(tokens: u32, thought: u32) -> u32 {
-    with_room(tokens, thought).min(MAX_OUTPUT.max(tokens))
+/// The most tokens that the reply to a request may have, those of thinking included; `None` leaves it to the API. It is
+/// raised for them no further than the models go.
+pub(super) fn limit(request: &Request) -> Option<u32> {
+    let tokens = request.parameters.max_tokens?;
+    let thought = thinking::config(&request.model, request.parameters.thinking).map_or(0, |(_, thought)| thought);
+    Some(with_room(tokens, thought).min(MAX_OUTPUT.max(tokens)))
 }
 
-fn declaration(spec: &ToolSpec) -> Result<Declaration<'_>, ProviderError> {
-    let parameters_json_schema = schema::parameters(&spec.input_schema).map_err(|problem| {
+fn declaration(spec: &ToolSpec) -> Result<Value, ProviderError> {
+    let parameters = schema::parameters(&spec.input_schema).map_err(|problem| {
         let message = format!(
             "the tool `{}` cannot be offered to Vertex AI: its input_schema {problem}, or remove the tool from `tools`",
             spec.name
         );
         ProviderError::new(ErrorKind::InvalidRequest, message)
     })?;
-    Ok(Declaration { name: wire_name(&spec.name), description: &spec.description, parameters_json_schema })
+    let mut declaration = json!({ "name": wire_name(&spec.name), "description": spec.description });
+    if let Some(parameters) = parameters {
+        declaration["parametersJsonSchema"] = parameters;
+    }
+    Ok(declaration)
 }
 
-/// The messages as turns: neighbours of the same role joined, those with nothing to send left out.
-fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Content<'_>> {
+/// The messages as turns, each with its role: neighbours of the same role joined, those with nothing to send left out.
+fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<(&'static str, Vec<Value>)> {
     let mut calls =
         SentCalls { ids: CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX), names: Vec::new() };
-    let mut contents: Vec<Content<'_>> = Vec::new();
+    let mut contents: Vec<(&str, Vec<Piece>)> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         let role = match message.role {
             Role::User => "user",
@@ -257,14 +133,15 @@ fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<Conten
         let pieces = pieces(&message.parts, &mut calls, shows_inside);
         match contents.last_mut() {
             _ if pieces.is_empty() => {}
-            Some(last) if last.role == role => last.parts.extend(pieces),
-            _ => contents.push(Content { role, parts: pieces }),
+            Some((last, joined)) if *last == role => joined.extend(pieces),
+            _ => contents.push((role, pieces)),
         }
     }
-    for content in &mut contents {
-        content.parts.sort_by_key(|piece| piece.place);
-    }
-    contents
+    let parts = |mut pieces: Vec<Piece>| {
+        pieces.sort_by_key(|(place, _)| *place);
+        pieces.into_iter().map(|(_, part)| part).collect()
+    };
+    contents.into_iter().map(|(role, pieces)| (role, parts(pieces))).collect()
 }
 
 /// The calls so far: their ids, and the name of each.
@@ -273,71 +150,83 @@ struct SentCalls<'a> {
     names: Vec<&'a str>,
 }
 
+/// A part, and its place in its turn: results in the order of their calls, then the rest in its own order.
+type Piece = (usize, Value);
+
+fn text(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+fn signed(mut part: Value, signature: Option<&str>) -> Value {
+    if let Some(signature) = signature {
+        part[SIGNATURE] = signature.into();
+    }
+    part
+}
+
+/// A call or its result, with its id if the API gave that.
+fn of_call(id: Option<String>, name: &str, field: &str, value: Value) -> Map<String, Value> {
+    let id = id.map(|id| ("id".to_owned(), id.into()));
+    id.into_iter().chain([("name".to_owned(), wire_name(name).into()), (field.to_owned(), value)]).collect()
+}
+
 /// `shows_inside` says whether the files of a result are inside it; otherwise they follow it.
-fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) -> Vec<Piece<'a>> {
+fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
     // A signature that waits for what it signs.
     let mut waiting = None;
     for part in parts {
-        let mut add = |data, thought, thought_signature, place| {
-            pieces.push(Piece { data, thought, thought_signature, place });
-        };
+        let mut add = |part| pieces.push((usize::MAX, part));
         match part {
-            Part::Text(text) if is_visible(text) => add(Data::Text(text.into()), false, waiting.take(), usize::MAX),
+            Part::Text(words) if is_visible(words) => add(signed(text(words), waiting.take())),
             Part::Text(_) => {}
-            Part::Thinking { text, signature } => {
+            Part::Thinking { text: words, signature } => {
                 let Some((value, under)) = signature.as_ref().and_then(signature::read) else { continue };
-                if is_visible(text) {
-                    add(
-                        Data::Text(text.into()),
-                        true,
-                        Some(value).filter(|_| under == SignedPart::Thought),
-                        usize::MAX,
-                    );
+                let own = Some(value).filter(|_| under == SignedPart::Thought);
+                let is_shown = is_visible(words);
+                if is_shown || own.is_some() {
+                    let words = if is_shown { words } else { "" };
+                    add(signed(json!({ "text": words, "thought": true }), own));
                 }
-                if under == SignedPart::Nothing || (under == SignedPart::Thought && !is_visible(text)) {
-                    add(Data::Text("".into()), under == SignedPart::Thought, Some(value), usize::MAX);
+                if under == SignedPart::Nothing {
+                    add(signed(text(""), Some(value)));
                 }
                 waiting = Some(value).filter(|_| under == SignedPart::Next);
             }
             Part::ToolUse { id, name, input } => {
                 let SentCall { id: own, .. } = calls.ids.call(id);
                 calls.names.push(name);
-                let id = ids::theirs(id).map(|_| own);
-                let data = Data::FunctionCall { id, name: wire_name(name), args: object(input) };
-                add(data, false, waiting.take(), usize::MAX);
+                let call = of_call(ids::theirs(id).map(|_| own), name, "args", object(input));
+                add(signed(json!({ "functionCall": call }), waiting.take()));
             }
             Part::ToolResult { id, output, is_error, attachments } => {
                 let said = if *is_error && !is_visible(output) { SILENT_ERROR } else { output };
                 let said = with_notes(said.into(), attachments);
-                let mut files: Vec<_> = attachments.iter().filter_map(Inline::of).collect();
-                let mut whose = None;
+                let mut files: Vec<_> = attachments.iter().filter_map(file).collect();
                 let call = calls.ids.answered(id);
                 match call.and_then(|call| Some((*calls.names.get(call.nth)?, call))) {
                     Some((name, SentCall { id: own, nth })) => {
-                        let parts = if shows_inside { std::mem::take(&mut files) } else { Vec::new() };
-                        let response =
-                            if *is_error { FunctionResult::Error(said) } else { FunctionResult::Output(said) };
-                        let id = ids::theirs(id).map(|_| own);
-                        let data = Data::FunctionResponse { id, name: wire_name(name), response, parts };
-                        add(data, false, None, nth);
-                        whose = Some(name).filter(|_| !files.is_empty());
+                        let key = if *is_error { "error" } else { "output" };
+                        let mut result = of_call(ids::theirs(id).map(|_| own), name, "response", json!({ key: said }));
+                        // <https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling>,
+                        // "multimodal function responses".
+                        if shows_inside && !files.is_empty() {
+                            result.insert("parts".to_owned(), std::mem::take(&mut files).into());
+                        }
+                        pieces.push((nth, json!({ "functionResponse": result })));
+                        if !files.is_empty() {
+                            let words = format!("What the result of the call of `{name}` shows:");
+                            pieces.push((usize::MAX, text(&words)));
+                        }
                     }
                     // Without its call it has no name; what it says is kept.
-                    None if is_visible(&said) && (!is_error || is_visible(output)) => {
-                        add(Data::Text(said), false, None, usize::MAX)
-                    }
+                    None if is_visible(&said) && (!is_error || is_visible(output)) => add(text(&said)),
                     None => {}
                 }
-                if let Some(name) = whose {
-                    let text = format!("What the result of the call of `{name}` shows:");
-                    add(Data::Text(text.into()), false, None, usize::MAX);
-                }
-                files.into_iter().for_each(|file| add(Data::Inline(file), false, None, usize::MAX));
+                pieces.extend(files.into_iter().map(|file| (usize::MAX, file)));
             }
             Part::Attachment(attachment) => {
-                let words = || Data::Text(attachment.in_words().unwrap_or_default().into());
-                add(Inline::of(attachment).map_or_else(words, Data::Inline), false, None, usize::MAX);
+                add(file(attachment).unwrap_or_else(|| text(&attachment.in_words().unwrap_or_default())));
             }
             Part::RedactedThinking(_) => {}
             Part::HostedUse { .. } | Part::HostedResult { .. } | Part::Citations { .. } => {}
@@ -346,11 +235,17 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) 
     pieces
 }
 
+/// A file, in the body itself; `None` if it is not sent.
+fn file(attachment: &Attachment) -> Option<Value> {
+    let data = wire::base64(attachment)?;
+    Some(json!({ "inlineData": { "mimeType": attachment.media_type, "data": data } }))
+}
+
 /// Puts the stand-in on the first call of a turn that has no signature: of calls made at once only the first has one.
-fn vouch(content: &mut Content<'_>) {
-    let first = content.parts.iter_mut().find(|piece| matches!(piece.data, Data::FunctionCall { .. }));
-    if let Some(call) = first {
-        call.thought_signature.get_or_insert(UNSIGNED);
+fn vouch(parts: &mut [Value]) {
+    let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
+    if let Some(call) = first.filter(|call| call.get(SIGNATURE).is_none()) {
+        call[SIGNATURE] = UNSIGNED.into();
     }
 }
 

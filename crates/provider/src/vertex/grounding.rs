@@ -6,8 +6,11 @@
 
 use serde_json::{Value, json};
 
-use super::{NAME, ids::NewIds};
-use crate::HostedTool;
+use super::NAME;
+use crate::{
+    HostedTool,
+    reply::{made_up_id, str_of},
+};
 use flemma_model::{Event, WebSource};
 
 /// What was told so far.
@@ -27,18 +30,17 @@ impl Grounding {
             }
         }
         for web in list("groundingChunks").filter_map(|chunk| chunk.get("web")) {
-            let text = |field| web.get(field).and_then(Value::as_str).unwrap_or_default();
-            WebSource::new(text("uri"), text("title")).add(&mut self.sources);
+            WebSource::new(str_of(web, "uri"), str_of(web, "title")).add(&mut self.sources);
         }
     }
 
     /// Tells of the search, if there was one.
-    pub fn tell(self, ids: &mut NewIds, events: &mut Vec<Event>) {
+    pub fn tell(self, events: &mut Vec<Event>) {
         let provider = || NAME.to_owned();
         if !self.queries.is_empty() {
             let name = HostedTool::WebSearch.name().to_owned();
             let raw = json!({ "queries": self.queries });
-            events.push(Event::HostedUse { provider: provider(), id: ids.next(None), name, raw });
+            events.push(Event::HostedUse { provider: provider(), id: made_up_id(NAME), name, raw });
         }
         if !self.sources.is_empty() {
             events.push(Event::Citations { provider: provider(), sources: self.sources, raw: None });

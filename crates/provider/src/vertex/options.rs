@@ -7,7 +7,7 @@ use crate::{
     connection::{read_headers, without_scheme},
 };
 use flemma_model::options::{
-    Kind, Table,
+    self, Kind, Table,
     kinds::{TEXT, text, whole},
 };
 
@@ -46,23 +46,19 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            base_url: None,
-            project_id: None,
-            location: DEFAULT_LOCATION.to_owned(),
-            thinking_budget: None,
-            headers: Headers::default(),
-        }
+        options::defaults(Self::read)
     }
 }
 
 impl Options {
     /// Reads the options out of the vendor's table.
-    pub(super) fn read_from(&mut self, table: &mut Table<'_>) {
-        table.set_some("base_url", &mut self.base_url, &BASE_URL);
-        table.set_some("project_id", &mut self.project_id, &TEXT);
-        table.set("location", &mut self.location, &TEXT);
-        table.set_some("thinking_budget", &mut self.thinking_budget, &BUDGET);
-        read_headers(&mut self.headers, table);
+    pub(crate) fn read(table: &mut Table<'_>) -> Self {
+        Self {
+            base_url: table.some("base_url", &BASE_URL),
+            project_id: table.some("project_id", &TEXT),
+            location: table.get("location", DEFAULT_LOCATION.to_owned(), &TEXT),
+            thinking_budget: table.some("thinking_budget", &BUDGET),
+            headers: read_headers(table),
+        }
     }
 }

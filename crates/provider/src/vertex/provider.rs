@@ -3,22 +3,21 @@
 use std::time::Duration;
 
 use super::{
-    decode::GeminiDecoder,
+    decode::GeminiReply,
     encode,
-    errors::VertexPeer,
+    errors::{GLOBAL_HOST, VENDOR},
     names::{NAME, PROJECT_VARIABLE, TOKEN_VARIABLE},
     options::{DEFAULT_LOCATION, Options},
     signature::{self, SignedPart},
     thinking, token,
 };
 use crate::{
-    ErrorKind, Exchange, HttpRequest, Provider, ProviderError, Request,
-    access::host_of,
+    ErrorKind, Exchange, Provider, ProviderError, Request,
+    access::Access,
     attachment::AttachmentLimits,
-    auth::{Environment, Key},
+    auth::Environment,
     credential::{Credential, KeySource, Program},
     hosted::{HostedProblem, HostedToolSpec},
-    token_limit,
 };
 use flemma_model::{MediaKind, Signature};
 
@@ -30,18 +29,10 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
     vendor: "Vertex AI",
     kinds: &[MediaKind::Png, MediaKind::Jpeg, MediaKind::Webp, MediaKind::Pdf],
     image_bytes: 7 << 20,
-    image_side: usize::MAX,
-    many_images: usize::MAX,
-    many_images_side: usize::MAX,
     files: 900,
     total_bytes: 13 << 20,
+    ..AttachmentLimits::NONE
 };
-
-/// The header that carries the token.
-const TOKEN_HEADER: &str = "authorization";
-
-/// The host of the location `global`.
-const GLOBAL_HOST: &str = "https://aiplatform.googleapis.com";
 
 /// Locations that are more than one region, each with a host of its own form.
 const MULTI_REGIONS: [&str; 2] = ["eu", "us"];
@@ -92,22 +83,6 @@ impl Vertex {
         Self { options, environment }
     }
 
-    /// The token, unless the user's headers bring one.
-    fn token(&self) -> Result<Option<Key>, ProviderError> {
-        if self.options.headers.has(TOKEN_HEADER) {
-            return Ok(None);
-        }
-        if let Some(key) = self.environment.find(TOKEN_VARIABLE)? {
-            return Ok(Some(key));
-        }
-        let message = format!(
-            "no access token for Vertex AI: point {} at a service account's key file, or sign in with \
-             `gcloud auth login`, or set {TOKEN_VARIABLE} in the shell that starts Neovim",
-            token::FILE_VARIABLE
-        );
-        Err(ProviderError::new(ErrorKind::Authentication, message))
-    }
-
     fn project(&self) -> Result<String, ProviderError> {
         let project = self.options.project_id.clone().or_else(|| self.environment.value(PROJECT_VARIABLE));
         let project = project.map(|project| project.trim().to_owned()).filter(|project| !project.is_empty());
@@ -123,18 +98,16 @@ impl Vertex {
         Ok(project)
     }
 
-    /// The address up to the version, and the host for messages.
-    fn base(&self) -> Result<(String, String), ProviderError> {
+    /// The host of the location.
+    fn base_url(&self) -> Result<String, ProviderError> {
         let location = self.options.location.as_str();
         segment("parameters.vertex.location", location, "-", "as in global or europe-west4")?;
-        let base = match &self.options.base_url {
-            Some(base) => base.trim().trim_end_matches('/').to_owned(),
+        Ok(match &self.options.base_url {
+            Some(base) => base.clone(),
             None if location == DEFAULT_LOCATION => GLOBAL_HOST.to_owned(),
             None if MULTI_REGIONS.contains(&location) => format!("https://aiplatform.{location}.rep.googleapis.com"),
             None => format!("https://{location}-aiplatform.googleapis.com"),
-        };
-        let host = host_of(NAME, &base, GLOBAL_HOST)?;
-        Ok((base, host))
+        })
     }
 }
 
@@ -167,27 +140,14 @@ impl Provider for Vertex {
     }
 
     fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        let (base, host) = self.base()?;
-        let project = self.project()?;
-        let location = self.options.location.clone();
+        let (base_url, project, location) = (self.base_url()?, self.project()?, self.options.location.clone());
         let model = request.model.as_str();
         segment("model", model, "-._@", "as in gemini-2.5-flash")?;
-        let token = self.token()?;
-        let mut own = vec![
-            ("content-type", "application/json".to_owned()),
-            ("accept", "text/event-stream".to_owned()),
-            ("user-agent", format!("flemma/{}", env!("CARGO_PKG_VERSION"))),
-        ];
-        own.extend(token.iter().map(|token| (TOKEN_HEADER, format!("Bearer {}", token.expose()))));
-        let headers = self.options.headers.lay_over(own);
-        let url = format!(
-            "{base}/v1/projects/{project}/locations/{location}/publishers/google/models/{model}\
-             :streamGenerateContent?alt=sse"
-        );
-        let peer = VertexPeer::new(host, token, &self.options.headers, project, location);
-        Ok(Exchange::Http {
-            request: HttpRequest { url, headers, body: encode::body(request)? },
-            decoder: token_limit::apply(GeminiDecoder::new(peer, request), encode::limit_of(request)),
-        })
+        let access = Access::new(&VENDOR, &base_url, self.environment.clone(), self.options.headers.clone());
+        let mut call = access.call(&format!(
+            "/v1/projects/{project}/locations/{location}/publishers/google/models/{model}:streamGenerateContent?alt=sse"
+        ))?;
+        call.scope = (project, location);
+        Ok(call.exchange(encode::body(request)?, GeminiReply::new(request), encode::limit(request)))
     }
 }

@@ -7,27 +7,9 @@
 
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{Thinking, ThinkingLevel};
-
-/// `thinkingConfig`.
-#[derive(Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ThinkingConfig {
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    include_thoughts: bool,
-    #[serde(flatten)]
-    amount: Amount,
-}
-
-#[derive(Debug, PartialEq, Serialize)]
-enum Amount {
-    #[serde(rename = "thinkingBudget")]
-    Budget(u32),
-    #[serde(rename = "thinkingLevel")]
-    Level(&'static str),
-}
 
 /// The kind of thinking that a model does.
 #[derive(Debug, PartialEq)]
@@ -69,26 +51,24 @@ fn family(model: &str) -> ThinkingKind {
     }
 }
 
-/// Whether the model refuses a call in the conversation that has no signature.
+/// Whether the model refuses a call in the conversation that has no signature. The same generation takes images and PDFs
+/// inside the result of a function.
 pub(super) fn wants_signatures(model: &str) -> bool {
     matches!(family(model), ThinkingKind::Levels { .. })
 }
 
-/// Whether the model takes images and PDFs inside the result of a function: the same generation as above.
-pub(super) fn takes_files_in_results(model: &str) -> bool {
-    wants_signatures(model)
-}
-
-/// What to ask of `model`, and the tokens that its thinking may take.
-pub(super) fn config(model: &str, thinking: Thinking) -> Option<(ThinkingConfig, u32)> {
+/// `thinkingConfig` for `model`, and the tokens that its thinking may take.
+pub(super) fn config(model: &str, thinking: Thinking) -> Option<(Value, u32)> {
+    let shown = |amount: &str, value: Value| match thinking.budget() {
+        Some(_) => json!({ "includeThoughts": true, amount: value }),
+        None => json!({ amount: value }),
+    };
     Some(match family(model) {
         ThinkingKind::Plain => return None,
         ThinkingKind::Budget { range, stops } => {
             let least = if stops { 0 } else { *range.start() };
             let budget = thinking.budget().map_or(least, |tokens| tokens.clamp(*range.start(), *range.end()));
-            let config =
-                ThinkingConfig { include_thoughts: thinking.budget().is_some(), amount: Amount::Budget(budget) };
-            (config, budget)
+            (shown("thinkingBudget", budget.into()), budget)
         }
         ThinkingKind::Levels { minimal, medium } => {
             let lowest = if minimal { "MINIMAL" } else { "LOW" };
@@ -98,8 +78,7 @@ pub(super) fn config(model: &str, thinking: Thinking) -> Option<(ThinkingConfig,
                 Some(ThinkingLevel::Medium) if medium => "MEDIUM",
                 Some(ThinkingLevel::Medium | ThinkingLevel::High | ThinkingLevel::Max) => "HIGH",
             };
-            let config = ThinkingConfig { include_thoughts: thinking.level().is_some(), amount: Amount::Level(word) };
-            (config, thinking.budget().unwrap_or_default())
+            (shown("thinkingLevel", word.into()), thinking.budget().unwrap_or_default())
         }
     })
 }

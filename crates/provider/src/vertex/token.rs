@@ -17,6 +17,7 @@ use url::{Url, form_urlencoded};
 use super::PROJECT_VARIABLE;
 use crate::{
     ErrorKind, ErrorResponse, HttpRequest, ProviderError,
+    access::USER_AGENT,
     auth::Key,
     credential::{AccessToken, TokenExchange, TokenFile},
     redact::{Redaction, redact},
@@ -159,7 +160,7 @@ impl TokenExchange for KeyFile {
         let headers = vec![
             ("content-type".into(), "application/x-www-form-urlencoded".to_owned()),
             ("accept".into(), "application/json".to_owned()),
-            ("user-agent".into(), format!("flemma/{}", env!("CARGO_PKG_VERSION"))),
+            ("user-agent".into(), USER_AGENT.to_owned()),
         ];
         Ok(HttpRequest { url, headers, body: form.finish().into_bytes() })
     }

@@ -6,13 +6,8 @@ use super::{NAME, Options, TOKEN_VARIABLE, Vertex, credential, token};
 use crate::{
     Health, Provider, ProviderError, ReadDocument, Thinking, VendorOptions, auth::Environment, credential::Credential,
 };
-use flemma_model::options::Table;
 
 impl VendorOptions for Options {
-    fn read(&mut self, table: &mut Table<'_>) {
-        self.read_from(table);
-    }
-
     fn thinking(&self) -> Option<Thinking> {
         self.thinking_budget.map(Thinking::of_tokens)
     }

@@ -1,7 +1,7 @@
 //! Tools for models that cannot call any: the tools are described in the system prompt, the model writes its calls as XML in
 //! its reply, and gets the results as text.
 //!
-//! [`apply`] puts this between a conversation and its provider: whoever asks sees tools, and the provider sees text. `prompt`
+//! [`prepare`] puts this between a conversation and its provider: whoever asks sees tools, and the provider sees text. `prompt`
 //! describes the tools, `messages` puts earlier calls and results into words, `reader` finds the calls in the reply as it
 //! arrives, and `values` translates between elements and JSON.
 //!
@@ -25,16 +25,22 @@ mod values;
 use std::sync::Arc;
 
 use self::reader::CallReader;
-use super::{
-    CapabilityProbe, Decoder, ErrorResponse, Exchange, Provider, ProviderError, Request, ToolSpec,
-    attachment::AttachmentLimits, models::ModelsRequest,
-};
+use super::{Decoder, ErrorResponse, Exchange, Provider, ProviderError, Request};
 use flemma_model::{Event, StopReason};
 
-/// The provider with tools that its model calls in XML.
-#[must_use]
-pub fn apply(provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
-    Arc::new(XmlTools(provider))
+/// What [`Provider::prepare`] says of a request whose model calls tools in XML.
+///
+/// # Errors
+/// Those of the provider.
+pub fn prepare(provider: &dyn Provider, request: &Request) -> Result<Exchange, ProviderError> {
+    let tools = Arc::clone(&request.tools);
+    Ok(match provider.prepare(&as_text(request))? {
+        Exchange::Http { request, decoder } => {
+            let decoder = XmlDecoder { decoder, reader: CallReader::new(tools), events: Vec::new() };
+            Exchange::Http { request, decoder: Box::new(decoder) }
+        }
+        script @ Exchange::Script(_) => script,
+    })
 }
 
 /// The request as a model without tools gets it.
@@ -49,37 +55,6 @@ pub fn as_text(request: &Request) -> Request {
     request
 }
 
-#[derive(Debug)]
-struct XmlTools(Arc<dyn Provider>);
-
-impl Provider for XmlTools {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn attachment_limits(&self) -> Option<AttachmentLimits> {
-        self.0.attachment_limits()
-    }
-
-    fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
-        self.0.capability_probe(&as_text(request))
-    }
-
-    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
-        self.0.list_models()
-    }
-
-    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
-        let tools = Arc::clone(&request.tools);
-        Ok(match self.0.prepare(&as_text(request))? {
-            Exchange::Http { request, decoder } => {
-                Exchange::Http { request, decoder: Box::new(XmlDecoder::new(decoder, tools)) }
-            }
-            script @ Exchange::Script(_) => script,
-        })
-    }
-}
-
 /// Makes calls of the XML in a reply.
 struct XmlDecoder {
     decoder: Box<dyn Decoder>,
@@ -89,10 +64,6 @@ struct XmlDecoder {
 }
 
 impl XmlDecoder {
-    fn new(decoder: Box<dyn Decoder>, tools: Arc<[ToolSpec]>) -> Self {
-        Self { decoder, reader: CallReader::new(tools), events: Vec::new() }
-    }
-
     fn translate(&mut self, events: &mut Vec<Event>) {
         for event in self.events.drain(..) {
             match event {

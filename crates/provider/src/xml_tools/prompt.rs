@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::values::{self, ATTRIBUTES};
+use super::values::{self, ATTRIBUTES, properties};
 use crate::ToolSpec;
 use flemma_text::xml;
 
@@ -58,8 +58,7 @@ fn of_schema(tool: &ToolSpec) -> String {
 
 /// Lists the properties of an object, each with those in it below.
 fn list(text: &mut String, schema: &Value, depth: usize) {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = values::required(schema).collect();
     for (name, schema) in properties(schema) {
         let is_required = required.contains(&name.as_str()) && !values::types(schema).contains(&"null");
         let need = if is_required { "required" } else { "optional" };
@@ -104,10 +103,6 @@ fn example(schema: &Value, depth: usize) -> Value {
 
 fn example_of_object(schema: &Value, depth: usize) -> Value {
     properties(schema).map(|(name, schema)| (name.clone(), example(schema, depth))).collect()
-}
-
-fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
 /// Of several schemas the one that is shown: the first that is not null.

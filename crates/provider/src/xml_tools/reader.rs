@@ -7,7 +7,10 @@
 use std::{mem, sync::Arc};
 
 use super::values;
-use crate::{ToolSpec, reply::made_up_id};
+use crate::{
+    ToolSpec,
+    reply::{made_up_id, push_text},
+};
 use flemma_model::{Event, ToolInput};
 use flemma_text::Fence;
 use flemma_text::xml::{self, Element};
@@ -97,7 +100,7 @@ impl CallReader {
         let is_text = matches!(self.place, Place::Prose | Place::Code(_));
         let may_be_fence = self.line.len() < LONGEST_OPENING && may_be_fence(&self.line);
         if is_text && !may_be_fence {
-            push_text(&self.line[self.passed..], events);
+            push_text(self.line[self.passed..].to_owned(), events);
             self.passed = self.line.len();
         }
     }
@@ -116,14 +119,14 @@ impl CallReader {
                     if let Some((fence, _)) = opened {
                         self.place = Place::Code(fence);
                     }
-                    push_text(&line[passed..], events);
+                    push_text(line[passed..].to_owned(), events);
                 }
             },
             Place::Code(fence) => {
                 if fence.closes(bare) {
                     self.place = Place::Prose;
                 }
-                push_text(&line[passed..], events);
+                push_text(line[passed..].to_owned(), events);
             }
             Place::Opening(fence) => {
                 let is_closed = fence.closes(bare);
@@ -148,8 +151,8 @@ impl CallReader {
 
     /// The block is text.
     fn give_up(&mut self, events: &mut Vec<Event>) {
-        push_text(&mem::take(&mut self.opening), events);
-        push_text(&mem::take(&mut self.body), events);
+        push_text(mem::take(&mut self.opening), events);
+        push_text(mem::take(&mut self.body), events);
     }
 
     /// The block is complete.
@@ -177,12 +180,6 @@ impl CallReader {
     fn push(&mut self, name: String, input: ToolInput, events: &mut Vec<Event>) {
         self.calls += 1;
         events.push(Event::ToolUse { id: made_up_id("xml"), name, input });
-    }
-}
-
-fn push_text(text: &str, events: &mut Vec<Event>) {
-    if !text.is_empty() {
-        events.push(Event::Text(text.to_owned()));
     }
 }
 

@@ -232,23 +232,20 @@ fn choice<'a>(schema: &'a Value, element: &Element, source: &str) -> &'a Value {
 
 /// Whether an object of this schema has the properties that an element has, and an element those that it has to have.
 fn has_all_of(schema: &Value, element: &Element) -> bool {
-    let mut required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let has = |name: &str| {
         let is_attributes = name == ATTRIBUTES && !element.attributes.is_empty();
         is_attributes
             || element.children().any(|child| key(child, Some(schema)) == name)
             || element.attribute(name).is_some()
     };
-    element.children().all(|child| property(schema, key(child, Some(schema))).is_some()) && required.all(has)
+    element.children().all(|child| property(schema, key(child, Some(schema))).is_some()) && required(schema).all(has)
 }
 
 /// Whether an element has the attributes that the schema requires, with values that it allows.
 fn has_values_of(schema: &Value, element: &Element) -> bool {
     let Some(own) = property(schema, ATTRIBUTES) else { return true };
-    let mut required = own.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let mut values = own.get("properties").and_then(Value::as_object).into_iter().flatten();
-    required.all(|name| element.attribute(name).is_some())
-        && values.all(|(name, schema)| {
+    required(own).all(|name| element.attribute(name).is_some())
+        && properties(own).all(|(name, schema)| {
             let allowed = schema.get("enum").and_then(Value::as_array);
             let value = element.attribute(name);
             allowed.zip(value).is_none_or(|(allowed, value)| allowed.iter().any(|one| one == value))
@@ -260,6 +257,16 @@ fn key<'a>(element: &'a Element, schema: Option<&Value>) -> &'a str {
     let has = |name: &str| schema.is_some_and(|schema| property(schema, name).is_some());
     let name = element.attribute("name").filter(|name| element.name == PARAMETER && (has(name) || !has(PARAMETER)));
     name.unwrap_or(&element.name)
+}
+
+/// The properties of an object, by their names.
+pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+}
+
+/// The names of the properties that an object has to have.
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {

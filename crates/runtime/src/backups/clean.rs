@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Backups, Limits, log};
-use crate::line_file::Lock;
+use crate::{disk::if_there, line_file::Lock};
 use flemma_journal::changes::History;
 use flemma_model::Digest;
 
@@ -60,11 +60,7 @@ pub(super) fn clean(backups: &Backups, limits: Limits) -> io::Result<()> {
 /// What each content is worth to the logs. Logs that are too old are deleted.
 fn worth_of_all(backups: &Backups, is_old: &dyn Fn(SystemTime) -> bool) -> io::Result<HashMap<Digest, Worth>> {
     let mut worth: HashMap<Digest, Worth> = HashMap::new();
-    let logs = match fs::read_dir(backups.logs()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(worth),
-        logs => logs?,
-    };
-    for entry in logs.flatten() {
+    for entry in if_there(fs::read_dir(backups.logs()))?.into_iter().flatten().flatten() {
         let path = entry.path();
         let Some(stem) =
             path.file_stem().and_then(OsStr::to_str).filter(|_| path.extension() == Some("jsonl".as_ref()))

@@ -3,15 +3,14 @@
 use std::{
     fs::{self, File, Metadata, OpenOptions},
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
-use crate::line_file::{make_folder, sync_folder};
+use crate::disk::{if_there, make_folder, open_unfollowed, sync_folder};
 use flemma_journal::changes::FileState;
 use flemma_model::Digest;
 
@@ -53,32 +52,33 @@ impl Contents {
             let digest = read_through(&mut file, |_| Ok(()))?;
             return Ok((FileState::File { digest, mode }, 0));
         }
+        let mut bytes = 0;
+        let digest = self.add(|new| {
+            read_through(&mut file, |chunk| {
+                bytes += chunk.len() as u64;
+                new.write_all(chunk)
+            })
+        })?;
+        Ok((FileState::File { digest, mode }, bytes))
+    }
+
+    /// Keeps a content.
+    pub(super) fn put(&self, content: &[u8]) -> io::Result<()> {
+        self.add(|new| new.write_all(content).map(|()| Digest::of(content))).map(drop)
+    }
+
+    /// Adds what `write` writes, under the digest that it gives.
+    fn add(&self, write: impl FnOnce(&mut File) -> io::Result<Digest>) -> io::Result<Digest> {
         make_folder(&self.0.join("x"))?;
         let mut new = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.0)?;
-        let mut bytes = 0;
-        let digest = read_through(&mut file, |chunk| {
-            bytes += chunk.len() as u64;
-            new.write_all(chunk)
-        })?;
+        let digest = write(new.as_file_mut())?;
         new.as_file().sync_all()?;
         let place = self.path_of(&digest);
         make_folder(&place)?;
         // One that is there already may be damaged.
         new.persist(&place).map_err(|error| error.error)?;
         sync_folder(&place)?;
-        Ok((FileState::File { digest, mode }, bytes))
-    }
-
-    /// Keeps a content.
-    pub(super) fn put(&self, content: &[u8]) -> io::Result<()> {
-        make_folder(&self.0.join("x"))?;
-        let mut new = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.0)?;
-        new.write_all(content)?;
-        new.as_file().sync_all()?;
-        let place = self.path_of(&Digest::of(content));
-        make_folder(&place)?;
-        new.persist(&place).map_err(|error| error.error)?;
-        sync_folder(&place)
+        Ok(digest)
     }
 
     /// A content is needed: its time of modification says so, unless that was noted within this time.
@@ -98,10 +98,7 @@ impl Contents {
     /// # Errors
     /// When it cannot be read, or is not the one that its name says.
     pub(super) fn read(&self, digest: &Digest) -> io::Result<Option<Vec<u8>>> {
-        let content = match fs::read(self.path_of(digest)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            content => content?,
-        };
+        let Some(content) = if_there(fs::read(self.path_of(digest)))? else { return Ok(None) };
         if Digest::of(&content) != *digest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the copy that was kept is damaged"));
         }
@@ -111,11 +108,7 @@ impl Contents {
     /// All contents.
     pub(super) fn all(&self) -> io::Result<Vec<Kept>> {
         let mut all = Vec::new();
-        let folders = match fs::read_dir(&self.0) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(all),
-            folders => folders?,
-        };
-        for entry in folders.flatten() {
+        for entry in if_there(fs::read_dir(&self.0))?.into_iter().flatten().flatten() {
             let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
             if name.starts_with(TEMPORARY) {
                 all.extend(kept(&path, None));
@@ -154,9 +147,7 @@ pub(super) fn content_of(path: &Path) -> io::Result<Option<(FileState, Vec<u8>)>
 }
 
 fn open(path: &Path) -> io::Result<Option<(File, Metadata)>> {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
-    let file = match options.open(path) {
+    let file = match open_unfollowed(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }

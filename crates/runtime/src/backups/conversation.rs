@@ -89,9 +89,7 @@ impl Backups {
         if from == to || text.is_empty() {
             return Ok(());
         }
-        line_file::append(&to, text.as_bytes(), Flush::Now, &[]).map_err(|fault| match fault {
-            line_file::Fault::NotWritten(error) | line_file::Fault::NotFlushed(error) => error,
-        })
+        Ok(line_file::append(&to, text.as_bytes(), Flush::Now, &[])?)
     }
 
     /// Deletes what is too old or too much. It blocks on the disk.

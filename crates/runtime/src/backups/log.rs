@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest as _, Sha256};
-
-use crate::line_file::{self, Fault, Fence, Flush, Lock, open_existing, read_all};
+use crate::{
+    line_file::{self, Fence, Flush, Lock, open_existing, read_all},
+    state_file,
+};
 use flemma_journal::changes::{History, Line, LineError};
-use flemma_tools::paths::real;
 
 /// Which log belongs to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +25,7 @@ impl LogKey {
     /// the disk, to follow links.
     pub(super) fn stem(&self) -> String {
         match self {
-            Self::File(path) => {
-                let digest = Sha256::digest(real(path).as_os_str().as_encoded_bytes());
-                digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-            }
+            Self::File(path) => state_file::stem(path),
             Self::Unnamed(name) => format!("unnamed-{name}"),
         }
     }
@@ -61,9 +58,7 @@ pub(super) fn append(log: &Path, line: &Line, flush: Flush, fence: Option<&Fence
     let mut text = line.to_text().into_bytes();
     text.push(b'\n');
     let fences: Vec<Fence> = fence.into_iter().cloned().collect();
-    line_file::append(log, &text, flush, &fences).map_err(|fault| match fault {
-        Fault::NotWritten(error) | Fault::NotFlushed(error) => error,
-    })
+    Ok(line_file::append(log, &text, flush, &fences)?)
 }
 
 /// Reads a log. One that is not there is empty.

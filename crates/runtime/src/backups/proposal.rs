@@ -40,14 +40,6 @@ pub struct ProposedFile {
     pub diff: Vec<String>,
 }
 
-impl ProposedFile {
-    /// Whether the file is already what it is to become.
-    #[must_use]
-    pub fn is_so_already(&self) -> bool {
-        self.problem.is_none() && self.found == self.step.target
-    }
-}
-
 impl Backups {
     /// Finds out what taking changes back would do. `unsaved` are the files with changes in the editor. It blocks on the disk.
     ///

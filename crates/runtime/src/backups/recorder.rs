@@ -5,7 +5,10 @@ use std::io;
 use jiff::Timestamp;
 
 use super::{Backups, Limits, LogKey, clean, log};
-use crate::line_file::{Fence, Flush, Lock};
+use crate::{
+    line_file::{Fence, Flush, Lock},
+    save::plain_words,
+};
 use flemma_journal::changes::{Cause, Change, ChangeId, FileState, Line};
 use flemma_tools::{LeftBefore, Recorder, Upcoming};
 
@@ -31,7 +34,7 @@ impl Recorder for CallRecorder {
             _ => io::Error::other(format!(
                 "what the file was could not be kept in {} ({}); make room or fix the state folder, and try again",
                 self.backups.folder().display(),
-                error.to_string().split(" (os error").next().unwrap_or_default(),
+                plain_words(error),
             )),
         };
         let _lock = self.backups.lock(Lock::Shared).map_err(|error| unkept(&error))?;

@@ -14,7 +14,8 @@ use std::{
 
 use super::{LogKey, contents::Contents};
 use crate::{
-    line_file::{self, Lock, Locked, make_folder},
+    disk::make_folder,
+    line_file::{self, Lock, Locked},
     lock_file,
 };
 

@@ -29,11 +29,13 @@ const ATTEMPTS_AT_OWN_SERVER: u32 = 2;
 /// The other side of a request.
 pub(super) struct HttpPeer {
     /// The host, with its port if it is not the usual one.
-    name: String,
-    is_loopback: bool,
-    /// Whether it is in the user's own network.
-    is_own: bool,
-    wants_tls: bool,
+    pub name: String,
+    /// Whether it is this machine.
+    pub is_loopback: bool,
+    /// Whether it is a server in the user's own network.
+    pub is_own: bool,
+    /// Whether the address begins with `https`.
+    pub wants_tls: bool,
     host: String,
     port: u16,
 }
@@ -65,29 +67,9 @@ impl HttpPeer {
         })
     }
 
-    /// The host, with its port if it is not the usual one.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether that is a server of the user's own.
-    pub fn is_own(&self) -> bool {
-        self.is_own
-    }
-
-    /// Whether the address begins with `https`.
-    pub fn wants_tls(&self) -> bool {
-        self.wants_tls
-    }
-
     /// Host and port, unless a proxy is in between.
     pub fn direct_address(&self) -> Option<(&str, u16)> {
         self.proxy().is_none().then_some((self.host.as_str(), self.port))
-    }
-
-    /// Whether that is this machine.
-    pub fn is_loopback(&self) -> bool {
-        self.is_loopback
     }
 
     /// The error for a request that got no response.

@@ -11,9 +11,8 @@ mod failure;
 mod plain;
 
 use std::{
-    borrow::Cow,
     collections::HashSet,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Mutex, Once},
     time::{Duration, SystemTime},
 };
 
@@ -25,6 +24,7 @@ use reqwest::{
 use tokio::time::{sleep, timeout};
 
 use self::failure::HttpPeer;
+use super::disk::lock;
 use flemma_config::ProviderOptions;
 use flemma_model::Event;
 use flemma_provider::{Decoder, ErrorResponse, HttpRequest, ProviderError};
@@ -109,7 +109,7 @@ impl Http {
         timeouts: Timeouts,
         mut sink: impl FnMut(Event),
     ) -> Result<(), ProviderError> {
-        let (peer, response) = self.send(Method::POST, request, timeouts).await?;
+        let (peer, response) = self.send(request, timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Err(decoder.decode_error(&refusal)),
@@ -155,32 +155,10 @@ impl Http {
     /// One line for the user that names the host, and what to check. The message holds no query, header or key.
     pub async fn fetch(
         &self,
-        request: HttpRequest,
+        request: &HttpRequest,
         timeouts: Timeouts,
     ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        self.whole(Method::POST, request, timeouts).await
-    }
-
-    /// Asks for `url` with `GET`, and else does what [`Http::fetch`] does.
-    ///
-    /// # Errors
-    /// As [`Http::fetch`].
-    pub async fn get(
-        &self,
-        url: String,
-        headers: Vec<(Cow<'static, str>, String)>,
-        timeouts: Timeouts,
-    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        self.whole(Method::GET, HttpRequest { url, headers, body: Vec::new() }, timeouts).await
-    }
-
-    async fn whole(
-        &self,
-        method: Method,
-        request: HttpRequest,
-        timeouts: Timeouts,
-    ) -> Result<Result<Vec<u8>, ErrorResponse>, ProviderError> {
-        let (peer, response) = self.send(method, request, timeouts).await?;
+        let (peer, response) = self.send(request.clone(), timeouts).await?;
         let mut response = match response {
             Ok(response) => response,
             Err(refusal) => return Ok(Err(refusal)),
@@ -205,13 +183,12 @@ impl Http {
     /// Sends `request` and waits for the status.
     async fn send(
         &self,
-        method: Method,
         request: HttpRequest,
         timeouts: Timeouts,
     ) -> Result<(HttpPeer, Result<Response, ErrorResponse>), ProviderError> {
-        let (peer, request) = build(method, request)?;
+        let (peer, request) = build(request)?;
         peer.check_proxy()?;
-        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback() })?;
+        let client = self.client(ClientSettings { connect_timeout: timeouts.connect, proxy: !peer.is_loopback })?;
         let asked = timeout(timeouts.connect + timeouts.first_byte, client.execute(request));
         let response = tokio::select! {
             response = asked => response,
@@ -223,14 +200,14 @@ impl Http {
             Ok(Err(error)) => return Err(peer.before_reply(&error, timeouts.connect)),
             Err(_) => return Err(peer.no_answer(timeouts.first_byte)),
         };
-        lock(&self.answered).insert(peer.name().to_owned());
+        lock(&self.answered).insert(peer.name.clone());
         let answer = if response.status().is_success() { Ok(response) } else { Err(error_response(response).await) };
         Ok((peer, answer))
     }
 
     /// Comes back only for a server of the user's own that should speak TLS, has taken a while, and speaks plain HTTP.
     async fn until_plain_http(&self, peer: &HttpPeer) {
-        if peer.is_own() && peer.wants_tls() && !lock(&self.answered).contains(peer.name()) {
+        if peer.is_own && peer.wants_tls && !lock(&self.answered).contains(peer.name.as_str()) {
             sleep(TLS_TIME).await;
             if self.is_plain_http(peer).await {
                 return;
@@ -241,7 +218,7 @@ impl Http {
 
     /// Whether a server that should speak TLS speaks plain HTTP. Behind a proxy no server is asked.
     async fn is_plain_http(&self, peer: &HttpPeer) -> bool {
-        match peer.direct_address().filter(|_| peer.wants_tls()) {
+        match peer.direct_address().filter(|_| peer.wants_tls) {
             Some((host, port)) => plain::speaks_plain_http(host, port).await,
             None => false,
         }
@@ -269,11 +246,6 @@ impl Http {
     }
 }
 
-/// A panic elsewhere leaves a whole value behind: each is changed in one go.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Chooses ring as the process's cryptography. Other code in the process may have chosen already;
 /// that is fine as well.
 fn install_crypto() {
@@ -283,7 +255,7 @@ fn install_crypto() {
     });
 }
 
-fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
+fn build(request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {
     // A provider checks what the user configured; what is wrong here is ours.
     let bug = |what: &str| ProviderError::bug(format!("{what} of the request cannot be sent"));
     let url = Url::parse(&request.url).map_err(|_| bug("the address"))?;
@@ -296,11 +268,10 @@ fn build(method: Method, request: HttpRequest) -> Result<(HttpPeer, reqwest::Req
         let name = HeaderName::try_from(&*name).map_err(|_| bug("the name of a header"))?;
         headers.insert(name, value);
     }
-    let mut built = reqwest::Request::new(method, url);
+    let has_body = !request.body.is_empty();
+    let mut built = reqwest::Request::new(if has_body { Method::POST } else { Method::GET }, url);
     *built.headers_mut() = headers;
-    if built.method() != Method::GET {
-        *built.body_mut() = Some(request.body.into());
-    }
+    *built.body_mut() = has_body.then(|| request.body.into());
     Ok((peer, built))
 }
 

@@ -6,7 +6,10 @@ use std::{
     path::Path,
 };
 
-use crate::line_file::{Lock, Locked, create, lock, open, open_existing, read_all, remove, sync_folder};
+use crate::{
+    disk::{if_there, remove, sync_folder},
+    line_file::{Lock, Locked, create, lock, open, open_existing, read_all},
+};
 use flemma_journal::{CallKey, LineError, Record, kept};
 
 /// Reads the records. A file that is not there has none, and lines that were cut off are passed over. What another line
@@ -21,9 +24,9 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
 /// The same without a lock, so that it waits for nobody: for who only looks. A line that is being written counts as cut
 /// off.
 pub(super) fn look(path: &Path) -> io::Result<Vec<Record>> {
-    match open(path, false) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        file => records(&read_all(&mut file?)?),
+    match if_there(open(path, false))? {
+        None => Ok(Vec::new()),
+        Some(mut file) => records(&read_all(&mut file)?),
     }
 }
 

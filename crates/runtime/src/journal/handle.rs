@@ -4,7 +4,7 @@ use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
         mpsc::{self, Sender},
     },
@@ -16,7 +16,7 @@ use super::{
     file,
     writer::{Append, EXTENSION, Job, Then, Writer},
 };
-use crate::{line_file::Fence, state_file::state_file};
+use crate::{disk::lock, line_file::Fence, state_file::state_file};
 use flemma_journal::{CallKey, Record};
 
 /// The size in bytes above which a file is worth compacting.
@@ -66,7 +66,7 @@ impl Journal {
         records: Vec<Record>,
         then: impl FnOnce(io::Result<()>) + Send + 'static,
     ) {
-        self.send_append(conversation, records, Then::Flushed(Box::new(then)));
+        self.send_append(conversation, records, Then { is_awaited: true, answer: Box::new(then) });
     }
 
     /// Appends records in one write at once, and flushes them soon. They outlive this process at once, but not a loss of
@@ -77,7 +77,8 @@ impl Journal {
         records: Vec<Record>,
         failed: impl FnOnce(io::Error) + Send + 'static,
     ) {
-        self.send_append(conversation, records, Then::Failed(Box::new(failed)));
+        let answer = Box::new(|outcome: io::Result<()>| outcome.unwrap_or_else(failed));
+        self.send_append(conversation, records, Then { is_awaited: false, answer });
     }
 
     /// Reads the records of a conversation, all or none. It blocks on the disk. If there is no file, there are no records;
@@ -123,7 +124,7 @@ impl Journal {
     #[must_use]
     pub fn settle(&self, limit: Duration) -> bool {
         let (done, settled) = mpsc::sync_channel(1);
-        let Some(thread) = self.thread().clone() else { return true };
+        let Some(thread) = lock(&self.0.thread).clone() else { return true };
         // If the thread has ended, nothing waits any more.
         thread.send(Job::Settle(done)).is_err() || settled.recv_timeout(limit).is_ok()
     }
@@ -135,7 +136,7 @@ impl Journal {
     }
 
     fn send_append(&self, conversation: &Path, records: Vec<Record>, then: Then) {
-        let mut thread = self.thread();
+        let mut thread = lock(&self.0.thread);
         let sender = match thread.take() {
             Some(sender) => sender,
             None => match self.start() {
@@ -163,10 +164,6 @@ impl Journal {
         let writer = Writer::new(self.0.folder.clone(), self.0.sent.clone());
         thread::Builder::new().name("flemma-journal".into()).spawn(move || writer.run(&jobs))?;
         Ok(sender)
-    }
-
-    fn thread(&self) -> MutexGuard<'_, Option<Sender<Job>>> {
-        self.0.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -48,21 +48,16 @@ pub(super) struct Append {
 }
 
 /// Who hears of an append.
-pub(super) enum Then {
-    /// Somebody waits for the flush.
-    Flushed(Box<dyn FnOnce(io::Result<()>) + Send>),
-    /// Nobody waits.
-    Failed(Box<dyn FnOnce(io::Error) + Send>),
+pub(super) struct Then {
+    /// Whether somebody waits for the flush.
+    pub(super) is_awaited: bool,
+    pub(super) answer: Box<dyn FnOnce(io::Result<()>) + Send>,
 }
 
 impl Then {
     /// Answers. A panic in an answer ends there, since the other answers still have to be given.
     pub(super) fn answer(self, outcome: io::Result<()>) {
-        let _ = catch_unwind(AssertUnwindSafe(|| match (self, outcome) {
-            (Self::Flushed(then), outcome) => then(outcome),
-            (Self::Failed(then), Err(error)) => then(error),
-            (Self::Failed(_), Ok(())) => {}
-        }));
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.answer)(outcome)));
     }
 }
 
@@ -174,7 +169,7 @@ impl Writer {
                     lines.bytes.extend_from_slice(record.to_line().as_bytes());
                     lines.bytes.push(b'\n');
                 }
-                if matches!(then, Then::Flushed(_)) {
+                if then.is_awaited {
                     lines.flush = Flush::Now;
                 }
             }

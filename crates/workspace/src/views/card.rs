@@ -100,7 +100,7 @@ impl Looks {
                 look.left.push(chunk(text, group));
             }
         };
-        let icon = self.toolbox().get(&card.name).and_then(|tool| tool.icon);
+        let icon = self.shared.toolbox.get(&card.name).and_then(|tool| tool.icon);
         add(format!(" {} ", sign(card, icon, style.signs, view)), state.group, &mut room);
         add(summary.tool, "FlemmaTool", &mut room);
         if !summary.what.is_empty() {

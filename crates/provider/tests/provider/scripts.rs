@@ -10,6 +10,8 @@ use flemma_provider::{
 };
 use serde_json::Value;
 
+use crate::providers::root;
+
 /// Plays the model to the end of its script, as a user would who lets everything run.
 fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
     let text = if model == "tour" { TOUR } else { WELCOME };
@@ -38,7 +40,7 @@ fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
 }
 
 fn file(name: &str) -> String {
-    fs::read_to_string(format!("{}/doc/tour/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read_to_string(root().join("doc/tour").join(name)).unwrap()
 }
 
 #[test]
@@ -85,7 +87,7 @@ fn the_tour_fits_the_project_that_it_works_on() {
 
 #[test]
 fn the_document_that_opens_the_tour_is_ready_to_send() {
-    let text = fs::read_to_string(format!("{}/doc/tour.chat", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let text = fs::read_to_string(root().join("doc/tour.chat")).unwrap();
     let conversation = chat::read(&text).unwrap();
     assert!(conversation.system.is_some());
     assert_eq!(conversation.messages.len(), 1);

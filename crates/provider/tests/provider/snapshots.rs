@@ -4,7 +4,7 @@
 //! they are sent. After a change that is meant, write the files anew and read what `git diff` says:
 //!
 //! ```text
-//! UPDATE_EXPECT=1 cargo test --test core provider::snapshots
+//! UPDATE_EXPECT=1 cargo test -p flemma-provider snapshots
 //! ```
 
 use std::{
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::{
     conversation::exchange,
-    provider::bodies::{conversations, folder, providers, settings, two_tools},
+    providers::{conversations, folder, providers, settings, two_tools},
 };
 
 /// The model whose requests are written down: of each vendor one that thinks, for its requests have the most in them.

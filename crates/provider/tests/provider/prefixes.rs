@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::{
     conversation::{any_turns, exchange, thinking},
-    provider::bodies::{conversations, providers, settings, two_tools},
+    providers::{conversations, providers, settings, two_tools},
 };
 
 /// The marks, as they stand in a body. In a string of JSON their quotation marks would be escaped.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     conversation::{decode, exchange, hello},
-    provider::bodies::providers,
+    providers::providers,
 };
 
 /// What each provider makes of an answer, cut into single bytes.

@@ -35,7 +35,7 @@ fn every_option_has_a_type_and_those_of_files_a_description() {
 
 #[test]
 fn a_documentation_is_the_line_of_types_lua() {
-    let types = include_str!("../../../lua/flemma/types.lua");
+    let types = include_str!("../../../../lua/flemma/types.lua");
     for (path, _) in buffer::known() {
         let OptionDocumentation { takes, text } = buffer::documentation(&path).unwrap();
         let name = path.rsplit('.').next().unwrap();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     conversation::{call, exchange, result, text, thinking},
-    provider::bodies::providers,
+    providers::providers,
 };
 
 /// Ids as models, servers, other vendors and users write them.

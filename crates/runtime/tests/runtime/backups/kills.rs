@@ -50,7 +50,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
     for round in 0..12 {
         let mut children = names.map(|name| {
             Command::new(env::current_exe().unwrap())
-                .args(["--exact", "runtime::backups::kills::another_process", "--ignored", "--nocapture"])
+                .args(["--exact", "backups::kills::another_process", "--ignored", "--nocapture"])
                 .env(TOLD[0], &bench.shop.context.cwd)
                 .env(TOLD[1], name)
                 .stdout(Stdio::piped())

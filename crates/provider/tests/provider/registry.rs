@@ -10,6 +10,8 @@ use flemma_config::Config;
 use flemma_provider::{Health, ProviderName, auth::Environment, secret_variables, signers};
 use serde_json::{Value, json};
 
+use crate::providers::root;
+
 /// Words in code that stand for a vendor: names of folders, types and options, without `_` and in lower case.
 const VENDOR_WORDS: [&str; 6] = ["anthropic", "openai", "openaicompatible", "compatible", "vertex", "rehearsal"];
 
@@ -19,10 +21,6 @@ const EXAMPLES: [(&str, &str); 3] = [
     ("crates/chat/src/unsent.rs", "`anthropic:signature=…`"),
     ("crates/chat/src/diagnostics.rs", "`provider=anthropic`"),
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
-}
 
 fn names() -> BTreeSet<&'static str> {
     ProviderName::all().map(ProviderName::name).collect()

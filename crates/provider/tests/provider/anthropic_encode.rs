@@ -304,8 +304,7 @@ fn newer_models_are_told_an_effort_and_no_temperature() {
         let thinks = (json!({"type": "enabled", "budget_tokens": 16_384}), Value::Null, Value::Null, 17_384);
         assert_eq!(ask(model, high), thinks, "{model}");
     }
-    let efforts =
-        ThinkingLevel::WORDS.map(|(_, level)| ask("claude-opus-5", Thinking::Level(level)).1["effort"].clone());
+    let efforts = ThinkingLevel::ALL.map(|level| ask("claude-opus-5", Thinking::Level(level)).1["effort"].clone());
     assert_eq!(efforts, ["low", "low", "medium", "high", "max"]);
 }
 

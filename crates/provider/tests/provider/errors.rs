@@ -4,6 +4,8 @@ use std::{fs, path::Path};
 
 use flemma_provider::{Actor, ErrorKind, ProviderError};
 
+use crate::providers::root;
+
 const KINDS: [(ErrorKind, Actor, bool); 14] = [
     (ErrorKind::Authentication, Actor::User, false),
     (ErrorKind::Options, Actor::User, false),
@@ -35,7 +37,7 @@ fn each_kind_says_who_has_to_act() {
 #[test]
 fn only_the_type_says_that_a_failure_is_a_bug() {
     for folder in ["crates/provider/src", "crates/runtime/src", "crates/config/src"] {
-        for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
+        for file in files(&root().join(folder)) {
             let code = fs::read_to_string(&file).unwrap();
             let says = code.lines().any(|line| !line.trim().starts_with("//") && line.contains("a bug in Flemma"));
             assert_eq!(says, file.ends_with("provider/src/error.rs"), "{}", file.display());

@@ -151,7 +151,7 @@ fn a_kill_while_a_page_is_renamed_loses_no_page() {
         }
         let original = bench.project();
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "runtime::backups::notes::renaming_process", "--ignored", "--nocapture"])
+            .args(["--exact", "backups::notes::renaming_process", "--ignored", "--nocapture"])
             .env(TOLD, &bench.shop.context.cwd)
             .stdout(Stdio::piped())
             .spawn()

@@ -220,8 +220,8 @@ fn the_models_of_a_server_are_asked_for_and_read_in_every_form() {
         .list_models()
         .unwrap()
         .unwrap();
-    assert_eq!(request.url, "http://localhost:11434/v1/models");
-    assert!(request.headers.contains(&("authorization".into(), "Bearer sk-secret".to_owned())));
+    assert_eq!(request.request.url, "http://localhost:11434/v1/models");
+    assert!(request.request.headers.contains(&("authorization".into(), "Bearer sk-secret".to_owned())));
     let read = |body: Value| request.read(body.to_string().as_bytes());
     let models = Ok(vec!["b".to_owned(), "a".to_owned()]);
     assert_eq!(

@@ -311,7 +311,6 @@ fn a_broken_event_is_shown_in_short() {
         r#"{"candidates": [{"content": {"parts": [{"functionCall": {"args": {}}}]}}]}"#.to_owned(),
         r#"{"candidates": [{"content": {"parts": [{"functionCall": {"name": "x", "willContinue": true}}]}}]}"#
             .to_owned(),
-        r#"{"usageMetadata": {"promptTokenCount": -1}}"#.to_owned(),
         // Half of a pair of surrogates.
         r#"{"candidates": [{"content": {"parts": [{"text": "\ud83c"}]}}]}"#.to_owned(),
     ] {

@@ -7,7 +7,7 @@ use flemma_model::{Event, Signature, ToolInput};
 use flemma_provider::Request;
 use serde_json::{Value, json};
 
-use crate::{conversation::exchange, provider::bodies::providers};
+use crate::{conversation::exchange, providers::providers};
 
 /// What the API signs with: bytes that are no text, in base64.
 const SIGNATURE: &str = "EqQBCgIYAhIMWW91+sO/w7/DvwgBEgwIARIMwqDCocKiGgwIARIMWW91+sO/w78=";

@@ -386,7 +386,7 @@ impl Other {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{limit}exec \"$0\" \"$@\"")])
             .arg(env::current_exe().unwrap())
-            .args(["--exact", "runtime::journal::another_process", "--ignored", "--nocapture"])
+            .args(["--exact", "journal::another_process", "--ignored", "--nocapture"])
             .env(TOLD[0], &desk.chat)
             .env(TOLD[1], name)
             .stdout(Stdio::piped())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma_model::{CallId, Event, Message, Part, Role, StopReason, ToolInput};
 use flemma_provider::{
     Exchange, Request, ToolSpec,
-    xml_tools::{apply, as_text},
+    xml_tools::{as_text, prepare},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ fn tools() -> Vec<ToolSpec> {
 /// What becomes of a reply that comes in these pieces: its text, its calls, and why it ended.
 fn read(pieces: &[&str]) -> (String, Vec<(String, ToolInput)>, StopReason) {
     let request = Request { tools: tools().into(), ..Request::default() };
-    let Exchange::Http { mut decoder, .. } = apply(Arc::new(Plain)).prepare(&request).unwrap() else { panic!() };
+    let Exchange::Http { mut decoder, .. } = prepare(&Plain, &request).unwrap() else { panic!() };
     let mut events = Vec::new();
     pieces.iter().for_each(|piece| decoder.feed(piece.as_bytes(), &mut events).unwrap());
     decoder.finish(&mut events).unwrap();

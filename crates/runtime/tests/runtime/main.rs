@@ -1,0 +1,23 @@
+//! Background work: the queue to the main thread, the journal, saving, trust and attachments.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod attachments;
+mod backups;
+mod conversation_list;
+mod folder;
+mod holder;
+mod journal;
+mod message_notes;
+#[path = "../../../../tests/support/other_holder.rs"]
+mod other_holder;
+mod queue;
+mod save;
+mod steal;
+mod trust;
+#[allow(dead_code)]
+#[path = "../../../../tests/support/vault.rs"]
+mod vault;
+#[allow(dead_code)]
+#[path = "../../../../tests/core/tools/workshop.rs"]
+mod workshop;
