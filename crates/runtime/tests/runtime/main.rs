@@ -19,5 +19,5 @@ mod trust;
 #[path = "../../../../tests/support/vault.rs"]
 mod vault;
 #[allow(dead_code)]
-#[path = "../../../../tests/core/tools/workshop.rs"]
+#[path = "../../../../tests/support/workshop.rs"]
 mod workshop;
