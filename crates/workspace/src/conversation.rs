@@ -238,11 +238,6 @@ impl Conversation {
         self.page.parse_on()
     }
 
-    /// Does what can be done later for a file that was just opened; says whether there is more.
-    pub fn index_on(&self) -> bool {
-        self.page.index_on()
-    }
-
     /// Lines have changed that changed once more before they were looked at.
     pub fn missed(&self, lines: Range<usize>) {
         self.page.missed(lines);

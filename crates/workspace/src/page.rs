@@ -157,11 +157,6 @@ impl Page {
         is_reading
     }
 
-    /// Does what can be done later for a file that was just opened; says whether there is more.
-    pub(super) fn index_on(&self) -> bool {
-        self.provenance.borrow_mut().index(SLICE)
-    }
-
     /// Reads the next lines for an estimate; says whether there are more.
     pub(super) fn estimate_on(&self) -> bool {
         self.parse_on() || self.with_document(|document, text| document.build_ahead(text, SLICE))

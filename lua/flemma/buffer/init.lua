@@ -169,11 +169,6 @@ function M.attach(buf)
   current.note(buf, true)
   lock.attach(buf)
   greet(buf)
-  local function index_on()
-    if attached[buf] == state and native.call("parse_on", buf, true) then
-      vim.defer_fn(index_on, 1)
-    end
-  end
   local function parse_on(more)
     if attached[buf] ~= state then
       return
@@ -183,12 +178,11 @@ function M.attach(buf)
     if not more then
       require("flemma.view.refresh").schedule(buf)
       require("flemma.view.drawing").refresh(buf)
-      vim.defer_fn(index_on, 1)
       return
     end
     -- A long file is read in slices, so that the user can type in between.
     vim.schedule(function()
-      parse_on(native.call("parse_on", buf, false))
+      parse_on(native.call("parse_on", buf))
     end)
   end
   -- The text was unloaded, or is about to be unloaded.

@@ -12,6 +12,8 @@ local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", 
 
 ---@type table<integer, true> the buffers in which a request or a tool is running
 local busy = {}
+---@type table<integer, true> those of which that was said last
+local active = {}
 ---@type uv.uv_timer_t?
 local timer
 --- The duration of a spinner's frame, in milliseconds.
@@ -131,10 +133,13 @@ end
 ---@param is_busy boolean
 ---@param is_other? boolean whether it does something else now, which is shown at once
 function M.show(buf, is_busy, is_other)
-  require("flemma.edit.interrupt").watch(buf, is_busy)
-  spin(buf, is_busy, is_other)
+  if is_busy or active[buf] then
+    active[buf] = is_busy or nil
+    require("flemma.edit.interrupt").watch(buf, is_busy)
+    spin(buf, is_busy, is_other)
+    require("flemma.view.progress").show(buf, is_busy)
+  end
   require("flemma.queue.view").draw(buf)
-  require("flemma.view.progress").show(buf, is_busy)
   M.changed()
 end
 

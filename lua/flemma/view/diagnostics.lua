@@ -5,28 +5,33 @@ local api = vim.api
 
 local namespace = api.nvim_create_namespace("flemma")
 
--- A sign would open the column of signs, and all text would move.
-vim.diagnostic.config({ signs = false, virtual_text = true }, namespace)
-
 ---@alias flemma.Fault { line: integer, severity: "error"|"warning", message: string }
-
-local severities = { error = vim.diagnostic.severity.ERROR, warning = vim.diagnostic.severity.WARN }
 
 ---@type table<integer, flemma.Fault[]> by buffer
 local waiting = {}
+
+--- Whether there have been any. Most sessions need nothing of Neovim's module.
+local is_used = false
 
 --- Shows faults in place of those before. On Neovim 0.12, diagnostics draw the status lines and with them the windows, in the
 --- middle of a change. So they are set afterwards.
 ---@param buf integer
 ---@param faults flemma.Fault[]
 function M.set(buf, faults)
+  if not is_used and #faults == 0 then
+    return
+  elseif not is_used then
+    is_used = true
+    -- A sign would open the column of signs, and all text would move.
+    vim.diagnostic.config({ signs = false, virtual_text = true }, namespace)
+  end
   if not waiting[buf] then
     vim.schedule(function()
       local latest = waiting[buf]
       waiting[buf] = nil
       if api.nvim_buf_is_loaded(buf) then
         local function diagnostic(fault)
-          local severity = severities[fault.severity]
+          local severity = vim.diagnostic.severity[fault.severity == "error" and "ERROR" or "WARN"]
           return { lnum = fault.line, col = 0, severity = severity, source = "flemma", message = fault.message }
         end
         vim.diagnostic.set(namespace, buf, vim.tbl_map(diagnostic, latest))
@@ -60,7 +65,9 @@ end
 --- Takes the diagnostics away from a buffer that is no longer a conversation.
 ---@param buf integer
 function M.release(buf)
-  vim.diagnostic.reset(namespace, buf)
+  if is_used then
+    vim.diagnostic.reset(namespace, buf)
+  end
 end
 
 return M

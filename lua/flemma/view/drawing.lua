@@ -102,13 +102,13 @@ local function guard(run, ...)
 end
 
 api.nvim_set_decoration_provider(marks, {
-  on_win = function(_, win, buf, _, last)
+  on_win = function(_, win, buf, first, last)
     if not require("flemma.buffer.current").is_attached(buf) then
       require("flemma.view.seen").draw(win, false)
       return false
     end
     require("flemma.view.seen").draw(win, buf)
-    require("flemma.view.folds").drawn(win, buf)
+    require("flemma.view.folds").drawn(win, buf, first, last)
     require("flemma.view.markdown").drawn(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }

@@ -1,8 +1,9 @@
 --- The folds of conversations, and the lines of cards that are hidden beside them.
 ---
---- They are manual folds (|fold-manual|): Neovim moves them with the text, and keeps what is open and closed. The library says in
---- which lines something may have changed; the folds of a message there are made again only if they are not right. Whatever the
---- user or another plugin sets counts: in a window whose 'foldmethod' is not "manual", nothing is done.
+--- They are manual folds (|fold-manual|): Neovim moves them with the text, and keeps what is open and closed. They are made around
+--- what a window shows, and more of them before it shows other lines. The library says in which lines something may have changed; the
+--- folds of a message there are made again only if they are not right. Whatever the user or another plugin sets counts: in a window
+--- whose 'foldmethod' is not "manual", there are none.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -15,9 +16,15 @@ local EXPRESSION = "v:lua.require'flemma.view.folds'.text()"
 ---@type table<integer, { is_stale: boolean, has_come_to_rest: boolean, is_scheduled: boolean }>
 local attached = {}
 
---- The conversation whose folds a window has.
----@type table<integer, integer>
-local known = {}
+--- How many lines are folded beyond the screen.
+local MARGIN = 4000
+
+--- The lines in which a window has its folds and its hidden lines: a mark for each window.
+local covered = api.nvim_create_namespace("flemma.folds")
+
+--- Whether the windows have folds there, or only hidden lines.
+---@type table<integer, boolean>
+local has_folds = {}
 
 local native = require("flemma.native").call
 
@@ -128,6 +135,16 @@ local function delete(first, last)
   return deleted
 end
 
+--- Adds the commands that make a fold.
+---@param commands string[]
+---@param first integer
+---@param last integer
+---@param is_closed boolean
+local function make(commands, first, last, is_closed)
+  commands[#commands + 1] = ("%d,%dfold"):format(first, last)
+  commands[#commands + 1] = not is_closed and first .. "foldopen" or nil
+end
+
 --- Makes the folds of a message again. What was open or closed stays so.
 ---@param list integer[]
 ---@param at integer
@@ -142,7 +159,7 @@ local function remake(list, at, commands, is_thorough)
   if is_closed then
     vim.cmd(first .. "foldopen")
   end
-  local has_any, made = is_thorough or outer > 0 or fn.foldlevel(last) > 0, {}
+  local has_any = is_thorough or outer > 0 or fn.foldlevel(last) > 0
   for fold = at + 4, final, 3 do
     local from, to, closed = list[fold], list[fold + 1], list[fold + 2] == 1
     has_any = has_any or fn.foldlevel(from) > 0 or fn.foldlevel(to) > 0
@@ -151,41 +168,61 @@ local function remake(list, at, commands, is_thorough)
     elseif fn.foldlevel(from) > outer then
       closed = fn.foldclosed(from) ~= -1
     end
-    made[#made + 1] = ("%d,%dfold"):format(from, to)
-    made[#made + 1] = not closed and from .. "foldopen" or nil
+    make(commands, from, to, closed)
   end
-  vim.list_extend(commands, made)
   return has_any and delete(first, last) or last
+end
+
+--- Whether the current window has any fold that begins in these lines.
+---@param first integer from 1
+---@param last integer
+local function is_folded(first, last)
+  if fn.foldlevel(first) == 0 then
+    fn.cursor(first, 1)
+    vim.cmd("silent! keepjumps normal! zj")
+    return fn.line(".") > first and fn.line(".") <= last
+  end
+  return true
 end
 
 --- Brings the folds of the current window up to date.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer
----@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
-local function refold(buf, first, last, is_thorough)
-  local list = native("folds", buf, first, last, level()) or {}
+---@param is_known boolean whether the window has had folds there
+---@return integer last the line after the last message there
+local function refold(buf, first, last, is_known)
+  local list = native("folds", buf, first, last, is_known and level() or vim.wo.foldlevel) or {}
   local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, 0, false
+  -- While Flemma writes, nobody else changes the text.
+  local is_thorough = is_known and not require("flemma.buffer.lock").is_locked(buf)
+  local is_bare = not is_known and list[1] ~= nil and not is_folded(list[1], last)
   while list[at] do
-    if not is_right(list, at, is_thorough) then
+    if is_bare then
+      for fold = at + 4, at + 1 + 3 * list[at + 3], 3 do
+        make(commands, list[fold], list[fold + 1], list[fold + 2] == 1)
+      end
+      is_changed = true
+    elseif not is_right(list, at, is_thorough) then
       reached, is_changed = math.max(reached, remake(list, at, commands, is_thorough)), true
     end
     last = list[at + 1]
     at = at + 4 + 3 * list[at + 3]
   end
-  if not is_changed then
-    return
+  if is_known and not is_changed then
+    return last
   end
   api.nvim_exec2(table.concat(commands, "\n"), {})
   fn.winrestview(view)
   if reached > last and last > first then
-    refold(buf, last, reached, is_thorough)
-  elseif view.lnum == fn.line("$") then
+    return refold(buf, last, reached, is_known)
+  elseif is_changed and (view.lnum == fn.line("$") or not is_known and fn.line("w$") == fn.line("$")) then
     -- Neovim scrolls as it does for |G|.
     fn.cursor(1, 1)
     fn.line("w0")
     fn.cursor(view.lnum, view.col + 1)
   end
+  return last
 end
 
 --- Whether nvim-ufo makes folds in a buffer. They would replace ours, and its lines hide what a card says.
@@ -205,39 +242,73 @@ local function detach_ufo(buf, foldtext)
   end
   pcall(package.loaded.ufo.detach, buf)
   for _, win in ipairs(fn.win_findbuf(buf)) do
-    known[win] = nil
+    has_folds[win] = nil
     if vim.wo[win].foldtext:find("ufo", 1, true) then
       vim.wo[win][0].foldtext = foldtext
     end
   end
 end
 
---- Brings the folds and the hidden lines in some lines up to date, in all windows.
+--- The lines in which a window has its folds and its hidden lines; nothing if it has none.
+---@param win integer
 ---@param buf integer
----@param first integer from 0
+---@return integer? first from 0
+---@return integer? last
+local function lines_of(win, buf)
+  local mark = api.nvim_buf_get_extmark_by_id(buf, covered, win, { details = true })
+  if mark[1] and has_folds[win] ~= nil then
+    return mark[1], mark[3].end_row
+  end
+end
+
+--- The lines that a window shows.
+---@param win integer
+---@return integer first from 0
+---@return integer last
+local function shown(win)
+  local first = fn.line("w0", win)
+  return first - 1, math.max(fn.line("w$", win), first + api.nvim_win_get_height(win))
+end
+
+--- Brings the folds and the hidden lines of the current window up to date.
+---@param buf integer
+---@param first integer the lines that may have changed, from 0
 ---@param last integer
-local function look(buf, first, last)
-  if require("flemma.view.looks").enabled() then
-    require("flemma.view.cards").hide(buf, first, last)
-  end
-  if has_ufo(buf) then
-    detach_ufo(buf, EXPRESSION)
-  end
-  for _, win in ipairs(level() and fn.win_findbuf(buf) or {}) do
-    local is_known = known[win] == buf
-    known[win] = nil
-    -- With 'nofoldenable', nothing can be known of folds.
-    if prepare(win) and vim.wo[win].foldenable then
-      api.nvim_win_call(win, function()
-        if is_known then
-          refold(buf, first, last, not require("flemma.buffer.lock").is_locked(buf))
-        else
-          refold(buf, 0, api.nvim_buf_line_count(buf), false)
-        end
-      end)
-      known[win] = buf
+---@param count integer how many lines are known
+local function look(buf, first, last, count)
+  local win = api.nvim_get_current_win()
+  -- With 'nofoldenable', nothing can be known of folds.
+  local can_fold = level() ~= nil and prepare(win) and vim.wo.foldenable
+  local from, to = lines_of(win, buf)
+  local function bring(start, stop, is_known)
+    if start < stop and require("flemma.view.looks").enabled() then
+      require("flemma.view.cards").hide(buf, start, stop)
     end
+    return start < stop and can_fold and refold(buf, start, stop, is_known) or stop
   end
+  if from and has_folds[win] == can_fold then
+    to = math.max(to, bring(math.max(first, from), math.min(last, to), true))
+  else
+    from = nil
+  end
+  local before = -1
+  while to ~= before and not (from == 0 and to >= count) do
+    local top, bottom = shown(win)
+    if not from or bottom < from or top > to then
+      from = math.max(math.min(top, count) - MARGIN, 0)
+      to = from
+    elseif top < from + MARGIN / 2 then
+      local start = math.max(top - MARGIN, 0)
+      bring(start, from, false)
+      from = start
+    end
+    before = to
+    -- Once there are folds, the window shows more.
+    to = bottom + MARGIN / 2 > to and math.max(to, bring(to, math.min(bottom + MARGIN, count), false)) or to
+  end
+  has_folds[win] = can_fold
+  local opts = { id = win, end_row = to, end_right_gravity = true, right_gravity = false, undo_restore = false, strict = false }
+  api.nvim_buf_set_extmark(buf, covered, from, 0, opts)
 end
 
 --- Brings the folds of a conversation up to date, if that is due. Folds are deleted by a command of Normal mode.
@@ -248,16 +319,25 @@ local function update(buf)
   if not state or not state.is_stale or not api.nvim_buf_is_loaded(buf) or mode.blocking or not mode.mode:find("^nt?$") then
     return
   end
-  local count = api.nvim_buf_line_count(buf)
-  local first, last = native("find", buf, "stale_folds")
-  if state.has_come_to_rest then
+  local count, first, last = native("find", buf, "stale_folds")
+  if not count then
+    return
+  elseif state.has_come_to_rest then
     first, last = math.min(first or count - 1, count - 1), count
   end
   state.is_stale, state.has_come_to_rest = false, false
+  if has_ufo(buf) then
+    detach_ufo(buf, EXPRESSION)
+  end
   require("flemma.view.following").keep_shown(buf, function()
-    local ok, problem = pcall(look, buf, first or 0, math.min(last or 0, count))
-    if not ok then
-      require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
+    for _, win in ipairs(fn.win_findbuf(buf)) do
+      local ok, problem = pcall(api.nvim_win_call, win, function()
+        look(buf, first or 0, math.min(last or 0, count), count)
+      end)
+      if not ok then
+        require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
+      end
+      require("flemma.view.cards").skip_hidden(buf, win)
     end
   end)
 end
@@ -307,16 +387,30 @@ function M.unfold(buf, line)
   end)
 end
 
---- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event
---- tells of |zi|.
+--- Whether a window shows lines without their folds.
 ---@param win integer
 ---@param buf integer
-function M.drawn(win, buf)
+---@param top integer
+---@param bottom integer
+---@return boolean
+local function is_short(win, buf, top, bottom)
+  local first, last = lines_of(win, buf)
+  return not first or top < first or bottom > last and last < api.nvim_buf_line_count(buf)
+end
+
+--- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event
+--- tells of |zi|, nor of folds that are closed, after which it shows more.
+---@param win integer
+---@param buf integer
+---@param top integer the first line, from 0
+---@param bottom integer the line after the last
+function M.drawn(win, buf, top, bottom)
   local is_manual = api.nvim_get_option_value("foldmethod", { win = win }) == "manual"
   if not is_manual or has_ufo(buf) then
-    known[win] = nil
+    has_folds[win] = false
   end
-  if is_manual and known[win] ~= buf and api.nvim_get_option_value("foldenable", { win = win }) and level() then
+  local is_due = is_manual and not has_folds[win] and api.nvim_get_option_value("foldenable", { win = win }) and level()
+  if is_due or is_short(win, buf, top, bottom) then
     M.schedule(buf)
   end
 end
@@ -332,8 +426,8 @@ end
 ---@param buf integer
 function M.forget(buf)
   attached[buf] = nil
-  for win, of in pairs(known) do
-    known[win] = of ~= buf and of or nil
+  if api.nvim_buf_is_valid(buf) then
+    api.nvim_buf_clear_namespace(buf, covered, 0, -1)
   end
 end
 
@@ -359,8 +453,26 @@ api.nvim_create_autocmd("BufWinEnter", {
   group = group,
   desc = "Flemma: fold a conversation in a window that shows it",
   callback = function(args)
-    known[api.nvim_get_current_win()] = nil
+    has_folds[api.nvim_get_current_win()] = nil
     M.schedule(args.buf)
+  end,
+})
+
+api.nvim_create_autocmd("WinScrolled", {
+  group = group,
+  desc = "Flemma: fold what a window comes to before it is drawn",
+  callback = function()
+    for id in pairs(vim.v.event) do
+      local win = tonumber(id)
+      local buf = win and api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+      if attached[buf] then
+        if is_short(win, buf, shown(win)) then
+          attached[buf].is_stale = true
+          update(buf)
+        end
+        require("flemma.view.cards").skip_hidden(buf, win)
+      end
+    end
   end,
 })
 

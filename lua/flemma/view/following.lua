@@ -32,9 +32,12 @@ local mouse_moves = vim.keycode("<MouseMove>")
 ---@return boolean
 function M.waits_at(buf, line)
   local calls = require("flemma.native").call("calls", buf, "waiting", { first = line, last = line + 1 }) or {}
-  return vim.iter(calls):any(function(call)
-    return call.has_block
-  end)
+  for _, call in ipairs(calls) do
+    if call.has_block then
+      return true
+    end
+  end
+  return false
 end
 
 local function waits_at(buf, win)

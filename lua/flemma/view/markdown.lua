@@ -113,15 +113,29 @@ local function regions(buf)
   return found
 end
 
---- The query of a language without what hides fences, or any text, which `flemma.view.looks` does. Code has a group of its own.
+--- What is replaced in the queries: what hides fences, which `flemma.view.looks` does, and what the parser takes more than half the
+--- time of a query to analyse. Code has a group of its own.
+local REPLACED = {
+  { "%(%(fenced_code_block%) @markup%.raw%.block", "((fenced_code_block) @flemma.code" },
+  { '%(#set! conceal ""%)%s*%(#set! conceal_lines ""%)', "" },
+  { '%(%(link_label%)%s*%.%s*":" @punctuation%.delimiter%)', '(link_reference_definition ":" @punctuation.delimiter)' },
+}
+
+--- The query of a language without what hides text, if nothing is concealed.
 ---@param lang string
 ---@param conceals boolean
 local function query(lang, conceals)
   local texts = vim.tbl_map(function(path)
     return table.concat(vim.fn.readfile(path), "\n")
   end, vim.treesitter.query.get_files(lang, "highlights"))
-  local text = table.concat(texts, "\n"):gsub("%(%(fenced_code_block%) @markup%.raw%.block", "((fenced_code_block) @flemma.code")
-  text = text:gsub('%(#set! conceal ""%)%s*%(#set! conceal_lines ""%)', "")
+  local text = table.concat(texts, "\n")
+  for _, item in ipairs(REPLACED) do
+    text = text:gsub(item[1], item[2])
+  end
+  if not conceals then
+    text = text:gsub("%(image%s*%[.-%] @markup%.link%s*%(#set! conceal \"\"%)%)", "(image) @markup.link")
+    text = text:gsub("%(%(image%s*%(link_destination%) @_url%) @_label%s*%(#set! @_label url @_url%)%)", "")
+  end
   return (text:gsub(conceals and "%(#set! conceal_lines[^)]*%)" or "%(#set! conceal[^)]*%)", ""))
 end
 
