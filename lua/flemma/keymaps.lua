@@ -77,13 +77,7 @@ local function map(mode, key, action, buf)
       require("flemma.core")[name]()
     end
   end
-  local opts = { callback = act, desc = "Flemma: " .. action[2], noremap = true, expr = mode == "o", replace_keycodes = mode == "o" }
-  if buf then
-    vim.api.nvim_buf_set_keymap(buf, mode, key, "", opts)
-  else
-    -- There are many, and this is done whenever Neovim starts.
-    vim.api.nvim_set_keymap(mode, key, "", opts)
-  end
+  vim.keymap.set(mode, key, act, { buffer = buf, expr = mode == "o", desc = "Flemma: " .. action[2] })
 end
 
 --- Whether the user has mapped a key.

@@ -12,8 +12,6 @@ local frames = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", 
 
 ---@type table<integer, true> the buffers in which a request or a tool is running
 local busy = {}
----@type table<integer, true> those of which that was said last
-local active = {}
 ---@type uv.uv_timer_t?
 local timer
 --- The duration of a spinner's frame, in milliseconds.
@@ -65,7 +63,7 @@ local function draw(buf)
     })
   end
   if #now.running > 0 then
-    require("flemma.view.following").show_cursor(buf)
+    require("flemma.view.cursor").show_cursor(buf)
   end
 end
 
@@ -133,8 +131,8 @@ end
 ---@param is_busy boolean
 ---@param is_other? boolean whether it does something else now, which is shown at once
 function M.show(buf, is_busy, is_other)
-  if is_busy or active[buf] then
-    active[buf] = is_busy or nil
+  -- Most sessions only read.
+  if is_busy or package.loaded["flemma.edit.interrupt"] then
     require("flemma.edit.interrupt").watch(buf, is_busy)
     spin(buf, is_busy, is_other)
     require("flemma.view.progress").show(buf, is_busy)

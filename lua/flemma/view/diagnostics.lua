@@ -18,14 +18,8 @@ local is_used = false
 ---@param buf integer
 ---@param faults flemma.Fault[]
 function M.set(buf, faults)
-  if not is_used and #faults == 0 then
-    return
-  elseif not is_used then
-    is_used = true
-    -- A sign would open the column of signs, and all text would move.
-    vim.diagnostic.config({ signs = false, virtual_text = true }, namespace)
-  end
-  if not waiting[buf] then
+  is_used = is_used or #faults > 0
+  if is_used and not waiting[buf] then
     vim.schedule(function()
       local latest = waiting[buf]
       waiting[buf] = nil
@@ -34,11 +28,12 @@ function M.set(buf, faults)
           local severity = vim.diagnostic.severity[fault.severity == "error" and "ERROR" or "WARN"]
           return { lnum = fault.line, col = 0, severity = severity, source = "flemma", message = fault.message }
         end
-        vim.diagnostic.set(namespace, buf, vim.tbl_map(diagnostic, latest))
+        -- A sign would open the column of signs, and all text would move.
+        vim.diagnostic.set(namespace, buf, vim.tbl_map(diagnostic, latest), { signs = false, virtual_text = true })
       end
     end)
   end
-  waiting[buf] = faults
+  waiting[buf] = is_used and faults or nil
 end
 
 ---@param buf integer

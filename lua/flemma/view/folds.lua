@@ -17,7 +17,7 @@ local EXPRESSION = "v:lua.require'flemma.view.folds'.text()"
 local attached = {}
 
 --- How many lines are folded beyond the screen.
-local MARGIN = 4000
+local MARGIN = 2000
 
 --- The lines in which a window has its folds and its hidden lines: a mark for each window.
 local covered = api.nvim_create_namespace("flemma.folds")
@@ -58,62 +58,23 @@ local function prepare(win)
   return true
 end
 
---- Whether a fold has exactly these lines. An open one is closed for a moment.
----@param first integer
----@param last integer
----@return boolean
-local function is_exact(first, last)
-  local is_open = fn.foldclosed(first) == -1
-  if is_open then
-    vim.cmd(first .. "foldclose")
-  end
-  local found = fn.foldclosed(first) == first and fn.foldclosedend(first) == last
-  if is_open then
-    vim.cmd(first .. "foldopen")
-  end
-  return found
-end
-
---- The longest message of which every line is looked at.
-local MOST = 5000
-
---- Whether the folds of a message, from `at` on in the list of the library, are as they should be, apart from what is open.
+--- Whether the folds of a message, from `at` on in the list of the library, are as they should be, apart from what is open. Only where
+--- they begin and end is looked at.
 ---@param list integer[]
 ---@param at integer
----@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
 ---@return boolean
-local function is_right(list, at, is_thorough)
+local function is_right(list, at)
   local first, last, depth, count = list[at], list[at + 1], list[at + 2], list[at + 3]
-  local stop = depth == 1 and list[at + 3 * count + 2] or last
-  local fold, final = at + 4, at + 1 + 3 * (count - depth)
-  is_thorough = is_thorough and last - first < MOST
-  for line = first, is_thorough and last or first do
-    while fold <= final and line > list[fold + 1] do
-      fold = fold + 3
-    end
-    local is_inside = fold <= final and line >= list[fold]
-    if fn.foldlevel(line) ~= (line <= stop and depth or 0) + (is_inside and 1 or 0) then
-      return false
-    end
-  end
-  for inner = at + 4, final, 3 do
-    local from, to = list[inner], list[inner + 1]
-    if fn.foldlevel(from) ~= depth + 1 or fn.foldlevel(to) ~= depth + 1 then
-      return false
-    end
-  end
-  if not is_thorough then
-    return fn.foldlevel(stop) >= depth
-  elseif depth == 1 and not is_exact(first, stop) then
+  local is_inner = count > depth and list[at + 4] == first
+  if fn.foldlevel(first) ~= depth + (is_inner and 1 or 0) then
     return false
   end
-  for inner = at + 7, depth == 1 and fn.foldclosed(first) ~= -1 and 0 or final, 3 do
-    -- The levels do not say where one ends and the next one begins.
-    if list[inner - 2] + 1 == list[inner] and not is_exact(list[inner], list[inner + 1]) then
+  for fold = at + 4, at + 1 + 3 * (count - depth), 3 do
+    if fn.foldlevel(list[fold]) ~= depth + 1 or fn.foldlevel(list[fold + 1]) ~= depth + 1 then
       return false
     end
   end
-  return true
+  return fn.foldlevel(depth == 1 and list[at + 3 * count + 2] or last) >= depth
 end
 
 --- Deletes the folds in some lines.
@@ -133,16 +94,6 @@ local function delete(first, last)
     line = fn.foldlevel(line) < before and line or line + 1
   end
   return deleted
-end
-
---- Adds the commands that make a fold.
----@param commands string[]
----@param first integer
----@param last integer
----@param is_closed boolean
-local function make(commands, first, last, is_closed)
-  commands[#commands + 1] = ("%d,%dfold"):format(first, last)
-  commands[#commands + 1] = not is_closed and first .. "foldopen" or nil
 end
 
 --- Makes the folds of a message again. What was open or closed stays so.
@@ -168,21 +119,10 @@ local function remake(list, at, commands, is_thorough)
     elseif fn.foldlevel(from) > outer then
       closed = fn.foldclosed(from) ~= -1
     end
-    make(commands, from, to, closed)
+    commands[#commands + 1] = ("%d,%dfold"):format(from, to)
+    commands[#commands + 1] = not closed and from .. "foldopen" or nil
   end
   return has_any and delete(first, last) or last
-end
-
---- Whether the current window has any fold that begins in these lines.
----@param first integer from 1
----@param last integer
-local function is_folded(first, last)
-  if fn.foldlevel(first) == 0 then
-    fn.cursor(first, 1)
-    vim.cmd("silent! keepjumps normal! zj")
-    return fn.line(".") > first and fn.line(".") <= last
-  end
-  return true
 end
 
 --- Brings the folds of the current window up to date.
@@ -190,33 +130,26 @@ end
 ---@param first integer from 0
 ---@param last integer
 ---@param is_known boolean whether the window has had folds there
+---@param is_thorough boolean whether anybody may have changed the text since there were folds there
 ---@return integer last the line after the last message there
-local function refold(buf, first, last, is_known)
+local function refold(buf, first, last, is_known, is_thorough)
   local list = native("folds", buf, first, last, is_known and level() or vim.wo.foldlevel) or {}
   local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, 0, false
-  -- While Flemma writes, nobody else changes the text.
-  local is_thorough = is_known and not require("flemma.buffer.lock").is_locked(buf)
-  local is_bare = not is_known and list[1] ~= nil and not is_folded(list[1], last)
   while list[at] do
-    if is_bare then
-      for fold = at + 4, at + 1 + 3 * list[at + 3], 3 do
-        make(commands, list[fold], list[fold + 1], list[fold + 2] == 1)
-      end
-      is_changed = true
-    elseif not is_right(list, at, is_thorough) then
+    if is_thorough or not is_right(list, at) then
       reached, is_changed = math.max(reached, remake(list, at, commands, is_thorough)), true
     end
     last = list[at + 1]
     at = at + 4 + 3 * list[at + 3]
   end
-  if is_known and not is_changed then
+  if not is_changed then
     return last
   end
   api.nvim_exec2(table.concat(commands, "\n"), {})
   fn.winrestview(view)
   if reached > last and last > first then
-    return refold(buf, last, reached, is_known)
-  elseif is_changed and (view.lnum == fn.line("$") or not is_known and fn.line("w$") == fn.line("$")) then
+    return refold(buf, last, reached, is_known, is_thorough)
+  elseif view.lnum == fn.line("$") or not is_known and fn.line("w$") == fn.line("$") then
     -- Neovim scrolls as it does for |G|.
     fn.cursor(1, 1)
     fn.line("w0")
@@ -280,31 +213,30 @@ local function look(buf, first, last, count)
   -- With 'nofoldenable', nothing can be known of folds.
   local can_fold = level() ~= nil and prepare(win) and vim.wo.foldenable
   local from, to = lines_of(win, buf)
+  local is_fresh = not from or has_folds[win] ~= can_fold
   local function bring(start, stop, is_known)
-    if start < stop and require("flemma.view.looks").enabled() then
+    if start < stop and require("flemma.view.overlays").enabled() then
       require("flemma.view.cards").hide(buf, start, stop)
     end
-    return start < stop and can_fold and refold(buf, start, stop, is_known) or stop
+    local is_thorough = not is_fresh and not (is_known and require("flemma.buffer.lock").is_locked(buf))
+    return start < stop and can_fold and refold(buf, start, stop, is_known, is_thorough) or stop
   end
-  if from and has_folds[win] == can_fold then
-    to = math.max(to, bring(math.max(first, from), math.min(last, to), true))
-  else
+  if is_fresh then
     from = nil
+  else
+    to = math.max(to, bring(math.max(first, from), math.min(last, to), true))
   end
+  -- Once there are folds, the window shows more.
   local before = -1
-  while to ~= before and not (from == 0 and to >= count) do
+  while to ~= before and (not from or from > 0 or to < count) do
     local top, bottom = shown(win)
+    local start = math.max(math.min(top, count) - MARGIN, 0)
     if not from or bottom < from or top > to then
-      from = math.max(math.min(top, count) - MARGIN, 0)
-      to = from
-    elseif top < from + MARGIN / 2 then
-      local start = math.max(top - MARGIN, 0)
-      bring(start, from, false)
-      from = start
+      from, to = start, start
     end
-    before = to
-    -- Once there are folds, the window shows more.
-    to = bottom + MARGIN / 2 > to and math.max(to, bring(to, math.min(bottom + MARGIN, count), false)) or to
+    bring(start, from, false)
+    from, before = math.min(start, from), to
+    to = math.max(to, bring(to, math.min(bottom + MARGIN, count), false))
   end
   has_folds[win] = can_fold
   local opts = { id = win, end_row = to, end_right_gravity = true, right_gravity = false, undo_restore = false, strict = false }
@@ -329,7 +261,7 @@ local function update(buf)
   if has_ufo(buf) then
     detach_ufo(buf, EXPRESSION)
   end
-  require("flemma.view.following").keep_shown(buf, function()
+  require("flemma.view.cursor").keep_shown(buf, function()
     for _, win in ipairs(fn.win_findbuf(buf)) do
       local ok, problem = pcall(api.nvim_win_call, win, function()
         look(buf, first or 0, math.min(last or 0, count), count)
@@ -512,7 +444,7 @@ end
 ---@return table|string
 function M.text()
   local info = fn.getwininfo(api.nvim_get_current_win())[1]
-  local width, signs = math.max(1, info.width - info.textoff), require("flemma.view.looks").signs()
+  local width, signs = math.max(1, info.width - info.textoff), require("flemma.view.overlays").signs()
   local ok, line = pcall(function()
     return native("fold_text", api.nvim_get_current_buf(), vim.v.foldstart - 1, vim.v.foldend, width, signs)
   end)

@@ -138,12 +138,9 @@ local LEVEL = 2
 ---@param buf integer
 ---@return boolean
 function M.conceals_markdown(buf)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if vim.wo[win].conceallevel ~= LEVEL then
-      return true
-    end
-  end
-  return vim.go.conceallevel ~= 0
+  return vim.go.conceallevel ~= 0 or vim.iter(vim.fn.win_findbuf(buf)):any(function(win)
+    return vim.wo[win].conceallevel ~= LEVEL
+  end)
 end
 
 --- Changes 'conceallevel' in the windows that show a conversation.
