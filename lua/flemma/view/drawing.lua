@@ -104,10 +104,8 @@ end
 api.nvim_set_decoration_provider(marks, {
   on_win = function(_, win, buf, first, last)
     if not require("flemma.buffer.target").is_attached(buf) then
-      require("flemma.view.approval_delay").draw(win, false)
       return false
     end
-    require("flemma.view.approval_delay").draw(win, buf)
     require("flemma.view.folds").drawn(win, buf, first, last)
     require("flemma.view.markdown").drawn(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
