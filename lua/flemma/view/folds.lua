@@ -221,6 +221,7 @@ local function look(buf, first, last, count)
     local is_thorough = not is_fresh and not (is_known and require("flemma.buffer.lock").is_locked(buf))
     return start < stop and can_fold and refold(buf, start, stop, is_known, is_thorough) or stop
   end
+  has_folds[win] = nil
   if is_fresh then
     from = nil
   else
@@ -230,8 +231,11 @@ local function look(buf, first, last, count)
   local before = -1
   while to ~= before and (not from or from > 0 or to < count) do
     local top, bottom = shown(win)
-    local start = math.max(math.min(top, count) - MARGIN, 0)
-    if not from or bottom < from or top > to then
+    local start = math.max(top - MARGIN, 0)
+    if top >= count then
+      -- It will be known soon what these lines are.
+      return
+    elseif not from or bottom < from or top > to then
       from, to = start, start
     end
     bring(start, from, false)
