@@ -28,8 +28,6 @@ fn main() {
         let different: Vec<String> = text.iter().enumerate().map(|(number, line)| format!("{line} {number}")).collect();
         let name = format!("full parse with authors, {lines} lines, no two the same");
         row(&name, best(|| time(|| drop(black_box(opened(&different))))));
-        let name = format!("getting ready to be asked who wrote a line, {lines} lines");
-        row(&name, best(|| ready(&different)));
     }
     let text = conversation(80_000);
     row("80,000 single lines changed by one command", best(|| single_lines(&text)));
@@ -89,12 +87,6 @@ fn opened(text: &[String]) -> (Document, Provenance) {
     let change = Change { first: 0, old_last: 0, new_last: text.len() };
     provenance.follow(&mut document, change, Author::Stranger, &text);
     (document, provenance)
-}
-
-/// Processes the lines of a file in the background, as the editor does after opening it.
-fn ready(text: &[String]) -> Duration {
-    let (_, mut provenance) = opened(text);
-    time(|| while black_box(provenance.index(10_000)) {})
 }
 
 /// Like [`line_breaks`], but every following line has to move together with its author.

@@ -34,7 +34,7 @@ vim.api.nvim_create_autocmd({ "BufReadCmd", "BufFilePost" }, {
   pattern = "flemma://*",
   desc = "Flemma: say that a page is closed that a session brings back",
   callback = function(args)
-    require("flemma.buffer.closed_page").came(args.event, args.buf)
+    require("flemma.buffer.placeholder").fill(args.event, args.buf)
   end,
 })
 

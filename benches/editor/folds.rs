@@ -73,9 +73,9 @@ pub fn measure() {
 
 fn open(path: &str, text: &str) -> Measured {
     let mut lab = Lab::start(&[(path, text)], false, []);
-    // The last message has no fold, but the card above it has one.
+    // What the window shows is folded.
     let is_read = if path.ends_with(".chat") {
-        "function() return Probe.is_parsed() and vim.fn.foldlevel(vim.fn.search('^[*][*]Tool Result', 'nbw')) > 0 end"
+        "function() return Probe.is_parsed() and vim.fn.foldlevel(vim.fn.search('^[*][*]Tool Result', 'nw')) > 0 end"
     } else {
         "function() return true end"
     };

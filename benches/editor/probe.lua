@@ -5,7 +5,7 @@ local PERIOD = 5
 -- The processor time of a tenth of a second in which only these measurements run.
 local QUIET = 8
 local watch = assert(uv.new_timer())
-local channel, began, cpu_before, last, stall, busy_before, busiest, screens, marks, looks
+local channel, began, cpu_before, last, stall, busy_before, busiest, main_before, screens, marks, looks
 
 local function now()
   return uv.hrtime() / 1e6
@@ -38,6 +38,7 @@ local function used()
     cpu = cpu() - cpu_before,
     stall = stall,
     busy = busiest,
+    main = busy() - main_before,
     screens = screens,
     wakes = uv.getrusage().nvcsw - looks,
     memory = uv.resident_set_memory() / 2 ^ 20,
@@ -67,6 +68,7 @@ local function start(at)
   marks.passed = {}
   cpu_before, began = cpu(), now()
   busy_before, busiest = busy(), 0
+  main_before = busy_before
   last = began
   watch:start(PERIOD, PERIOD, look)
 end

@@ -7,6 +7,7 @@ use super::{
     conversation::conversation,
     http::Reply,
     lab::{Lab, Measured, file, row, spread, title},
+    stream,
 };
 
 const ROUNDS: usize = 50;
@@ -17,7 +18,7 @@ const RUNS: usize = 3;
 pub fn measure() {
     title(
         &format!("a round of {ROUNDS}, each with one `read`; median of {RUNS}"),
-        &["first five", "last five", "stall"],
+        &["first five", "last five", "stall", "main thread"],
     );
     let ask = "@You:\nGo on.\n";
     let long = file(&conversation(80_000)) + "\n" + ask;
@@ -28,8 +29,11 @@ pub fn measure() {
         }
     }
     for (name, _, found) in &runs {
-        row(name, &["first", "last", "stall"].map(|column| spread(found, column)));
+        row(name, &["first", "last", "stall", "main"].map(|column| spread(found, column)));
     }
+    let alone: Vec<_> = (0..RUNS).map(|_| stream::bare(ask)).collect();
+    let nothing = String::new;
+    row("a bare Lua loop of 20,000 insertions", &[nothing(), nothing(), nothing(), spread(&alone, "main")]);
 }
 
 fn rounds(text: &str) -> Measured {
@@ -39,7 +43,8 @@ fn rounds(text: &str) -> Measured {
     let times = measured.list("times");
     assert_eq!(times.len(), ROUNDS + 1, "every round asks once");
     let mean = |from: usize| (times[from + 5] - times[from]) / 5.0;
-    measured.with("first", mean(0)).with("last", mean(ROUNDS - 5))
+    let main = measured.get("main") / ROUNDS as f64;
+    measured.with("first", mean(0)).with("last", mean(ROUNDS - 5)).with("main", main)
 }
 
 fn replies() -> impl Iterator<Item = Reply> {

@@ -12,6 +12,9 @@ const RUNS: usize = 5;
 /// The number of keys between two line breaks.
 const WIDTH: usize = 50;
 
+/// Scrolls so that the tag of thinking, which is hidden, is the first line of the window.
+const HIDDEN: &str = "vim.fn.winrestview({ topline = vim.fn.search('^<thinking', 'bnW') })";
+
 /// Measures keys in a conversation and in other files.
 pub fn measure() {
     title("a key, until it is on the screen; median of 5 (least-most)", &["median", "worst", "CPU a key"]);
@@ -21,17 +24,26 @@ pub fn measure() {
             .map(|(name, path)| (name, path, Vec::new()));
         for _ in 0..RUNS {
             for (_, path, found) in &mut runs {
-                found.push(keys(&mut Lab::start(&[(path, &text)], true, [])));
+                found.push(keys(&mut Lab::start(&[(path, &text)], true, []), ""));
             }
         }
         for (name, _, found) in &runs {
-            row(&format!("{size}: {name}"), &["median", "worst", "cpu"].map(|column| spread(found, column)));
+            report(&format!("{size}: {name}"), found);
         }
     }
+    let text = file(&conversation(1_000)) + "\n@You:\nGo on.\n";
+    let hidden = (0..RUNS).map(|_| keys(&mut Lab::start(&[("notes.chat", &text)], true, []), HIDDEN));
+    report("1,000 lines: Flemma, the first line hidden", &hidden.collect::<Vec<_>>());
 }
 
-fn keys(lab: &mut Lab) -> Measured {
+fn report(name: &str, found: &[Measured]) {
+    row(name, &["median", "worst", "cpu"].map(|column| spread(found, column)));
+}
+
+fn keys(lab: &mut Lab, scroll: &str) -> Measured {
     lab.nvim.input("G");
+    lab.rest();
+    lab.nvim.lua(scroll, &[]);
     lab.press("A");
     lab.rest();
     lab.nvim.lua("Probe.start()", &[]);

@@ -153,7 +153,7 @@ end
 ---@param verb "undo"|"redo"|"rollback"
 ---@param what "last"|"redo"|{ call: string }|{ after: integer }
 local function propose(verb, what)
-  local chat = require("flemma.buffer.current").resolve()
+  local chat = require("flemma.buffer.target").resolve()
   if not chat then
     return
   end
@@ -179,7 +179,7 @@ end
 
 --- Takes back everything after the message under the cursor.
 function M.rollback()
-  propose("rollback", { after = api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1 })
+  propose("rollback", { after = api.nvim_win_get_cursor(require("flemma.buffer.target").window())[1] - 1 })
 end
 
 --- The page of a file that the turn has written: what it was, and the file itself.
@@ -212,7 +212,7 @@ end
 
 --- Walks through the files that the last turn has written, side by side with what they were.
 function M.walk()
-  local chat = require("flemma.buffer.current").resolve()
+  local chat = require("flemma.buffer.target").resolve()
   if not chat then
     return
   end
@@ -232,7 +232,7 @@ end
 ---@return string[]
 function M.complete(words, lead)
   local buf = api.nvim_get_current_buf()
-  if #words > 0 or not require("flemma.buffer.current").is_attached(buf) then
+  if #words > 0 or not require("flemma.buffer.target").is_attached(buf) then
     return {}
   end
   return vim.tbl_filter(function(id)

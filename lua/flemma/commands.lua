@@ -160,7 +160,7 @@ end
 ---@param run fun()
 ---@return boolean done
 local function run_elsewhere(name, command, run)
-  local current = require("flemma.buffer.current")
+  local target = require("flemma.buffer.target")
   local meant, problem = require("flemma.conversations").meant(command.means == "call")
   if not meant then
     refuse(("`:Flemma %s`: %s"):format(name, problem))
@@ -170,9 +170,9 @@ local function run_elsewhere(name, command, run)
     run()
     return true
   end
-  current.meant = meant
+  target.chosen = meant
   local ok, thrown = pcall(run)
-  current.meant = nil
+  target.chosen = nil
   if not ok then
     error(thrown, 0)
   end
@@ -223,7 +223,7 @@ function M.run(args)
     command.run(args, rest ~= "" and rest or nil)
   end
   local is_done = true
-  if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer.current").here() then
+  if command.means and args.range == 0 and vim.bo.filetype ~= "chat" and not require("flemma.buffer.target").here() then
     is_done = run_elsewhere(name, command, run)
   else
     run()

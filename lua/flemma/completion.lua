@@ -57,9 +57,9 @@ local KINDS = {
 local function conversation_of(buf)
   if vim.bo[buf].filetype == "flemma_queue" then
     local chat = vim.b[buf].flemma_conversation
-    return chat and require("flemma.buffer.current").is_attached(chat) and chat or nil, true
+    return chat and require("flemma.buffer.target").is_attached(chat) and chat or nil, true
   end
-  return vim.bo[buf].modifiable and require("flemma.buffer.current").is_attached(buf) and buf or nil
+  return vim.bo[buf].modifiable and require("flemma.buffer.target").is_attached(buf) and buf or nil
 end
 
 --- The characters after which something else can be put.

@@ -3,17 +3,17 @@ local M = {}
 
 local native = require("flemma.native").call
 
-local resolve = require("flemma.buffer.current").resolve
+local resolve = require("flemma.buffer.target").resolve
 
 local function cursor_line()
-  return vim.api.nvim_win_get_cursor(require("flemma.buffer.current").window())[1] - 1
+  return vim.api.nvim_win_get_cursor(require("flemma.buffer.target").window())[1] - 1
 end
 
 --- The line that a key is about, from 0: the cursor's, or in a closed fold that of the only call there that waits.
 ---@param buf integer
 ---@return integer
 local function meant_line(buf)
-  local win, line = require("flemma.buffer.current").window(), cursor_line()
+  local win, line = require("flemma.buffer.target").window(), cursor_line()
   local fold = vim.api.nvim_win_call(win, function()
     return { vim.fn.foldclosed(line + 1) - 1, vim.fn.foldclosedend(line + 1) }
   end)
@@ -26,7 +26,7 @@ end
 ---@param buf integer
 ---@param line integer
 local function has_seen(buf, line)
-  return require("flemma.view.seen").allows_at(require("flemma.buffer.current").window(), buf, line)
+  return require("flemma.view.approval_delay").allows_at(require("flemma.buffer.target").window(), buf, line)
 end
 
 --- Takes the next step: decides about the calls of the last reply, runs the approved ones, or sends.
@@ -34,14 +34,14 @@ end
 function M.send_or_execute(buf)
   buf = resolve(buf)
   if buf then
-    local following = require("flemma.view.following")
-    following.watch(buf)
+    local cursor = require("flemma.view.cursor")
+    cursor.watch(buf)
     if vim.api.nvim_get_mode().mode:sub(1, 1) == "i" and vim.api.nvim_get_current_buf() == buf then
-      following.leave_insert(buf)
+      cursor.leave_insert(buf)
     end
     native("dispatch", buf, "advance")
     if not require("flemma.buffer.lock").is_locked(buf) then
-      following.type_on_later(buf)
+      cursor.type_on_later(buf)
     end
   end
 end
@@ -68,7 +68,7 @@ function M.execute_at_cursor(buf)
   end
   local line = meant_line(buf)
   if has_seen(buf, line) then
-    require("flemma.view.following").watch(buf)
+    require("flemma.view.cursor").watch(buf)
     native("dispatch", buf, "execute", { line = line })
   end
 end
@@ -84,7 +84,7 @@ local function decide(decision, first, last, message)
   end
   local line = first or meant_line(buf)
   if first or has_seen(buf, line) then
-    require("flemma.view.following").watch(buf)
+    require("flemma.view.cursor").watch(buf)
     native("dispatch", buf, "decide", { decision = decision, first = line, last = last or line, message = message })
   end
 end
@@ -141,7 +141,7 @@ function M.cancel(buf)
   end
   buf = resolve(buf)
   if buf then
-    require("flemma.view.following").stop_typing(buf)
+    require("flemma.view.cursor").stop_typing(buf)
     native("dispatch", buf, "cancel")
   end
 end

@@ -69,7 +69,7 @@ end
 ---@param form flemma.OpenForm
 ---@return string
 local function why_ended(form)
-  return require("flemma.tools.late_answer").why(form.buf, form.call)
+  return require("flemma.tools.refused_answer").why(form.buf, form.call)
 end
 
 --- What the user has typed.
@@ -91,7 +91,7 @@ end
 ---@param why? string how the call has ended by default
 local function refuse(form, level, why)
   finish(form)
-  require("flemma.tools.late_answer").refuse(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
+  require("flemma.tools.refused_answer").tell(level, form.spec.tool, form.call, why or why_ended(form), typed_text(form))
 end
 
 api.nvim_create_autocmd("User", {
@@ -198,7 +198,7 @@ local function prompt(form, show, on_answer)
       -- What was typed into the prompt before is kept.
       if given and not is_answered then
         local why = "the form of this call was opened again"
-        require("flemma.tools.late_answer").refuse(vim.log.levels.WARN, form.spec.tool, form.call, why, tostring(given))
+        require("flemma.tools.refused_answer").tell(vim.log.levels.WARN, form.spec.tool, form.call, why, tostring(given))
       end
     elseif not is_answered then
       form.is_asking = false

@@ -5,19 +5,19 @@ local api = vim.api
 
 local lock = require("flemma.buffer.lock")
 -- It has to know from now on whether the editor has the focus.
-require("flemma.view.sight")
+require("flemma.view.visibility")
 
 lock.on_change = function(buf, is_locked)
-  local following = require("flemma.view.following")
+  local cursor = require("flemma.view.cursor")
   require("flemma.queue").map_keys(buf, lock.is_locked(buf))
   if not is_locked then
-    following.type_on_later(buf)
+    cursor.type_on_later(buf)
     require("flemma.view.folds").rest(buf)
   elseif buf == api.nvim_get_current_buf() and api.nvim_get_mode().mode:sub(1, 1) == "i" then
-    following.leave_insert(buf)
+    cursor.leave_insert(buf)
     if lock.is_observer(buf) then
       -- Nobody waits in Insert mode until another editor ends.
-      following.stop_typing(buf)
+      cursor.stop_typing(buf)
     end
   end
 end
@@ -66,15 +66,15 @@ end
 effects.lock = if_loaded(lock.lock)
 effects.observe = if_loaded(lock.observe)
 
-effects.cursor = if_loaded(to("view.following", "cursor"))
-effects.follow = if_loaded(to("view.following", "follow"))
+effects.cursor = if_loaded(to("view.cursor", "move_to"))
+effects.follow = if_loaded(to("view.cursor", "follow"))
 effects.unfold = if_loaded(to("view.folds", "unfold"))
 effects.note_reviews = if_loaded(to("review", "note_made"))
 effects.proposals_changed = if_loaded(to("review", "changed"))
 effects.diagnose = if_loaded(to("view.diagnostics", "set"))
 effects.show = if_loaded(to("view.activity", "show"))
 effects.redraw = if_loaded(to("view.drawing", "refresh"))
-effects.unsettled = if_loaded(to("buffer.settling", "add"))
+effects.unsettled = if_loaded(to("buffer.undo", "settle_later"))
 
 ---@param level "info"|"warn"|"error"
 ---@param message string
@@ -92,14 +92,14 @@ effects.turn_over = if_loaded(function(buf)
   if options and options.editing.auto_write then
     require("flemma.buffer.saving").auto_write(buf)
   end
-  require("flemma.buffer.background").leave_later(buf)
+  require("flemma.buffer.hidden").leave_later(buf)
 end)
 
 ---@param buf integer
 ---@param saved flemma.Saved
 function effects.saved(buf, saved)
   require("flemma.buffer.saving").finished(buf, saved)
-  require("flemma.buffer.background").leave_later(buf)
+  require("flemma.buffer.hidden").leave_later(buf)
 end
 
 --- A conversation that `flemma run` carries on has come to its end.
@@ -121,9 +121,9 @@ end
 ---@param text string
 function effects.refuse_late(buf, tool, call, text)
   vim.schedule(function()
-    local late = require("flemma.tools.late_answer")
+    local refused = require("flemma.tools.refused_answer")
     require("flemma.notify").end_line()
-    late.refuse(vim.log.levels.WARN, tool, call, late.why(buf, call), text)
+    refused.tell(vim.log.levels.WARN, tool, call, refused.why(buf, call), text)
   end)
 end
 
@@ -143,7 +143,7 @@ effects.ask = later(function(buf, number, question)
 end)
 
 effects.open_form = later(to("form", "open"))
-effects.look = later(to("references.captures", "look"))
+effects.look = later(to("references.editor_context", "collect"))
 
 --- Schedules `drain` for when buffers can be changed.
 function effects.wake()
@@ -179,7 +179,7 @@ end
 M.unsaved = to("changes", "unsaved")
 
 --- Whether the user sees a buffer.
-M.is_in_sight = to("view.sight", "sees")
+M.is_in_sight = to("view.visibility", "is_visible")
 
 --- The function for the calls of a built-in tool that the editor answers. Its file is loaded by the first call.
 ---@param tool string

@@ -37,7 +37,7 @@ end
 --- `:Flemma status`: what happens now and what waits, and the options that differ from the defaults, or all of them.
 ---@param page? "all"|"tools" instead
 function M.open(page)
-  local buf = require("flemma.buffer.current").resolve()
+  local buf = require("flemma.buffer.target").resolve()
   if buf then
     show(native("state", buf, "page", { page = page or "short", width = vim.o.columns }) or {})
   end
@@ -56,9 +56,9 @@ end
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so
 --- that the user can type in between.
 function M.estimate()
-  local buf = require("flemma.buffer.current").resolve()
+  local buf = require("flemma.buffer.target").resolve()
   local function go_on()
-    if buf and require("flemma.buffer.current").is_attached(buf) and native("dispatch", buf, "estimate") then
+    if buf and require("flemma.buffer.target").is_attached(buf) and native("dispatch", buf, "estimate") then
       vim.schedule(go_on)
     end
   end

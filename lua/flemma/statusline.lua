@@ -26,7 +26,7 @@ end
 local function drawn_buffer()
   local win = vim.g.statusline_winid
   local buf = api.nvim_win_get_buf(win and api.nvim_win_is_valid(win) and win or 0)
-  return require("flemma.buffer.current").is_attached(buf) and buf or nil
+  return require("flemma.buffer.target").is_attached(buf) and buf or nil
 end
 
 --- The component for the window whose status line is drawn; empty if the buffer is not a conversation.
@@ -65,7 +65,7 @@ function M.tabs()
   for number, tab in ipairs(api.nvim_list_tabpages()) do
     local buf, count = api.nvim_win_get_buf(api.nvim_tabpage_get_win(tab)), #api.nvim_tabpage_list_wins(tab)
     local name = vim.fn.pathshorten(vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:."))
-    if require("flemma.buffer.current").is_attached(buf) then
+    if require("flemma.buffer.target").is_attached(buf) then
       name = require("flemma.conversations").title(buf)
     end
     local group = tab == api.nvim_get_current_tabpage() and "%#TabLineSel#" or "%#TabLine#"

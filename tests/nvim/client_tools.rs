@@ -85,7 +85,7 @@ fn they_are_known_disabled_and_not_loaded() {
         })
     );
     let loaded = chat.nvim.lua(
-        "return vim.tbl_filter(function(name) return name:find('client') or name:find('places') or name:find('form$') end,
+        "return vim.tbl_filter(function(name) return name:find('client') or name:find('tools%.paths') or name:find('form$') end,
            vim.tbl_keys(package.loaded))",
         &[],
     );

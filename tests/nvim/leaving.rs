@@ -92,7 +92,7 @@ fn a_file_saved_during_a_reply_is_marked_as_cut_off() {
         let file = chat.nvim.work().join("notes.chat");
         if leave.starts_with("noautocmd") {
             chat.nvim.command(leave);
-            let locked = "return require('flemma.buffer.current').is_attached(1)";
+            let locked = "return require('flemma.buffer.target').is_attached(1)";
             chat.nvim.wait_for("the buffer to be let go", |nvim| nvim.lua(locked, &[]) == false);
             continue;
         }

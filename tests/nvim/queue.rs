@@ -389,5 +389,5 @@ fn setting_the_same_filetype_again_stops_nothing() {
     chat.wait_until_idle();
     assert!(!chat.nvim.text().contains("aborted"), "{}", chat.nvim.text());
     chat.nvim.command("set filetype=text");
-    assert_eq!(chat.nvim.lua("return require('flemma.buffer.current').is_attached(vim.fn.bufnr())", &[]), false);
+    assert_eq!(chat.nvim.lua("return require('flemma.buffer.target').is_attached(vim.fn.bufnr())", &[]), false);
 }

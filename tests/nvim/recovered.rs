@@ -106,6 +106,6 @@ fn markdown_keeps_its_signs_in_a_recovered_text() {
     chat.wait_until_idle();
     chat.nvim.input("GoSome **bold** words<Esc>ggo<Esc>");
     chat.nvim.wait_for_screen("Some **bold** words");
-    let conceals = "return require('flemma.view.looks').conceals_markdown(vim.fn.bufnr('notes.chat'))";
+    let conceals = "return require('flemma.view.overlays').conceals_markdown(vim.fn.bufnr('notes.chat'))";
     assert_eq!(chat.nvim.lua(conceals, &[]), false, "the level is not the user's");
 }

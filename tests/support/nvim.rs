@@ -100,11 +100,11 @@ impl Nvim {
             fs::write(path, text).expect("a file for the editor");
         }
         let root = env!("CARGO_MANIFEST_DIR");
-        // A test sees a call at once. Those of `seen` restore the delay.
-        let seen = "require('flemma.view.seen').delay = 0";
+        // A test sees a call at once. Those of `approval_delay` restore the delay.
+        let delay = "require('flemma.view.approval_delay').delay = 0";
         // A user with a status line of their own, in which tests find the name of the file.
         let line = "vim.o.statusline = '%<%f %h%m%r%=%-14.(%l,%c%V%) %P'";
-        let init = format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{seen}\n{line}\n{}\n", options.init);
+        let init = format!("vim.opt.runtimepath:prepend([==[{root}]==])\n{delay}\n{line}\n{}\n", options.init);
         fs::write(at("init.lua"), init).expect("the editor's init.lua");
 
         let mut command = Command::new(program());

@@ -101,7 +101,7 @@ pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
 pub use tail::{Tail, drop_cut_off};
-pub use text::{Change, Text};
+pub use text::{Change, Slice, Text};
 pub use text_copy::{Snapshot, TextCopy};
 pub use transcript::{Transcript, read};
 pub use uncaptured::{CaptureTarget, Uncaptured, write_captures};

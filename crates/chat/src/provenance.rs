@@ -162,20 +162,11 @@ impl LineSet {
         self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
     }
 
-    /// Moves up to `count` loose hashes into the set.
-    fn index(&mut self, count: usize) {
-        let kept = self.loose.len().saturating_sub(count);
-        self.hashes.extend(self.loose.drain(kept..));
-        if kept == 0 {
-            self.loose = Vec::new();
-        }
-    }
-
     fn contains(&mut self, hash: u64) -> bool {
         if self.incomplete || self.is_reading {
             return true;
         }
-        self.index(usize::MAX);
+        self.hashes.extend(std::mem::take(&mut self.loose));
         self.hashes.contains(&hash)
     }
 }
@@ -191,12 +182,6 @@ impl Provenance {
     pub fn follow_lines(&mut self, document: &mut Document, lines: Range<usize>, step: u64, text: &dyn Text) -> Update {
         let change = Change { first: lines.start, old_last: lines.end, new_last: lines.end };
         self.follow_as(Extent::EachLine, document, change, Author::Command { step }, text)
-    }
-
-    /// Indexes about `lines` lines of an opened file in advance. Returns whether there are more.
-    pub fn index(&mut self, lines: usize) -> bool {
-        self.known.index(lines);
-        !self.known.loose.is_empty()
     }
 
     /// Sets whether a file is still being read. Until its end is known, inserted text may have been copied from there.

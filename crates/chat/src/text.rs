@@ -70,6 +70,43 @@ impl<T: Text + ?Sized> Text for &T {
     }
 }
 
+/// Some lines of a text, which are read once. The others are read from the text.
+pub struct Slice<'a> {
+    text: &'a dyn Text,
+    first: usize,
+    buffer: String,
+    ends: Vec<usize>,
+}
+
+impl<'a> Slice<'a> {
+    /// Reads these lines.
+    #[must_use]
+    pub fn read(text: &'a dyn Text, lines: Range<usize>) -> Self {
+        let mut slice = Self { text, first: lines.start, buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
+        text.read(lines, &mut |line| {
+            slice.buffer.push_str(line);
+            slice.ends.push(slice.buffer.len());
+        });
+        slice
+    }
+}
+
+impl Text for Slice<'_> {
+    fn line_count(&self) -> usize {
+        self.text.line_count()
+    }
+
+    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
+        let known = lines.start.checked_sub(self.first).and_then(|first| self.ends.get(first..lines.end - self.first));
+        let Some(ends) = known else { return self.text.read(lines, each) };
+        let mut start = lines.start.checked_sub(self.first + 1).map_or(0, |before| self.ends[before]);
+        for end in ends {
+            each(&self.buffer[start..*end]);
+            start = *end;
+        }
+    }
+}
+
 /// The lines of a file, as an editor counts them: a final line break does not start another line.
 pub(super) fn lines(text: &str) -> Vec<String> {
     text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_owned).collect()

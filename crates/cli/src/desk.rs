@@ -85,7 +85,6 @@ impl Desk {
         }
         desk.workspace.saving.on_disk(BUFFER, &desk.path.clone());
         while desk.workspace.parse_on(BUFFER) {}
-        while conversation.page.index_on() {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
         Ok(Opened::Here(Box::new(desk)))
     }

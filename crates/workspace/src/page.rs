@@ -16,7 +16,7 @@ use crate::{options::effective::Source, references::attached_files::AttachedFile
 use flemma_chat as chat;
 use flemma_chat::{
     Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Hidden, NamedFile,
-    Object, OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
+    Object, OpenCall, Provenance, Reattribution, Region, Slice, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
 };
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -146,8 +146,9 @@ impl Page {
         let known = document.line_count();
         let next = text.line_count().min(known + if known == 0 { FIRST_SLICE } else { SLICE });
         let change = Change { first: known, old_last: known, new_last: next };
-        self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, text);
-        self.files.borrow_mut().find(&document, known..next, text);
+        let slice = Slice::read(text, known..next);
+        self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, &slice);
+        self.files.borrow_mut().find(&document, known..next, &slice);
         // Asked after every slice, so that no slice has to look at all of the calls.
         let _ = document.open_states();
         self.stale_folds.extend(known..next);
@@ -155,11 +156,6 @@ impl Page {
         self.provenance.borrow_mut().read(is_reading);
         self.is_complete.set(!is_reading);
         is_reading
-    }
-
-    /// Does what can be done later for a file that was just opened; says whether there is more.
-    pub fn index_on(&self) -> bool {
-        self.provenance.borrow_mut().index(SLICE)
     }
 
     /// Reads the next lines for an estimate; says whether there are more.

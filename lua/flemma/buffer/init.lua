@@ -5,7 +5,7 @@
 local M = {}
 
 local api = vim.api
-local current = require("flemma.buffer.current")
+local target = require("flemma.buffer.target")
 
 ---@class flemma.Attached
 ---@field reading? boolean whether another file or the output of a command is being inserted
@@ -107,9 +107,9 @@ end
 ---@param is_gone boolean whether the buffer was unloaded or read again
 local function forget(buf, is_gone)
   attached[buf] = nil
-  current.note(buf, false)
+  target.set_attached(buf, false)
   local unlock = require("flemma.buffer.lock").forget(buf)
-  require("flemma.view.following").forget(buf)
+  require("flemma.view.cursor").forget(buf)
   require("flemma.buffer.writing").forget(buf)
   -- While the library knows the text.
   require("flemma.view.folds").forget(buf)
@@ -166,14 +166,9 @@ function M.attach(buf)
   end
   local state = {}
   attached[buf] = state
-  current.note(buf, true)
+  target.set_attached(buf, true)
   lock.attach(buf)
   greet(buf)
-  local function index_on()
-    if attached[buf] == state and native.call("parse_on", buf, true) then
-      vim.defer_fn(index_on, 1)
-    end
-  end
   local function parse_on(more)
     if attached[buf] ~= state then
       return
@@ -183,12 +178,11 @@ function M.attach(buf)
     if not more then
       require("flemma.view.refresh").schedule(buf)
       require("flemma.view.drawing").refresh(buf)
-      vim.defer_fn(index_on, 1)
       return
     end
     -- A long file is read in slices, so that the user can type in between.
     vim.schedule(function()
-      parse_on(native.call("parse_on", buf, false))
+      parse_on(native.call("parse_on", buf))
     end)
   end
   -- The text was unloaded, or is about to be unloaded.
@@ -225,7 +219,7 @@ function M.attach(buf)
     end,
   }
   require("flemma.view.folds").attach(buf)
-  require("flemma.references.origin").follow()
+  require("flemma.references.previous_file").follow()
   parse_on(native.call("event", buf, "attached"))
   api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, tick, first, old_last, new_last)
@@ -331,7 +325,7 @@ function M.attach(buf)
   release_with_filetype(buf)
   -- Once it is loaded, Neovim asks it what to draw.
   require("flemma.view.drawing")
-  require("flemma.view.looks").attach(buf)
+  require("flemma.view.overlays").attach(buf)
   require("flemma.view.diagnostics").attach(buf, group)
 end
 
@@ -355,7 +349,7 @@ function M.release(buf)
     vim.bo[buf].modeline = vim.go.modeline
   end
   require("flemma.view.diagnostics").release(buf)
-  require("flemma.view.looks").release(buf)
+  require("flemma.view.overlays").release(buf)
   require("flemma.view.markdown").release(buf)
   require("flemma.view.folds").release(buf)
 end

@@ -94,7 +94,7 @@ function M.write(buf, first, first_col, last, last_col, lines, join)
       bo.undolevels = bo.undolevels
     end
   end)
-  local settle = require("flemma.view.following").before_write(buf)
+  local settle = require("flemma.view.cursor").before_write(buf)
   local ok, problem
   writing[buf] = true
   quietly(function()

@@ -42,12 +42,12 @@ local function open(path)
     if vim.bo[buf].filetype == "" then
       vim.bo[buf].filetype = "chat"
     end
-    if vim.bo[buf].filetype == "chat" and not require("flemma.buffer.current").is_attached(buf) then
+    if vim.bo[buf].filetype == "chat" and not require("flemma.buffer.target").is_attached(buf) then
       -- 'eventignore' has kept the filetype plugin from doing it.
       require("flemma.buffer").attach(buf)
     end
   end
-  if require("flemma.buffer.current").is_attached(buf) then
+  if require("flemma.buffer.target").is_attached(buf) then
     return buf
   elseif not ok then
     return nil, words(problem)

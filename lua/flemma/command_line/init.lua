@@ -8,7 +8,7 @@ local native = require("flemma.native").call
 ---@param path string
 ---@return integer?
 local function buffer_of(path)
-  local bufs = vim.tbl_filter(require("flemma.buffer.current").is_attached, vim.api.nvim_list_bufs())
+  local bufs = vim.tbl_filter(require("flemma.buffer.target").is_attached, vim.api.nvim_list_bufs())
   local real = require("flemma.buffer.paths").names(bufs, { path })
   for _, buf in ipairs(bufs) do
     local name = vim.api.nvim_buf_get_name(buf)

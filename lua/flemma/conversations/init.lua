@@ -124,7 +124,7 @@ function M.show(opts)
   elseif require("flemma.buffer.lock").is_locked(buf) then
     api.nvim_win_call(win, function()
       vim.cmd("normal! G0")
-      require("flemma.view.following").watch(buf)
+      require("flemma.view.cursor").watch(buf)
     end)
   end
   native("event", buf, "used", { path = api.nvim_buf_get_name(buf), is_entered = true })
@@ -171,13 +171,13 @@ function M.toggle(layout)
   end
 end
 
----@class flemma.Meant
+---@class flemma.Target
 ---@field buf integer
 ---@field win? integer the window of this tab page that shows it
 ---@field title string
 
 --- Puts the cursor of a window on the only call that waits in its conversation, if the window shows it.
----@param meant flemma.Meant
+---@param meant flemma.Target
 ---@return string? problem
 local function find_call(meant)
   local calls = native("calls", meant.buf, "pending") or {}
@@ -195,10 +195,10 @@ end
 --- The conversation that is meant by a command which is given outside of one: the one that this tab page shows, or else the
 --- project's that was used last. A command for a call means the only one that waits, if it is on the screen.
 ---@param is_call boolean
----@return flemma.Meant? meant
+---@return flemma.Target? meant
 ---@return string? problem
 function M.meant(is_call)
-  local win = windows.find(require("flemma.buffer.current").is_attached)[1]
+  local win = windows.find(require("flemma.buffer.target").is_attached)[1]
   local buf, problem = win and api.nvim_win_get_buf(win), nil
   if not buf and is_call then
     return nil, "no conversation is on the screen"
@@ -209,7 +209,7 @@ function M.meant(is_call)
       return nil, problem or "the project has no conversation yet; `:Flemma new` begins one"
     end
     buf = vim.fn.bufadd(path)
-    if not require("flemma.buffer.current").is_attached(buf) then
+    if not require("flemma.buffer.target").is_attached(buf) then
       return nil, ("the project's conversation, %s, is not open; `:Flemma toggle` shows it"):format(vim.fs.basename(path))
     end
   end

@@ -171,7 +171,7 @@ end
 
 --- Reports whether autopilot is on in the current conversation.
 function M.say_autopilot()
-  local buf = require("flemma.buffer.current").resolve()
+  local buf = require("flemma.buffer.target").resolve()
   local words = buf and native("state", buf, "autopilot")
   if words then
     say("INFO", words)

@@ -31,7 +31,7 @@ local function waiting(buf, forward)
   local line = native("find", buf, "waiting_call", { line = from, forward = forward, count = vim.v.count1 })
   if not line then
     local elsewhere = native("find", buf, "waiting_call", { line = from, forward = not forward, count = 1 })
-    local here = require("flemma.view.following").waits_at(buf, from)
+    local here = require("flemma.view.cursor").waits_at(buf, from)
     local where = (elsewhere or here) and (forward and " below" or " above") or " in this conversation"
     -- This may be called for a mapping with `expr`, in which nothing can be shown.
     vim.schedule(function()
@@ -44,7 +44,7 @@ end
 ---@param motion flemma.Motion
 ---@return integer?
 local function target(motion)
-  local buf = require("flemma.buffer.current").resolve()
+  local buf = require("flemma.buffer.target").resolve()
   if buf then
     local find = vim.endswith(motion, "waiting") and waiting or message
     return find(buf, vim.startswith(motion, "next"))
@@ -63,7 +63,7 @@ function M.go(motion)
     if vim.endswith(motion, "waiting") then
       -- What waits is to be seen.
       vim.cmd("normal! zv")
-      require("flemma.view.following").show_below(0)
+      require("flemma.view.cursor").show_below(0)
     end
   end
 end

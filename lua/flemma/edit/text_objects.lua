@@ -21,7 +21,7 @@ local function find(object)
       last = first
     end
   end
-  local buf = require("flemma.buffer.current").resolve()
+  local buf = require("flemma.buffer.target").resolve()
   if not buf then
     return nil, 0
   end

@@ -12,15 +12,10 @@ end
 
 --- Generates the tags if they are missing or older than the help. If the folder is not writable, `:checkhealth flemma` says so.
 function M.ensure()
-  vim.uv.fs_stat(M.folder .. "/flemma.txt", function(_, help)
-    vim.uv.fs_stat(M.folder .. "/tags", function(_, tags)
-      if help and (not tags or tags.mtime.sec < help.mtime.sec) then
-        vim.schedule(function()
-          pcall(vim.cmd.helptags, M.folder)
-        end)
-      end
-    end)
-  end)
+  local help, tags = vim.uv.fs_stat(M.folder .. "/flemma.txt"), vim.uv.fs_stat(M.folder .. "/tags")
+  if help and (not tags or tags.mtime.sec < help.mtime.sec) then
+    pcall(vim.cmd.helptags, M.folder)
+  end
 end
 
 return M

@@ -7,7 +7,7 @@ local M = {}
 local api = vim.api
 
 local native = require("flemma.native").call
-local resolve = require("flemma.buffer.current").resolve
+local resolve = require("flemma.buffer.target").resolve
 
 --- Queues words for when the turn has ended, or to go with the results of the tools that run.
 ---@param words string
@@ -15,7 +15,7 @@ local resolve = require("flemma.buffer.current").resolve
 local function add(words, steers)
   local buf = resolve()
   if buf then
-    require("flemma.view.following").watch(buf)
+    require("flemma.view.cursor").watch(buf)
     native("dispatch", buf, "queue", { text = words, steers = steers })
   end
 end

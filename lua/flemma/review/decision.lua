@@ -2,7 +2,7 @@
 local buffers = require("flemma.review.buffers")
 local calls = require("flemma.review.calls")
 local notify = require("flemma.notify")
-local seen = require("flemma.view.seen")
+local seen = require("flemma.view.approval_delay")
 
 local M = {}
 

@@ -140,7 +140,7 @@ local function show(review, kind)
     end
   end
   review.view = review.view or require("flemma.review.tab").open(review, closed)
-  review.shown = require("flemma.view.seen").now()
+  review.shown = require("flemma.view.approval_delay").now()
 end
 
 --- Begins with what the user has made of the change for an approval that did not count, because a file had changed.
@@ -184,7 +184,7 @@ local function update(review, proposal)
     decision.note(review, true)
   end
   if is_other then
-    review.shown = require("flemma.view.seen").now()
+    review.shown = require("flemma.view.approval_delay").now()
     local what = is_file and "the file" or "the call"
     local words = ("%s: %s has changed, so the proposal was made again"):format(review.call, what)
     if next(review.stale) then
@@ -253,7 +253,7 @@ end
 
 --- Opens the change of the call under the cursor, or of the only one that waits, as soon as it is known.
 function M.open()
-  local chat = require("flemma.buffer.current").resolve()
+  local chat = require("flemma.buffer.target").resolve()
   if not chat then
     return
   end
@@ -320,7 +320,7 @@ end
 ---@param chat integer
 function M.check(chat)
   local found = reviews_of(chat)
-  local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer.current").is_attached(chat)
+  local is_there = api.nvim_buf_is_loaded(chat) and require("flemma.buffer.target").is_attached(chat)
   if not found[1] or is_there and not native.call("state", chat, "settled") then
     return
   end

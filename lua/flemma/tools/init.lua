@@ -1,7 +1,7 @@
 --- The tools: registering and listing them.
 local M = {}
 
-local keepers = require("flemma.tools.keepers")
+local sync = require("flemma.tools.sync")
 local notify = require("flemma.notify")
 
 --- The longest time limit, in seconds.
@@ -195,7 +195,7 @@ end
 ---@param name string
 ---@return table? definition nil if there is none with this name
 function M.get(name)
-  keepers.catch_up()
+  sync.run()
   return is_name(name, "get") and native("registered", "tool", { name = name }) or nil
 end
 
@@ -203,7 +203,7 @@ end
 ---@param opts? { include_disabled?: boolean }
 ---@return table[]
 function M.get_all(opts)
-  keepers.catch_up()
+  sync.run()
   return native("registered", "tools", { disabled_too = type(opts) == "table" and opts.include_disabled == true }) or {}
 end
 
@@ -250,7 +250,7 @@ local PATIENCE, PAUSE = 5000, 5
 ---@param buf integer
 ---@return boolean
 local function is_settled(buf)
-  return not require("flemma.buffer.current").is_attached(buf) or native("state", buf, "settled")
+  return not require("flemma.buffer.target").is_attached(buf) or native("state", buf, "settled")
 end
 
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
@@ -260,10 +260,10 @@ end
 ---@return string? problem
 ---@return fun()? leave
 local function buffer_of(conversation)
-  local buffers = require("flemma.buffer.current")
+  local target = require("flemma.buffer.target")
   if type(conversation) == "number" then
     local buf = conversation == 0 and vim.api.nvim_get_current_buf() or conversation
-    return buffers.is_attached(buf) and buf or nil, "stale"
+    return target.is_attached(buf) and buf or nil, "stale"
   elseif type(conversation) ~= "string" then
     return nil, ("resolve: the conversation must be a buffer or a path, not a %s"):format(type(conversation))
   end
@@ -277,12 +277,12 @@ local function buffer_of(conversation)
     -- To open it would run what the user has for files of that kind.
     return nil, ("%s is not a conversation"):format(conversation)
   end
-  local visits = require("flemma.buffer.background")
-  local buf = visits.open(path)
+  local hidden = require("flemma.buffer.hidden")
+  local buf = hidden.open(path)
   local function leave()
-    visits.close(buf)
+    hidden.close(buf)
   end
-  if not buffers.is_attached(buf) then
+  if not target.is_attached(buf) then
     return nil, ("%s is not a conversation"):format(conversation), leave
   end
   return buf, nil, leave

@@ -1,7 +1,7 @@
 --- Shows the user a place in a file, in a window that is not the conversation's. The user stays where they are.
 local M = {}
 
-local places = require("flemma.tools.places")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -28,7 +28,7 @@ end
 local function is_ordinary(win)
   local buf = api.nvim_win_get_buf(win)
   return api.nvim_win_get_config(win).relative == ""
-    and not places.is_chat(buf)
+    and not paths.is_chat(buf)
     and vim.bo[buf].buftype == ""
     and not vim.wo[win].previewwindow
 end
@@ -138,13 +138,13 @@ end
 local function place(buf, input, note)
   local last = api.nvim_buf_line_count(buf)
   local line = math.min(input.line or 1, last)
-  note = places.notes(note, (input.line or 1) > last and ("the file has only %d lines"):format(last) or nil)
+  note = paths.notes(note, (input.line or 1) > last and ("the file has only %d lines"):format(last) or nil)
   if input.pattern and input.pattern ~= "" then
     local found, byte = find(buf, line, input.pattern)
     if found and byte then
       return found, byte, note
     end
-    note = places.notes(note, ("the pattern was not found from line %d on"):format(line))
+    note = paths.notes(note, ("the pattern was not found from line %d on"):format(line))
   end
   local text = api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
   local byte = vim.fn.byteidx(text, (input.column or 1) - 1)
@@ -158,27 +158,27 @@ end
 function M.open(input, ctx, find_line)
   for _, name in ipairs({ "line", "column" }) do
     if input[name] and input[name] < 1 then
-      return places.failure(("`%s` must be at least 1, not %s."):format(name, input[name]))
+      return paths.failure(("`%s` must be at least 1, not %s."):format(name, input[name]))
     end
   end
-  local path, real = places.existing(ctx, input.path)
+  local path, real = paths.existing(ctx, input.path)
   if not path then
-    return places.failure(real)
+    return paths.failure(real)
   end
   local stat = vim.uv.fs_stat(real)
   if not stat or stat.type ~= "file" then
-    return places.failure(("%s is a %s, and not a file."):format(input.path, stat and stat.type or "special file"))
+    return paths.failure(("%s is a %s, and not a file."):format(input.path, stat and stat.type or "special file"))
   elseif stat.size > MAX_SIZE then
-    return places.failure(("%s is too large to be opened for the user: it has more than 64 MB."):format(input.path))
+    return paths.failure(("%s is too large to be opened for the user: it has more than 64 MB."):format(input.path))
   end
   local buf, special = load(path)
   if not buf then
-    return places.failure(("%s %s"):format(input.path, special))
+    return paths.failure(("%s %s"):format(input.path, special))
   end
   if find_line then
     local line, problem = find_line(buf)
     if not line then
-      return places.failure(problem or "The section was not found.")
+      return paths.failure(problem or "The section was not found.")
     end
     input.line = line
   end
@@ -198,7 +198,7 @@ function M.open(input, ctx, find_line)
   end)
   if not ok or not win or not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
     local why = tostring(thrown or "another plugin closed it"):match("[^\n]*")
-    return places.failure(("There is no window for %s: %s"):format(input.path, why))
+    return paths.failure(("There is no window for %s: %s"):format(input.path, why))
   end
   local line, byte, note = place(buf, input, special)
   api.nvim_win_set_cursor(win, { line, byte })
@@ -206,7 +206,7 @@ function M.open(input, ctx, find_line)
     vim.cmd("normal! zvzz")
   end)
   local text = api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
-  return { path = places.show(ctx, path), line = line, column = places.column(text, byte), note = note }
+  return { path = paths.show(ctx, path), line = line, column = paths.column(text, byte), note = note }
 end
 
 return M

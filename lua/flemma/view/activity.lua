@@ -63,7 +63,7 @@ local function draw(buf)
     })
   end
   if #now.running > 0 then
-    require("flemma.view.following").show_cursor(buf)
+    require("flemma.view.cursor").show_cursor(buf)
   end
 end
 
@@ -131,10 +131,13 @@ end
 ---@param is_busy boolean
 ---@param is_other? boolean whether it does something else now, which is shown at once
 function M.show(buf, is_busy, is_other)
-  require("flemma.edit.interrupt").watch(buf, is_busy)
-  spin(buf, is_busy, is_other)
+  -- Most sessions only read.
+  if is_busy or package.loaded["flemma.edit.interrupt"] then
+    require("flemma.edit.interrupt").watch(buf, is_busy)
+    spin(buf, is_busy, is_other)
+    require("flemma.view.progress").show(buf, is_busy)
+  end
   require("flemma.queue.view").draw(buf)
-  require("flemma.view.progress").show(buf, is_busy)
   M.changed()
 end
 

@@ -55,6 +55,22 @@ function M.hide(buf, first, last)
   end
 end
 
+--- Neovim draws a window anew at every key if its first line is hidden. Without that line, it looks the same.
+---@param buf integer
+---@param win integer
+function M.skip_hidden(buf, win)
+  local top = vim.fn.line("w0", win)
+  local line = top
+  while #api.nvim_buf_get_extmarks(buf, hidden, { line - 1, 0 }, { line - 1, 0 }, { overlap = true, limit = 1 }) > 0 do
+    line = line + 1
+  end
+  if line > top and api.nvim_win_get_cursor(win)[1] >= line then
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = line })
+    end)
+  end
+end
+
 --- The block at a line that is drawn as a card.
 ---@param buf integer
 ---@param line integer from 0

@@ -41,7 +41,7 @@ end
 ---@param canvas flemma.Canvas
 local function draw_lines(canvas)
   local buf, first, last = canvas.buf, canvas.first, canvas.last
-  local covered = require("flemma.view.looks").draw(canvas)
+  local covered = require("flemma.view.overlays").draw(canvas)
   for _, mark in ipairs(native("decorations", buf, first, last) or {}) do
     if mark.hint then
       api.nvim_buf_set_extmark(buf, marks, mark.line, 0, {
@@ -85,7 +85,7 @@ local screen
 ---@param line integer from 0
 local function reach(line)
   local canvas = screen.canvas
-  if line >= canvas.first and line < canvas.last or require("flemma.view.looks").is_folded(canvas.win, line) then
+  if line >= canvas.first and line < canvas.last or require("flemma.view.overlays").is_folded(canvas.win, line) then
     return
   end
   canvas.first, canvas.last = line, math.max(line + 1, math.min(line + screen.step, screen.last))
@@ -102,13 +102,11 @@ local function guard(run, ...)
 end
 
 api.nvim_set_decoration_provider(marks, {
-  on_win = function(_, win, buf, _, last)
-    if not require("flemma.buffer.current").is_attached(buf) then
-      require("flemma.view.seen").draw(win, false)
+  on_win = function(_, win, buf, first, last)
+    if not require("flemma.buffer.target").is_attached(buf) then
       return false
     end
-    require("flemma.view.seen").draw(win, buf)
-    require("flemma.view.folds").drawn(win, buf)
+    require("flemma.view.folds").drawn(win, buf, first, last)
     require("flemma.view.markdown").drawn(buf)
     local canvas = { win = win, buf = buf, namespace = marks, first = 0, last = 0 }
     screen = { canvas = canvas, last = last + 1, step = 1 }
@@ -117,7 +115,7 @@ api.nvim_set_decoration_provider(marks, {
     guard(reach, line)
   end,
   on_end = function()
-    guard(require("flemma.view.seen").note)
+    guard(require("flemma.view.approval_delay").note)
   end,
 })
 

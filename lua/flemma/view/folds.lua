@@ -1,8 +1,9 @@
 --- The folds of conversations, and the lines of cards that are hidden beside them.
 ---
---- They are manual folds (|fold-manual|): Neovim moves them with the text, and keeps what is open and closed. The library says in
---- which lines something may have changed; the folds of a message there are made again only if they are not right. Whatever the
---- user or another plugin sets counts: in a window whose 'foldmethod' is not "manual", nothing is done.
+--- They are manual folds (|fold-manual|): Neovim moves them with the text, and keeps what is open and closed. They are made around
+--- what a window shows, and more of them before it shows other lines. The library says in which lines something may have changed; the
+--- folds of a message there are made again only if they are not right. Whatever the user or another plugin sets counts: in a window
+--- whose 'foldmethod' is not "manual", there are none.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -15,9 +16,15 @@ local EXPRESSION = "v:lua.require'flemma.view.folds'.text()"
 ---@type table<integer, { is_stale: boolean, has_come_to_rest: boolean, is_scheduled: boolean }>
 local attached = {}
 
---- The conversation whose folds a window has.
----@type table<integer, integer>
-local known = {}
+--- How many lines are folded beyond the screen.
+local MARGIN = 2000
+
+--- The lines in which a window has its folds and its hidden lines: a mark for each window.
+local covered = api.nvim_create_namespace("flemma.folds")
+
+--- Whether the windows have folds there, or only hidden lines.
+---@type table<integer, boolean>
+local has_folds = {}
 
 local native = require("flemma.native").call
 
@@ -51,62 +58,23 @@ local function prepare(win)
   return true
 end
 
---- Whether a fold has exactly these lines. An open one is closed for a moment.
----@param first integer
----@param last integer
----@return boolean
-local function is_exact(first, last)
-  local is_open = fn.foldclosed(first) == -1
-  if is_open then
-    vim.cmd(first .. "foldclose")
-  end
-  local found = fn.foldclosed(first) == first and fn.foldclosedend(first) == last
-  if is_open then
-    vim.cmd(first .. "foldopen")
-  end
-  return found
-end
-
---- The longest message of which every line is looked at.
-local MOST = 5000
-
---- Whether the folds of a message, from `at` on in the list of the library, are as they should be, apart from what is open.
+--- Whether the folds of a message, from `at` on in the list of the library, are as they should be, apart from what is open. Only where
+--- they begin and end is looked at.
 ---@param list integer[]
 ---@param at integer
----@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
 ---@return boolean
-local function is_right(list, at, is_thorough)
+local function is_right(list, at)
   local first, last, depth, count = list[at], list[at + 1], list[at + 2], list[at + 3]
-  local stop = depth == 1 and list[at + 3 * count + 2] or last
-  local fold, final = at + 4, at + 1 + 3 * (count - depth)
-  is_thorough = is_thorough and last - first < MOST
-  for line = first, is_thorough and last or first do
-    while fold <= final and line > list[fold + 1] do
-      fold = fold + 3
-    end
-    local is_inside = fold <= final and line >= list[fold]
-    if fn.foldlevel(line) ~= (line <= stop and depth or 0) + (is_inside and 1 or 0) then
-      return false
-    end
-  end
-  for inner = at + 4, final, 3 do
-    local from, to = list[inner], list[inner + 1]
-    if fn.foldlevel(from) ~= depth + 1 or fn.foldlevel(to) ~= depth + 1 then
-      return false
-    end
-  end
-  if not is_thorough then
-    return fn.foldlevel(stop) >= depth
-  elseif depth == 1 and not is_exact(first, stop) then
+  local is_inner = count > depth and list[at + 4] == first
+  if fn.foldlevel(first) ~= depth + (is_inner and 1 or 0) then
     return false
   end
-  for inner = at + 7, depth == 1 and fn.foldclosed(first) ~= -1 and 0 or final, 3 do
-    -- The levels do not say where one ends and the next one begins.
-    if list[inner - 2] + 1 == list[inner] and not is_exact(list[inner], list[inner + 1]) then
+  for fold = at + 4, at + 1 + 3 * (count - depth), 3 do
+    if fn.foldlevel(list[fold]) ~= depth + 1 or fn.foldlevel(list[fold + 1]) ~= depth + 1 then
       return false
     end
   end
-  return true
+  return fn.foldlevel(depth == 1 and list[at + 3 * count + 2] or last) >= depth
 end
 
 --- Deletes the folds in some lines.
@@ -142,7 +110,7 @@ local function remake(list, at, commands, is_thorough)
   if is_closed then
     vim.cmd(first .. "foldopen")
   end
-  local has_any, made = is_thorough or outer > 0 or fn.foldlevel(last) > 0, {}
+  local has_any = is_thorough or outer > 0 or fn.foldlevel(last) > 0
   for fold = at + 4, final, 3 do
     local from, to, closed = list[fold], list[fold + 1], list[fold + 2] == 1
     has_any = has_any or fn.foldlevel(from) > 0 or fn.foldlevel(to) > 0
@@ -151,10 +119,9 @@ local function remake(list, at, commands, is_thorough)
     elseif fn.foldlevel(from) > outer then
       closed = fn.foldclosed(from) ~= -1
     end
-    made[#made + 1] = ("%d,%dfold"):format(from, to)
-    made[#made + 1] = not closed and from .. "foldopen" or nil
+    commands[#commands + 1] = ("%d,%dfold"):format(from, to)
+    commands[#commands + 1] = not closed and from .. "foldopen" or nil
   end
-  vim.list_extend(commands, made)
   return has_any and delete(first, last) or last
 end
 
@@ -162,30 +129,33 @@ end
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer
----@param is_thorough boolean whether anybody may have changed the text, and not only Flemma
-local function refold(buf, first, last, is_thorough)
-  local list = native("folds", buf, first, last, level()) or {}
+---@param is_known boolean whether the window has had folds there
+---@param is_thorough boolean whether anybody may have changed the text since there were folds there
+---@return integer last the line after the last message there
+local function refold(buf, first, last, is_known, is_thorough)
+  local list = native("folds", buf, first, last, is_known and level() or vim.wo.foldlevel) or {}
   local view, commands, at, reached, is_changed = fn.winsaveview(), {}, 1, 0, false
   while list[at] do
-    if not is_right(list, at, is_thorough) then
+    if is_thorough or not is_right(list, at) then
       reached, is_changed = math.max(reached, remake(list, at, commands, is_thorough)), true
     end
     last = list[at + 1]
     at = at + 4 + 3 * list[at + 3]
   end
   if not is_changed then
-    return
+    return last
   end
   api.nvim_exec2(table.concat(commands, "\n"), {})
   fn.winrestview(view)
   if reached > last and last > first then
-    refold(buf, last, reached, is_thorough)
-  elseif view.lnum == fn.line("$") then
+    return refold(buf, last, reached, is_known, is_thorough)
+  elseif view.lnum == fn.line("$") or not is_known and fn.line("w$") == fn.line("$") then
     -- Neovim scrolls as it does for |G|.
     fn.cursor(1, 1)
     fn.line("w0")
     fn.cursor(view.lnum, view.col + 1)
   end
+  return last
 end
 
 --- Whether nvim-ufo makes folds in a buffer. They would replace ours, and its lines hide what a card says.
@@ -205,39 +175,76 @@ local function detach_ufo(buf, foldtext)
   end
   pcall(package.loaded.ufo.detach, buf)
   for _, win in ipairs(fn.win_findbuf(buf)) do
-    known[win] = nil
+    has_folds[win] = nil
     if vim.wo[win].foldtext:find("ufo", 1, true) then
       vim.wo[win][0].foldtext = foldtext
     end
   end
 end
 
---- Brings the folds and the hidden lines in some lines up to date, in all windows.
+--- The lines in which a window has its folds and its hidden lines; nothing if it has none.
+---@param win integer
 ---@param buf integer
----@param first integer from 0
+---@return integer? first from 0
+---@return integer? last
+local function lines_of(win, buf)
+  local mark = api.nvim_buf_get_extmark_by_id(buf, covered, win, { details = true })
+  if mark[1] and has_folds[win] ~= nil then
+    return mark[1], mark[3].end_row
+  end
+end
+
+--- The lines that a window shows.
+---@param win integer
+---@return integer first from 0
+---@return integer last
+local function shown(win)
+  local first = fn.line("w0", win)
+  return first - 1, math.max(fn.line("w$", win), first + api.nvim_win_get_height(win))
+end
+
+--- Brings the folds and the hidden lines of the current window up to date.
+---@param buf integer
+---@param first integer the lines that may have changed, from 0
 ---@param last integer
-local function look(buf, first, last)
-  if require("flemma.view.looks").enabled() then
-    require("flemma.view.cards").hide(buf, first, last)
-  end
-  if has_ufo(buf) then
-    detach_ufo(buf, EXPRESSION)
-  end
-  for _, win in ipairs(level() and fn.win_findbuf(buf) or {}) do
-    local is_known = known[win] == buf
-    known[win] = nil
-    -- With 'nofoldenable', nothing can be known of folds.
-    if prepare(win) and vim.wo[win].foldenable then
-      api.nvim_win_call(win, function()
-        if is_known then
-          refold(buf, first, last, not require("flemma.buffer.lock").is_locked(buf))
-        else
-          refold(buf, 0, api.nvim_buf_line_count(buf), false)
-        end
-      end)
-      known[win] = buf
+---@param count integer how many lines are known
+local function look(buf, first, last, count)
+  local win = api.nvim_get_current_win()
+  -- With 'nofoldenable', nothing can be known of folds.
+  local can_fold = level() ~= nil and prepare(win) and vim.wo.foldenable
+  local from, to = lines_of(win, buf)
+  local is_fresh = not from or has_folds[win] ~= can_fold
+  local function bring(start, stop, is_known)
+    if start < stop and require("flemma.view.overlays").enabled() then
+      require("flemma.view.cards").hide(buf, start, stop)
     end
+    local is_thorough = not is_fresh and not (is_known and require("flemma.buffer.lock").is_locked(buf))
+    return start < stop and can_fold and refold(buf, start, stop, is_known, is_thorough) or stop
   end
+  has_folds[win] = nil
+  if is_fresh then
+    from = nil
+  else
+    to = math.max(to, bring(math.max(first, from), math.min(last, to), true))
+  end
+  -- Once there are folds, the window shows more.
+  local before = -1
+  while to ~= before and (not from or from > 0 or to < count) do
+    local top, bottom = shown(win)
+    local start = math.max(top - MARGIN, 0)
+    if top >= count then
+      -- It will be known soon what these lines are.
+      return
+    elseif not from or bottom < from or top > to then
+      from, to = start, start
+    end
+    bring(start, from, false)
+    from, before = math.min(start, from), to
+    to = math.max(to, bring(to, math.min(bottom + MARGIN, count), false))
+  end
+  has_folds[win] = can_fold
+  local opts = { id = win, end_row = to, end_right_gravity = true, right_gravity = false, undo_restore = false, strict = false }
+  api.nvim_buf_set_extmark(buf, covered, from, 0, opts)
 end
 
 --- Brings the folds of a conversation up to date, if that is due. Folds are deleted by a command of Normal mode.
@@ -248,16 +255,25 @@ local function update(buf)
   if not state or not state.is_stale or not api.nvim_buf_is_loaded(buf) or mode.blocking or not mode.mode:find("^nt?$") then
     return
   end
-  local count = api.nvim_buf_line_count(buf)
-  local first, last = native("find", buf, "stale_folds")
-  if state.has_come_to_rest then
+  local count, first, last = native("find", buf, "stale_folds")
+  if not count then
+    return
+  elseif state.has_come_to_rest then
     first, last = math.min(first or count - 1, count - 1), count
   end
   state.is_stale, state.has_come_to_rest = false, false
-  require("flemma.view.following").keep_shown(buf, function()
-    local ok, problem = pcall(look, buf, first or 0, math.min(last or 0, count))
-    if not ok then
-      require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
+  if has_ufo(buf) then
+    detach_ufo(buf, EXPRESSION)
+  end
+  require("flemma.view.cursor").keep_shown(buf, function()
+    for _, win in ipairs(fn.win_findbuf(buf)) do
+      local ok, problem = pcall(api.nvim_win_call, win, function()
+        look(buf, first or 0, math.min(last or 0, count), count)
+      end)
+      if not ok then
+        require("flemma.notify").once(vim.log.levels.WARN, "the conversation cannot be folded: " .. tostring(problem):match("[^\n]*"))
+      end
+      require("flemma.view.cards").skip_hidden(buf, win)
     end
   end)
 end
@@ -307,16 +323,30 @@ function M.unfold(buf, line)
   end)
 end
 
---- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event
---- tells of |zi|.
+--- Whether a window shows lines without their folds.
 ---@param win integer
 ---@param buf integer
-function M.drawn(win, buf)
+---@param top integer
+---@param bottom integer
+---@return boolean
+local function is_short(win, buf, top, bottom)
+  local first, last = lines_of(win, buf)
+  return not first or top < first or bottom > last and last < api.nvim_buf_line_count(buf)
+end
+
+--- Neovim draws a window. Its folds may have been left alone for a while, with 'nofoldenable' or another 'foldmethod', and no event
+--- tells of |zi|, nor of folds that are closed, after which it shows more.
+---@param win integer
+---@param buf integer
+---@param top integer the first line, from 0
+---@param bottom integer the line after the last
+function M.drawn(win, buf, top, bottom)
   local is_manual = api.nvim_get_option_value("foldmethod", { win = win }) == "manual"
   if not is_manual or has_ufo(buf) then
-    known[win] = nil
+    has_folds[win] = false
   end
-  if is_manual and known[win] ~= buf and api.nvim_get_option_value("foldenable", { win = win }) and level() then
+  local is_due = is_manual and not has_folds[win] and api.nvim_get_option_value("foldenable", { win = win }) and level()
+  if is_due or is_short(win, buf, top, bottom) then
     M.schedule(buf)
   end
 end
@@ -332,8 +362,8 @@ end
 ---@param buf integer
 function M.forget(buf)
   attached[buf] = nil
-  for win, of in pairs(known) do
-    known[win] = of ~= buf and of or nil
+  if api.nvim_buf_is_valid(buf) then
+    api.nvim_buf_clear_namespace(buf, covered, 0, -1)
   end
 end
 
@@ -359,8 +389,26 @@ api.nvim_create_autocmd("BufWinEnter", {
   group = group,
   desc = "Flemma: fold a conversation in a window that shows it",
   callback = function(args)
-    known[api.nvim_get_current_win()] = nil
+    has_folds[api.nvim_get_current_win()] = nil
     M.schedule(args.buf)
+  end,
+})
+
+api.nvim_create_autocmd("WinScrolled", {
+  group = group,
+  desc = "Flemma: fold what a window comes to before it is drawn",
+  callback = function()
+    for id in pairs(vim.v.event) do
+      local win = tonumber(id)
+      local buf = win and api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
+      if attached[buf] then
+        if is_short(win, buf, shown(win)) then
+          attached[buf].is_stale = true
+          update(buf)
+        end
+        require("flemma.view.cards").skip_hidden(buf, win)
+      end
+    end
   end,
 })
 
@@ -400,7 +448,7 @@ end
 ---@return table|string
 function M.text()
   local info = fn.getwininfo(api.nvim_get_current_win())[1]
-  local width, signs = math.max(1, info.width - info.textoff), require("flemma.view.looks").signs()
+  local width, signs = math.max(1, info.width - info.textoff), require("flemma.view.overlays").signs()
   local ok, line = pcall(function()
     return native("fold_text", api.nvim_get_current_buf(), vim.v.foldstart - 1, vim.v.foldend, width, signs)
   end)

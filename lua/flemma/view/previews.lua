@@ -134,7 +134,7 @@ end
 
 ---@param buf integer
 function M.draw(buf)
-  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer.current").is_attached(buf) then
+  if not api.nvim_buf_is_loaded(buf) or not require("flemma.buffer.target").is_attached(buf) then
     return M.forget(buf)
   end
   api.nvim_buf_clear_namespace(buf, M.namespace, 0, -1)

@@ -21,7 +21,7 @@ local function say(buf)
   local entry, state, text = active[buf], "cancelled", "closed"
   if not entry then
     return
-  elseif require("flemma.buffer.current").is_attached(buf) then
+  elseif require("flemma.buffer.target").is_attached(buf) then
     state, text = native("state", buf, "activity")
   end
   local status = statuses[state] or "success"

@@ -22,7 +22,7 @@ function M.schedule(buf)
   vim.schedule(function()
     scheduled[buf] = nil
     native("event", buf, "edited")
-    require("flemma.view.following").keep_shown(buf, function()
+    require("flemma.view.cursor").keep_shown(buf, function()
       require("flemma.view.previews").draw(buf)
     end)
     require("flemma.queue.view").draw(buf)
@@ -43,7 +43,7 @@ api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
     local wins = args.event == "BufWinEnter" and vim.fn.win_findbuf(args.buf) or vim.v.event.windows or {}
     for _, win in ipairs(wins) do
       local buf = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win)
-      if buf and require("flemma.buffer.current").is_attached(buf) then
+      if buf and require("flemma.buffer.target").is_attached(buf) then
         M.schedule(buf)
       end
     end

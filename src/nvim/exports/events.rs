@@ -88,13 +88,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         }
         Ok(())
     })?;
-    // parse_on(buffer, is_parsed) -> whether there is more to do: to parse, or what can be done later
-    exports.add("parse_on", |_, binding, (buffer, is_parsed): (i32, bool)| {
-        if is_parsed {
-            return Ok(binding.workspace.conversation(buffer).is_some_and(|conversation| conversation.page.index_on()));
-        }
-        Ok(binding.workspace.parse_on(buffer))
-    })?;
+    // parse_on(buffer) -> whether there is more to parse
+    exports.add("parse_on", |_, binding, buffer: i32| Ok(binding.workspace.parse_on(buffer)))?;
     // changed(buffer, first, old_last, new_last, step, means) -> the lines first..last that may look different now,
     // whether they are code, and such lines above them. `step` is the number of the user's step of undo; nil where the text did not come from the user. `means` is "typing"
     // for text that was typed in Insert mode, "part" for a command that changed a part of each line, and nil otherwise.

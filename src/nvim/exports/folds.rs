@@ -17,7 +17,7 @@ enum Target {
     WaitingCall { line: usize, forward: bool, count: usize },
     // The lines of a text object, and the byte of the first line from which on it counts.
     Object(ObjectAt),
-    // The lines whose folds and cards may have changed since this was last asked.
+    // How many lines are parsed, and the lines whose folds and cards may have changed since this was last asked.
     StaleFolds,
 }
 
@@ -68,7 +68,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             Target::StaleFolds => {
                 let lines = conversation.page.take_stale_folds();
-                return lines.map(|lines| (lines.start, lines.end)).unzip().into_lua_multi(lua);
+                let (first, last) = lines.map(|lines| (lines.start, lines.end)).unzip();
+                return (conversation.page.parsed(), first, last).into_lua_multi(lua);
             }
             Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
                 let extent = if is_inner { Extent::Inner } else { Extent::Whole };

@@ -188,12 +188,11 @@ impl Harness {
         let buffer = self.load(name);
         let conversation = self.workspace.attach(buffer);
         while self.workspace.parse_on(conversation.buffer()) {}
-        while conversation.page.index_on() {}
         self.workspace.saving.on_disk(buffer, &self.work(name));
         buffer
     }
 
-    /// The same, before anything of the file is parsed and indexed.
+    /// The same, before anything of the file is parsed.
     pub fn load(&self, name: &str) -> i32 {
         let path = self.work(name);
         let text = fs::read_to_string(&path).unwrap_or_default();

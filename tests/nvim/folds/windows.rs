@@ -125,7 +125,12 @@ fn nvim_ufo_is_kept_away_whenever_it_is_loaded() {
 fn a_long_file_opened_at_its_end_is_folded_throughout() {
     let text = TURN.split_once("\n\n").unwrap().1.repeat(500);
     let mut chat = Chat::start(&Setup { text: Some(&text), ..Setup::default() }, []);
-    chat.nvim.input("G");
+    let shown = "return vim.fn.foldlevel(vim.fn.line('w0')) > 0 and vim.fn.line('.')";
+    let last = text.lines().count();
+    for line in (1..=last).rev().step_by(4_000).chain([1]) {
+        chat.nvim.input(&format!("{line}G"));
+        chat.nvim.wait_for("the folds there", |nvim| nvim.lua(shown, &[]) == line);
+    }
     let folded = "local n = 0 for line = 1, vim.fn.line('$') do n = n + (vim.fn.foldclosed(line) == line and 1 or 0) end return n";
     chat.nvim.wait_for("all folds", |nvim| nvim.lua(folded, &[]) == 6 * 500);
     assert_eq!(chat.nvim.mode(), "n");

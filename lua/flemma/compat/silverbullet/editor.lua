@@ -88,7 +88,7 @@ local function beside(chat)
   for _, win in ipairs(wins) do
     if win ~= 0 and api.nvim_win_is_valid(win) and api.nvim_win_get_config(win).relative == "" then
       local buf = api.nvim_win_get_buf(win)
-      if buf ~= chat and vim.bo[buf].buftype == "" and not require("flemma.tools.places").is_chat(buf) then
+      if buf ~= chat and vim.bo[buf].buftype == "" and not require("flemma.tools.paths").is_chat(buf) then
         return buf
       end
     end
@@ -120,7 +120,7 @@ function M.getText()
   local buf = beside(run.ctx.bufnr)
   if not buf then
     error(("%s: no page is open beside the conversation"):format(what), 0)
-  elseif not require("flemma.tools.places").readable(run.ctx, { buf })[buf] then
+  elseif not require("flemma.tools.paths").readable(run.ctx, { buf })[buf] then
     error(("%s: the user's policy denies reading the page that is open"):format(what), 0)
   end
   local lines = api.nvim_buf_get_lines(buf, 0, -1, false)

@@ -152,7 +152,7 @@ function M.install()
       end
     end,
   })
-  require("flemma.tools.keepers").add(M.sync)
+  require("flemma.tools.sync").on_sync(M.sync)
   require("flemma.compat.silverbullet.config").on_switch = M.refresh
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("flemma.silverbullet", { clear = true }),

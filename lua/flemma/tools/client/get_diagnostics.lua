@@ -1,5 +1,5 @@
 --- `get_diagnostics`: the diagnostics of the files that are open in the editor.
-local places = require("flemma.tools.places")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -13,7 +13,7 @@ local MAX_MESSAGE = 1000
 ---@return integer
 local function column(buf, item)
   local line = api.nvim_buf_is_loaded(buf) and api.nvim_buf_get_lines(buf, item.lnum, item.lnum + 1, false)[1]
-  return line and places.column(line, item.col) or item.col + 1
+  return line and paths.column(line, item.col) or item.col + 1
 end
 
 --- Whether a buffer is the file, or a file in the folder.
@@ -32,28 +32,28 @@ end
 return function(input, ctx)
   local real
   if input.path and input.path ~= "" then
-    local path, found = places.existing(ctx, input.path)
+    local path, found = paths.existing(ctx, input.path)
     if not path then
-      return places.failure(found)
+      return paths.failure(found)
     end
     real = found
   end
   local bufs = vim.tbl_filter(function(buf)
-    return not places.is_chat(buf) and (not real or is_in(buf, real))
+    return not paths.is_chat(buf) and (not real or is_in(buf, real))
   end, api.nvim_list_bufs())
   if real and #bufs == 0 then
     local words = "No file at %s is open in the editor, so it has no diagnostics. `open_location` opens a file."
-    return places.failure(words:format(input.path))
+    return paths.failure(words:format(input.path))
   end
   local least = input.severity and vim.fn.index(severities, input.severity) + 1 or #severities
-  local readable = places.readable(ctx, bufs)
+  local readable = paths.readable(ctx, bufs)
   local found, denied = {}, 0
   for _, buf in ipairs(bufs) do
     local items = vim.diagnostic.get(buf, { severity = { min = least } })
     if #items > 0 and not readable[buf] then
       denied = denied + 1
     elseif #items > 0 then
-      local path = places.of_buffer(ctx, buf)
+      local path = paths.of_buffer(ctx, buf)
       for _, item in ipairs(items) do
         found[#found + 1] = { path = path, buf = buf, item = item }
       end
@@ -68,10 +68,10 @@ return function(input, ctx)
     return a.item.col < b.item.col
   end)
   local text = function(value)
-    return value ~= nil and (places.text(tostring(value):sub(1, MAX_MESSAGE))) or nil
+    return value ~= nil and (paths.text(tostring(value):sub(1, MAX_MESSAGE))) or nil
   end
   local shown = {}
-  for at = 1, math.min(#found, places.MAX_ITEMS) do
+  for at = 1, math.min(#found, paths.MAX_ITEMS) do
     local entry = found[at]
     shown[at] = {
       path = entry.path,
@@ -85,10 +85,10 @@ return function(input, ctx)
   end
   local more = #found - #shown
   return {
-    diagnostics = places.list(shown),
-    note = places.notes(
+    diagnostics = paths.list(shown),
+    note = paths.notes(
       more > 0 and ("%d of %d are shown; give a `path` or a `severity`"):format(#shown, #found) or nil,
-      places.left_out(denied, "file")
+      paths.left_out(denied, "file")
     ),
   }
 end

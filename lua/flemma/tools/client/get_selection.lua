@@ -1,5 +1,5 @@
 --- `get_selection`: what the user selected last in the window, other than a conversation, in which they were last.
-local places = require("flemma.tools.places")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -30,26 +30,26 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@return table
 return function(_, ctx)
-  local win = require("flemma.references.origin").window()
+  local win = require("flemma.references.previous_file").window()
   if not win then
-    return places.failure("Nothing is selected: the user has no window open except conversations.")
+    return paths.failure("Nothing is selected: the user has no window open except conversations.")
   end
   local buf = api.nvim_win_get_buf(win)
-  if not places.readable(ctx, { buf })[buf] then
-    return places.failure("The user's policy denies reading the file in which the user was last.")
+  if not paths.readable(ctx, { buf })[buf] then
+    return paths.failure("The user's policy denies reading the file in which the user was last.")
   end
-  local path = places.of_buffer(ctx, buf)
+  local path = paths.of_buffer(ctx, buf)
   local is_selecting = win == api.nvim_get_current_win() and kinds[api.nvim_get_mode().mode:sub(1, 1)] ~= nil
   local found = api.nvim_win_call(win, function()
     return selection(is_selecting)
   end)
   if not found then
-    return places.failure(("The user has selected nothing in %s."):format(path or "the file in which they were last"))
+    return paths.failure(("The user has selected nothing in %s."):format(path or "the file in which they were last"))
   end
-  local text, note = places.text(table.concat(found.lines, "\n"))
+  local text, note = paths.text(table.concat(found.lines, "\n"))
   local column = function(pos)
     local line = api.nvim_buf_get_lines(buf, pos[2] - 1, pos[2], false)[1] or ""
-    return places.column(line, math.min(pos[3], math.max(#line, 1)) - 1)
+    return paths.column(line, math.min(pos[3], math.max(#line, 1)) - 1)
   end
   local is_whole = found.kind == "lines"
   return {

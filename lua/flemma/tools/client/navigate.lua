@@ -1,5 +1,5 @@
 --- `navigate`: shows the user a page of their notes, in a window that is not the conversation's.
-local places = require("flemma.tools.places")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -9,10 +9,10 @@ local api = vim.api
 return function(input, ctx)
   local path, problem = require("flemma.native").call("path", "page", { buffer = ctx.bufnr, page = input.page })
   if not path then
-    return places.failure(problem or "The conversation is gone.")
+    return paths.failure(problem or "The conversation is gone.")
   end
   if not vim.uv.fs_stat(path) then
-    return places.failure(("There is no page `%s`. List the pages with list_pages."):format(input.page))
+    return paths.failure(("There is no page `%s`. List the pages with list_pages."):format(input.page))
   end
   local line = input.line
   ---@param buf integer

@@ -1,5 +1,5 @@
 --- `open_buffers`: the files that are open in the editor.
-local places = require("flemma.tools.places")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -11,16 +11,16 @@ return function(_, ctx)
   local bufs = vim.tbl_filter(function(buf)
     return vim.bo[buf].buflisted and vim.list_contains({ "", "acwrite" }, vim.bo[buf].buftype)
   end, api.nvim_list_bufs())
-  local readable = places.readable(ctx, bufs)
+  local readable = paths.readable(ctx, bufs)
   local shown, denied, more = {}, 0, 0
   for _, buf in ipairs(bufs) do
     if not readable[buf] then
       denied = denied + 1
-    elseif #shown == places.MAX_ITEMS then
+    elseif #shown == paths.MAX_ITEMS then
       more = more + 1
     else
       shown[#shown + 1] = {
-        path = places.of_buffer(ctx, buf),
+        path = paths.of_buffer(ctx, buf),
         filetype = vim.bo[buf].filetype ~= "" and vim.bo[buf].filetype or nil,
         line = math.max(vim.fn.getbufinfo(buf)[1].lnum, 1),
         modified = vim.bo[buf].modified,
@@ -29,10 +29,10 @@ return function(_, ctx)
     end
   end
   return {
-    buffers = places.list(shown),
-    note = places.notes(
+    buffers = paths.list(shown),
+    note = paths.notes(
       more > 0 and ("%d of %d are shown"):format(#shown, #shown + more) or nil,
-      places.left_out(denied, "buffer")
+      paths.left_out(denied, "buffer")
     ),
   }
 end

@@ -1,6 +1,6 @@
 --- `pick_file`: lets the user pick a file. Every replacement of |vim.ui.select()| shows the list; Neovim's own one has no
 --- filter, so that a long list is narrowed down first.
-local places = require("flemma.tools.places")
+local tool_paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -57,8 +57,8 @@ end
 ---@param ctx flemma.ExecutionContext
 ---@param path string what they picked or typed
 local function say_late(ctx, path)
-  local late = require("flemma.tools.late_answer")
-  late.refuse(vim.log.levels.WARN, "pick_file", ctx.call_id, late.why(ctx.bufnr, ctx.call_id), path)
+  local refused = require("flemma.tools.refused_answer")
+  refused.tell(vim.log.levels.WARN, "pick_file", ctx.call_id, refused.why(ctx.bufnr, ctx.call_id), path)
 end
 
 ---@param input { root?: string, prompt?: string }
@@ -78,15 +78,15 @@ return function(input, ctx, callback)
     if is_over then
       return
     elseif not paths then
-      return finish(places.failure(more))
+      return finish(tool_paths.failure(more))
     end
-    local note = places.left_out(denied, "path")
+    local note = tool_paths.left_out(denied, "path")
     if #paths == 0 then
-      return finish(places.failure(places.notes("There is no file to pick.", note)))
+      return finish(tool_paths.failure(tool_paths.notes("There is no file to pick.", note)))
     end
     local asks = input.prompt and vim.trim((input.prompt:gsub("%c", " "))) or ""
     local prompt = ("pick_file: %s"):format(asks ~= "" and asks or "pick a file")
-    local missing = places.notes(
+    local missing = tool_paths.notes(
       note,
       more > 0 and ("%d more files are not listed"):format(more) or nil,
       is_partial and "the folder is too large to be listed completely" or nil
@@ -102,9 +102,9 @@ return function(input, ctx, callback)
         if is_over then
           return path and say_late(ctx, path)
         elseif not path then
-          finish(places.failure("The user picked nothing."))
+          finish(tool_paths.failure("The user picked nothing."))
         elseif not vim.list_contains(paths, path) then
-          finish(places.failure("The picker returned something that is not in the list."))
+          finish(tool_paths.failure("The picker returned something that is not in the list."))
         else
           finish({ path = path, note = note })
         end
@@ -116,7 +116,7 @@ return function(input, ctx, callback)
     end)
   end)
   if not begun then
-    return finish(places.failure("The conversation was closed."))
+    return finish(tool_paths.failure("The conversation was closed."))
   end
   return function()
     is_over = true

@@ -13,10 +13,6 @@ M.delay = 500
 ---@type table<integer, table<string, number>>
 local drawn = {}
 
---- The windows that are being drawn, each with its conversation.
----@type table<integer, integer|false>
-local drawing = {}
-
 --- When a key was last refused.
 local refused = -math.huge
 
@@ -36,13 +32,6 @@ local function is_off()
   return M.delay == 0 or #api.nvim_list_uis() == 0
 end
 
---- Neovim draws a window.
----@param win integer
----@param buf integer|false false if it shows no conversation
-function M.draw(win, buf)
-  drawing[win] = buf
-end
-
 ---@param buf integer
 ---@param first integer
 ---@param last integer
@@ -57,18 +46,14 @@ end
 
 --- Neovim has drawn its windows.
 function M.note()
-  for win, buf in pairs(drawing) do
-    local before, current = drawn[win] or {}, {}
-    local info = buf and vim.fn.getwininfo(win)[1]
-    for key in pairs(info and waiting(buf --[[@as integer]], info.topline - 1, info.botline) or {}) do
-      current[key] = before[key] or now()
-    end
-    drawn[win] = next(current) and current or nil
-  end
-  drawing = {}
-  for win in pairs(drawn) do
-    if not api.nvim_win_is_valid(win) or api.nvim_win_get_tabpage(win) ~= api.nvim_get_current_tabpage() then
-      drawn[win] = nil
+  local before = drawn
+  drawn = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local buf, info = api.nvim_win_get_buf(win), vim.fn.getwininfo(win)[1]
+    local is_chat = require("flemma.buffer.target").is_attached(buf)
+    for key in pairs(is_chat and waiting(buf, info.topline - 1, info.botline) or {}) do
+      drawn[win] = drawn[win] or {}
+      drawn[win][key] = (before[win] or {})[key] or now()
     end
   end
 end

@@ -4,7 +4,7 @@ local M = {}
 --- A buffer got a name of ours, or is read again. Fills it if its page is closed.
 ---@param event string
 ---@param buf integer
-function M.came(event, buf)
+function M.fill(event, buf)
   local is_review = vim.api.nvim_buf_get_name(buf):find("^flemma://review/") ~= nil
   local is_restored = vim.g.SessionLoad ~= nil
   if not is_restored and (event ~= "BufReadCmd" or not is_review) or vim.b[buf].flemma_review then

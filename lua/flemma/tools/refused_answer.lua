@@ -15,7 +15,7 @@ end
 ---@param call string the call's id
 ---@param why string
 ---@param text string what the user has typed or chosen; empty for nothing
-function M.refuse(level, tool, call, why, text)
+function M.tell(level, tool, call, why, text)
   local words = ("%s (%s): not answered: %s"):format(tool, call, why)
   if text ~= "" then
     vim.fn.setreg("-", text, "c")

@@ -9,7 +9,7 @@ local attached = {}
 --- A buffer is a conversation now, or is one no longer.
 ---@param buf integer
 ---@param is_attached boolean
-function M.note(buf, is_attached)
+function M.set_attached(buf, is_attached)
   attached[buf] = is_attached or nil
 end
 
@@ -20,8 +20,8 @@ function M.is_attached(buf)
 end
 
 --- The conversation that a command is about, while one runs that was given outside of a conversation.
----@type flemma.Meant?
-M.meant = nil
+---@type flemma.Target?
+M.chosen = nil
 
 --- The conversation in the current buffer, or the one that the input window belongs to.
 ---@return integer? buf
@@ -35,7 +35,7 @@ end
 ---@return integer? buf nil, after a message, if it is not a conversation
 function M.resolve(buf)
   if buf == nil or buf == 0 then
-    buf = M.meant and M.meant.buf or api.nvim_get_current_buf()
+    buf = M.chosen and M.chosen.buf or api.nvim_get_current_buf()
   end
   -- The input window belongs to a conversation.
   buf = api.nvim_buf_is_valid(buf) and vim.b[buf].flemma_conversation or buf
@@ -55,8 +55,8 @@ end
 --- the one with its conversation.
 ---@return integer
 function M.window()
-  if M.meant then
-    return M.meant.win
+  if M.chosen then
+    return M.chosen.win
   end
   local buf = vim.b.flemma_conversation
   return buf and math.max(vim.fn.bufwinid(buf), 0) or 0

@@ -203,7 +203,7 @@ fn markdown_keeps_its_signs_unless_the_user_conceals() {
     let mut nvim = open(text, "", 80);
     assert!(rows(&mut nvim).contains(&"Some **bold** words".to_owned()));
     // Neovim gives the window the level that it had, which is not the user's.
-    let conceals = "return require('flemma.view.looks').conceals_markdown(vim.api.nvim_get_current_buf())";
+    let conceals = "return require('flemma.view.overlays').conceals_markdown(vim.api.nvim_get_current_buf())";
     for command in ["edit!", "bdelete | edit notes.chat"] {
         nvim.command(command);
         nvim.wait_for("the conversation", |nvim| rows(nvim).contains(&"Some **bold** words".to_owned()));

@@ -2,17 +2,17 @@
 local M = {}
 
 ---@type (fun())[]
-local keepers = {}
+local callbacks = {}
 
 --- Adds a function that is called before Lua looks at the tools.
----@param keeper fun()
-function M.add(keeper)
-  keepers[#keepers + 1] = keeper
+---@param callback fun()
+function M.on_sync(callback)
+  callbacks[#callbacks + 1] = callback
 end
 
-function M.catch_up()
-  for _, keeper in ipairs(keepers) do
-    keeper()
+function M.run()
+  for _, callback in ipairs(callbacks) do
+    callback()
   end
 end
 

@@ -24,7 +24,7 @@ fn bash(command: &str) -> serde_json::Value {
 
 /// A conversation in which these calls of `bash` wait, and calls are seen after so many milliseconds.
 fn waiting(ids: &[&str], delay: u32) -> Chat {
-    let lua = format!("require('flemma.view.seen').delay = {delay}");
+    let lua = format!("require('flemma.view.approval_delay').delay = {delay}");
     let setup = Setup { options: ASK, lua: &lua, ..Setup::default() };
     let calls = ids.iter().fold(Stream::new(), |stream, id| stream.tool_use(id, "bash", &[&bash(id).to_string()]));
     let mut chat = Chat::start(&setup, [reply(&calls.end("tool_use")), call("later", "bash", &bash("later"))]);
@@ -160,7 +160,7 @@ fn what_brings_a_call_before_the_user_starts_the_time() {
 
 #[test]
 fn a_review_decides_about_what_was_seen() {
-    let lua = "require('flemma.view.seen').delay = 1000000000";
+    let lua = "require('flemma.view.approval_delay').delay = 1000000000";
     let setup = Setup { options: ASK, lua, files: &[("a.txt", "old\n")], ..Setup::default() };
     let input = json!({ "label": null, "path": "a.txt", "content": "new\n" });
     let mut chat = Chat::start(&setup, [call("one", "write", &input), prose(&["fine"])]);
@@ -179,7 +179,7 @@ fn a_review_decides_about_what_was_seen() {
         }
         assert_eq!(chat.nvim.file("a.txt"), "old\n");
         if view == "inline" {
-            chat.nvim.lua("require('flemma.view.seen').delay = 0", &[]);
+            chat.nvim.lua("require('flemma.view.approval_delay').delay = 0", &[]);
             chat.nvim.input("gA");
             chat.nvim.wait_for("the write", |nvim| nvim.file("a.txt") == "new\n");
             return;

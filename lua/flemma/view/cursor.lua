@@ -23,7 +23,7 @@ local led = {}
 ---@type table<integer, { win: integer, line: integer, column: integer }>
 local typing = {}
 
-local namespace = api.nvim_create_namespace("flemma.following")
+local namespace = api.nvim_create_namespace("flemma.cursor")
 local mouse_moves = vim.keycode("<MouseMove>")
 
 --- Whether a line belongs to a call that waits for the user's decision.
@@ -100,7 +100,7 @@ end
 ---@param line integer from 1
 ---@param column integer from 0
 local function move(buf, win, line, column)
-  require("flemma.view.seen").moved(win)
+  require("flemma.view.approval_delay").moved(win)
   if win == api.nvim_get_current_win() then
     -- `nvim_win_set_cursor()` measures the lines at once, which takes milliseconds for a long one.
     vim.fn.cursor(line, column + 1)
@@ -185,7 +185,7 @@ end
 ---@param buf integer
 ---@param line integer from 0
 ---@param reason "pending"|"awaited"|"result"|"prompt"
-function M.cursor(buf, line, reason)
+function M.move_to(buf, line, reason)
   local options = require("flemma.options").get()
   local wanted = options and options.tools.cursor_after_result
   if reason == "result" and wanted == "stay" then

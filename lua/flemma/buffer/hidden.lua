@@ -6,12 +6,12 @@ local M = {}
 
 local api = vim.api
 
----@class flemma.Visit
----@field guests integer how many calls of `resolve` use it now
+---@class flemma.HiddenBuffer
+---@field users integer how many calls of `resolve` use it now
 ---@field had_buffer boolean whether there was a buffer of this name before, which was not loaded
 
----@type table<integer, flemma.Visit>
-local visits = {}
+---@type table<integer, flemma.HiddenBuffer>
+local hidden = {}
 
 --- The buffer of a file, which is loaded if it is not open. |M.close| has to follow.
 ---@param path string
@@ -20,41 +20,41 @@ function M.open(path)
   local had_buffer = vim.fn.bufexists(path) == 1
   local buf = vim.fn.bufadd(path)
   if not api.nvim_buf_is_loaded(buf) then
-    visits[buf] = { guests = 0, had_buffer = had_buffer }
+    hidden[buf] = { users = 0, had_buffer = had_buffer }
     -- With a swap file, Neovim would ask about that of another editor.
     vim.cmd(("noswapfile call bufload(%d)"):format(buf))
     if vim.bo[buf].filetype == "" then
       vim.bo[buf].filetype = "chat"
     end
   end
-  if visits[buf] then
-    visits[buf].guests = visits[buf].guests + 1
+  if hidden[buf] then
+    hidden[buf].users = hidden[buf].users + 1
   end
   return buf
 end
 
 --- Lets a conversation go, unless something in it is not over yet.
 local function leave(buf)
-  local visit = visits[buf]
-  if not visit or visit.guests > 0 then
+  local entry = hidden[buf]
+  if not entry or entry.users > 0 then
     return
   elseif not api.nvim_buf_is_loaded(buf) or vim.bo[buf].buflisted or #vim.fn.win_findbuf(buf) > 0 then
-    visits[buf] = nil
+    hidden[buf] = nil
     return
   end
   local is_over = not vim.bo[buf].modified
     and not require("flemma.buffer.saving").is_writing(buf)
     and require("flemma.native").call("state", buf, "at_rest")
   if is_over then
-    visits[buf] = nil
-    api.nvim_buf_delete(buf, { unload = visit.had_buffer })
+    hidden[buf] = nil
+    api.nvim_buf_delete(buf, { unload = entry.had_buffer })
   end
 end
 
 --- Something in a buffer is over: lets the conversation go if nothing else is under way in it.
 ---@param buf integer
 function M.leave_later(buf)
-  if visits[buf] then
+  if hidden[buf] then
     vim.schedule(function()
       leave(buf)
     end)
@@ -64,8 +64,8 @@ end
 --- A call of `resolve` no longer uses a buffer.
 ---@param buf integer
 function M.close(buf)
-  if visits[buf] then
-    visits[buf].guests = visits[buf].guests - 1
+  if hidden[buf] then
+    hidden[buf].users = hidden[buf].users - 1
     M.leave_later(buf)
   end
 end

@@ -49,7 +49,7 @@ local entered = {}
 --- Notes from now on which buffers the user enters. A conversation was opened, so this may be asked for.
 function M.follow()
   api.nvim_create_autocmd({ "BufEnter", "WinEnter" }, {
-    group = api.nvim_create_augroup("flemma.origin", { clear = true }),
+    group = api.nvim_create_augroup("flemma.previous_file", { clear = true }),
     desc = "Flemma: note the file that the user was in last",
     callback = function()
       local buf = api.nvim_get_current_buf()

@@ -3,8 +3,8 @@
 --- The library asks for all references of a message at once, and judges afterwards what a model may be told.
 local M = {}
 
-local origin = require("flemma.references.origin")
-local places = require("flemma.tools.places")
+local previous_file = require("flemma.references.previous_file")
+local paths = require("flemma.tools.paths")
 
 local api = vim.api
 
@@ -15,7 +15,7 @@ local MAX, MAX_BYTES = 2000, 64 * 1024
 ---@param buf integer
 ---@return string
 local function name_of(buf)
-  return buf > 0 and api.nvim_buf_is_valid(buf) and places.judged_name(buf) or ""
+  return buf > 0 and api.nvim_buf_is_valid(buf) and paths.judged_name(buf) or ""
 end
 
 --- A part of a buffer, of which the first lines are passed on.
@@ -52,9 +52,9 @@ end
 local function subject_of(path, kind)
   local buf, win
   if path then
-    buf, win = origin.of_file(path)
+    buf, win = previous_file.of_file(path)
   else
-    buf, win = origin.buffer()
+    buf, win = previous_file.buffer()
   end
   if buf then
     return buf, win or 0
@@ -77,7 +77,7 @@ local function bufs_in(folder)
   local real, start = require("flemma.buffer.paths").names(bufs), found:gsub("/*$", "/")
   return vim.tbl_filter(function(buf)
     local own = real[api.nvim_buf_get_name(buf)]
-    return own ~= nil and vim.startswith(own, start) and not places.is_chat(buf)
+    return own ~= nil and vim.startswith(own, start) and not paths.is_chat(buf)
   end, bufs),
     found
 end
@@ -93,19 +93,19 @@ local severities = { "error", "warning", "info", "hint" }
 local types = { E = "error", W = "warning", I = "info", N = "note" }
 
 ---@type table<string, fun(path: string?, done: fun(view: flemma.EditorView))>
-local looks = {}
+local sources = {}
 
-function looks.buffer(path, done)
+function sources.buffer(path, done)
   local buf, problem = subject_of(path, "buffer")
   done(buf and part(buf, 0, api.nvim_buf_line_count(buf)) or problem)
 end
 
-function looks.symbol(path, done)
+function sources.symbol(path, done)
   local buf, win = subject_of(path, "symbol")
   if not buf then
     return done(win)
   end
-  local row, column = origin.cursor(buf, win)
+  local row, column = previous_file.cursor(buf, win)
   require("flemma.references.symbol").around(buf, row, column, function(symbol)
     if symbol and api.nvim_buf_is_loaded(buf) then
       return done(part(buf, symbol.first, symbol.last + 1, symbol.name))
@@ -116,7 +116,7 @@ function looks.symbol(path, done)
   end)
 end
 
-function looks.diagnostics(path, done)
+function sources.diagnostics(path, done)
   local bufs, folder
   if path then
     bufs, folder = bufs_in(path)
@@ -139,7 +139,7 @@ function looks.diagnostics(path, done)
       items[#items + 1] = {
         name = name_of(buf),
         line = item.lnum + 1,
-        column = line and places.column(line, item.col) or item.col + 1,
+        column = line and paths.column(line, item.col) or item.col + 1,
         kind = severities[item.severity] or "",
         text = about(item),
       }
@@ -148,7 +148,7 @@ function looks.diagnostics(path, done)
   done(list(items, { name = folder or name_of(bufs[1]), is_modified = #bufs == 1 and vim.bo[bufs[1]].modified }))
 end
 
-function looks.quickfix(path, done)
+function sources.quickfix(path, done)
   local entries = vim.fn.getqflist()
   local bufs = vim.tbl_map(function(entry)
     return entry.bufnr
@@ -173,8 +173,8 @@ function looks.quickfix(path, done)
 end
 
 --- The working tree is looked at by the library: it needs to know which one.
-function looks.diff(_, done)
-  local buf = origin.buffer()
+function sources.diff(_, done)
+  local buf = previous_file.buffer()
   done({ name = buf and api.nvim_buf_get_name(buf) or "" })
 end
 
@@ -182,7 +182,7 @@ end
 ---@param chat integer the conversation
 ---@param number integer
 ---@param wanted { subject: string, path?: string }[]
-function M.look(chat, number, wanted)
+function M.collect(chat, number, wanted)
   local views, left = {}, #wanted
   local function done(at, view)
     if views[at] then
@@ -194,7 +194,7 @@ function M.look(chat, number, wanted)
     end
   end
   for at, reference in ipairs(wanted) do
-    local ok, problem = pcall(looks[reference.subject], reference.path, function(view)
+    local ok, problem = pcall(sources[reference.subject], reference.path, function(view)
       done(at, view)
     end)
     if not ok then

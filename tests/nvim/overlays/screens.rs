@@ -53,7 +53,7 @@ fn picture(nvim: &mut Nvim) -> String {
 
 /// Compares a screen with its file.
 fn assert_screen(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvim/looks/screens").join(format!("{name}.txt"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvim/overlays/screens").join(format!("{name}.txt"));
     if env::var_os("FLEMMA_BLESS").is_some() {
         fs::write(&path, found).unwrap();
     }

@@ -89,7 +89,7 @@ fn open(text: &str, init: &str, columns: u32) -> Nvim {
     });
     nvim.command("edit notes.chat");
     nvim.wait_for("the conversation", |nvim| {
-        nvim.lua("return require('flemma.buffer.current').is_attached(vim.api.nvim_get_current_buf())", &[]) == true
+        nvim.lua("return require('flemma.buffer.target').is_attached(vim.api.nvim_get_current_buf())", &[]) == true
     });
     nvim.input("2G");
     nvim

@@ -22,7 +22,7 @@ end
 
 --- Settles the edits of a buffer before the next key, and at the latest when Neovim is idle.
 ---@param buf integer
-function M.add(buf)
+function M.settle_later(buf)
   require("flemma.view.refresh").schedule(buf)
   if not next(unsettled) then
     vim.on_key(settle, namespace)

@@ -7,7 +7,7 @@ local api = vim.api
 local is_focused = true
 
 api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
-  group = api.nvim_create_augroup("flemma.sight", { clear = true }),
+  group = api.nvim_create_augroup("flemma.visibility", { clear = true }),
   desc = "Flemma: know whether the user looks at Neovim",
   callback = function(args)
     is_focused = args.event == "FocusGained"
@@ -18,7 +18,7 @@ api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
 --- nobody to tell anything, so everything counts as seen.
 ---@param buf integer
 ---@return boolean
-function M.sees(buf)
+function M.is_visible(buf)
   if #api.nvim_list_uis() == 0 then
     return true
   elseif not is_focused then
