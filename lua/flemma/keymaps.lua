@@ -80,16 +80,6 @@ local function map(mode, key, action, buf)
   vim.keymap.set(mode, key, act, { buffer = buf, expr = mode == "o", desc = "Flemma: " .. action[2] })
 end
 
---- Whether the user has mapped a key.
----@param mode string
----@param key string
----@param action flemma.Action
----@return boolean
-local function is_taken(mode, key, action)
-  local found = vim.fn.maparg(key, mode, false, true)
-  return next(found) ~= nil and (found.buffer == 1 or action.yields == true)
-end
-
 ---@param buf integer
 ---@param options table `keymaps` of the options
 function M.apply(buf, options)
@@ -99,7 +89,9 @@ function M.apply(buf, options)
       for name, key in pairs(options[kind] or {}) do
         local action = actions[name]
         for _, mode in ipairs(action and key and (action.kind == "motion" and { "n", "x", "o" } or plain) or {}) do
-          if not is_taken(mode, key, action) then
+          -- A mapping of the buffer's own stays, and for some keys any other.
+          local found = vim.fn.maparg(key, mode, false, true)
+          if not next(found) or found.buffer ~= 1 and not action.yields then
             map(mode, key, action, buf)
             table.insert(set[buf], { mode = mode, key = key, name = name })
           end

@@ -79,12 +79,6 @@ local function by_tree(buf, row, column, done)
   end
 end
 
----@param range { start: { line: integer }, ["end"]: { line: integer } }
----@param row integer
-local function contains(range, row)
-  return range.start.line <= row and row <= range["end"].line
-end
-
 --- The innermost of the symbols around a line.
 ---@param symbols table[]
 ---@param row integer
@@ -93,7 +87,7 @@ local function innermost(symbols, row)
   local best
   for _, symbol in ipairs(symbols) do
     local range = symbol.range or (symbol.location or {}).range
-    if range and contains(range, row) then
+    if range and range.start.line <= row and row <= range["end"].line then
       local inner = innermost(symbol.children or {}, row)
         or { first = range.start.line, last = range["end"].line, name = tostring(symbol.name or "") }
       if not best or inner.last - inner.first < best.last - best.first then

@@ -76,16 +76,6 @@ local function create(review, file, side)
   return buf
 end
 
---- The file of a path, in the proposal as it is now.
----@param review flemma.Review
----@param path string
----@return flemma.ReviewedFile?
-local function file_of(review, path)
-  return vim.iter(review.files):find(function(file)
-    return file.path == path
-  end)
-end
-
 --- The buffer of a side.
 ---@param review flemma.Review
 ---@param file flemma.ReviewedFile
@@ -105,7 +95,10 @@ function M.get(review, file, side)
     buffer = buf,
     desc = "Flemma: show the proposal again",
     callback = function()
-      local now = file_of(review, path)
+      -- As it is in the proposal now.
+      local now = vim.iter(review.files):find(function(other)
+        return other.path == path
+      end)
       if now then
         M.fill(buf, now, side)
         review.stale[path] = nil

@@ -287,8 +287,7 @@ function M.open()
     end
     if not review then
       review = { chat = chat, call = call, tool = proposal.tool, old = {}, new = {}, left = {}, stale = {}, note = decision.note }
-      review.renew = renew
-      review.revision, review.change, review.files = proposal.revision, proposal.change, proposal.files
+      review.revision, review.change, review.files, review.renew = proposal.revision, proposal.change, proposal.files, renew
       reviews[key] = review
       take_earlier(review)
     else

@@ -246,13 +246,6 @@ end
 --- How long `resolve` waits for a conversation to be read, and how often it looks, in milliseconds.
 local PATIENCE, PAUSE = 5000, 5
 
---- Whether nothing of a conversation has to be waited for: its text and its journal are read, and it is known who holds it.
----@param buf integer
----@return boolean
-local function is_settled(buf)
-  return not require("flemma.buffer.target").is_attached(buf) or native("state", buf, "settled")
-end
-
 --- The buffer of a conversation. A file that is not open is loaded without a window, until `leave` is called and what was
 --- started is over.
 ---@param conversation integer|string
@@ -344,7 +337,7 @@ function M.resolve(conversation, call, result, callback)
     buf, problem, leave = buffer_of(conversation)
     if buf and not callback then
       vim.wait(PATIENCE, function()
-        return is_settled(buf)
+        return not require("flemma.buffer.target").is_attached(buf) or native("state", buf, "settled")
       end, PAUSE)
       ok, problem = native("resolve_call", buf, call, result, "script")
     end

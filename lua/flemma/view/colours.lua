@@ -63,11 +63,6 @@ local function dim(foreground, background, share)
   return foreground
 end
 
---- The background of a group without 'termguicolors': a shade of grey next to that of the colour scheme.
-local function terminal_shade()
-  return resolve("CursorLine").ctermbg or (vim.o.background == "light" and 254 or 236)
-end
-
 --- Computes the groups, except those that somebody has defined.
 ---@param overrides table<string, true> the groups that the user's options define
 function M.apply(overrides)
@@ -90,9 +85,11 @@ function M.apply(overrides)
   end
   local meta = resolve("FlemmaMeta").fg
   require("flemma.view.contrast").link(background, { foreground, meta }, set)
+  -- Without 'termguicolors', a shade of grey next to that of the colour scheme.
+  local grey = resolve("CursorLine").ctermbg or (is_light and 254 or 236)
   for name, tint in pairs(tints) do
     local colour = resolve(tint[1]).fg or foreground
-    set(name, { bg = M.blend(background, colour, tint[2]), ctermbg = terminal_shade() })
+    set(name, { bg = M.blend(background, colour, tint[2]), ctermbg = grey })
   end
 end
 

@@ -80,18 +80,15 @@ function M.follows(buf, win)
   return is_watched or is_at_end(buf, win)
 end
 
---- Whether the user has a selection or a pending operator, which depend on the cursor.
-local function is_selecting(win)
-  local mode = api.nvim_get_mode().mode
-  return win == api.nvim_get_current_win() and (mode:find("^[vV\22sS\19]") or mode:find("^no")) ~= nil
-end
-
 ---@param buf integer
 ---@param which fun(buf: integer, win: integer): boolean
 ---@return integer[]
 local function windows(buf, which)
+  local mode = api.nvim_get_mode().mode
+  -- A selection and a pending operator depend on the cursor.
+  local depending = (mode:find("^[vV\22sS\19]") or mode:find("^no")) and api.nvim_get_current_win()
   return vim.tbl_filter(function(win)
-    return which(buf, win) and not is_selecting(win)
+    return which(buf, win) and win ~= depending
   end, vim.fn.win_findbuf(buf))
 end
 

@@ -170,7 +170,7 @@ end
 ---@param buf integer
 ---@param foldtext string what replaces its own
 local function detach_ufo(buf, foldtext)
-  if not package.loaded.ufo or not level() then
+  if not has_ufo(buf) then
     return
   end
   pcall(package.loaded.ufo.detach, buf)
@@ -262,9 +262,7 @@ local function update(buf)
     first, last = math.min(first or count - 1, count - 1), count
   end
   state.is_stale, state.has_come_to_rest = false, false
-  if has_ufo(buf) then
-    detach_ufo(buf, EXPRESSION)
-  end
+  detach_ufo(buf, EXPRESSION)
   require("flemma.view.cursor").keep_shown(buf, function()
     for _, win in ipairs(fn.win_findbuf(buf)) do
       local ok, problem = pcall(api.nvim_win_call, win, function()

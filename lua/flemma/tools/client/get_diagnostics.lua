@@ -16,16 +16,6 @@ local function column(buf, item)
   return line and paths.column(line, item.col) or item.col + 1
 end
 
---- Whether a buffer is the file, or a file in the folder.
----@param buf integer
----@param real string with links resolved
----@return boolean
-local function is_in(buf, real)
-  local name = api.nvim_buf_get_name(buf)
-  local own = name ~= "" and vim.uv.fs_realpath(name)
-  return own and (own == real or vim.startswith(own, (real:gsub("/*$", "/")))) or false
-end
-
 ---@param input { path?: string, severity?: string }
 ---@param ctx flemma.ExecutionContext
 ---@return table
@@ -39,7 +29,9 @@ return function(input, ctx)
     real = found
   end
   local bufs = vim.tbl_filter(function(buf)
-    return not paths.is_chat(buf) and (not real or is_in(buf, real))
+    -- The file, or a file in the folder.
+    local own = real and vim.uv.fs_realpath(api.nvim_buf_get_name(buf))
+    return not paths.is_chat(buf) and (not real or own == real or own and vim.startswith(own, (real:gsub("/*$", "/"))))
   end, api.nvim_list_bufs())
   if real and #bufs == 0 then
     local words = "No file at %s is open in the editor, so it has no diagnostics. `open_location` opens a file."

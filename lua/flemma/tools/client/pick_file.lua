@@ -53,14 +53,6 @@ local function pick(paths, prompt, is_late, on_choice)
   end)
 end
 
---- The user has picked a file for a call that has ended meanwhile.
----@param ctx flemma.ExecutionContext
----@param path string what they picked or typed
-local function say_late(ctx, path)
-  local refused = require("flemma.tools.refused_answer")
-  refused.tell(vim.log.levels.WARN, "pick_file", ctx.call_id, refused.why(ctx.bufnr, ctx.call_id), path)
-end
-
 ---@param input { root?: string, prompt?: string }
 ---@param ctx flemma.ExecutionContext
 ---@param callback fun(result: table)
@@ -100,7 +92,8 @@ return function(input, ctx, callback)
       end
       pick(paths, missing and ("%s [%s]"):format(prompt, missing) or prompt, is_late, function(path)
         if is_over then
-          return path and say_late(ctx, path)
+          local refused = require("flemma.tools.refused_answer")
+          return path and refused.tell(vim.log.levels.WARN, "pick_file", ctx.call_id, refused.why(ctx.bufnr, ctx.call_id), path)
         elseif not path then
           finish(tool_paths.failure("The user picked nothing."))
         elseif not vim.list_contains(paths, path) then
