@@ -5,8 +5,7 @@
 mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
-mod changes;
-mod chat;
+mod bounds;
 mod cli;
 mod compat;
 #[path = "../support/completions.rs"]
@@ -19,8 +18,9 @@ mod exports;
 mod guides;
 #[path = "../support/http.rs"]
 mod http;
-mod journal;
-mod notes;
+#[allow(dead_code)]
+#[path = "../support/notation.rs"]
+mod notation;
 mod other_holder;
 mod provider;
 #[path = "../support/responses.rs"]
@@ -28,9 +28,10 @@ mod responses;
 mod runtime;
 #[path = "../support/said.rs"]
 mod said;
-mod text;
 mod tools;
 mod usage;
+#[path = "../support/vault.rs"]
+mod vault;
 #[path = "../support/vertex.rs"]
 mod vertex;
 mod workspace;

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::{
     anthropic,
-    chat::notation::Page,
     conversation::{conversation, decode, exchange, hello, result, text, tool},
+    notation::Page,
     responses, vertex,
 };
 use Role::{Assistant, User};

@@ -17,7 +17,7 @@ use flemma_tools::{
 };
 use serde_json::{Value, json};
 
-use crate::{notes::vault::Vault, tools::workshop::Workshop};
+use crate::{tools::workshop::Workshop, vault::Vault};
 
 /// A workshop with a folder of notes.
 fn shop() -> Workshop {

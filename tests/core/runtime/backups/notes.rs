@@ -14,7 +14,7 @@ use flemma_runtime::backups::{Backups, LogKey};
 use serde_json::{Value, json};
 
 use super::{Bench, Everything, LIMITS, look};
-use crate::notes::vault::Vault;
+use crate::vault::Vault;
 
 /// A bench whose folder of notes has pages with links.
 fn bench(pages: usize) -> Bench {

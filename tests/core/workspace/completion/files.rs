@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Offer, ask, offer, with_files};
 use crate::{
-    chat::notation::screen,
+    notation::screen,
     workspace::harness::{Harness, Setup},
 };
 

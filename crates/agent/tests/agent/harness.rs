@@ -19,10 +19,10 @@ use flemma_agent::{
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Status, Text, TextEdit, Transcript};
 use flemma_model::{CallId, Event, Message, ModelError, StopReason, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
-use flemma_workspace::Outbox;
 use serde_json::{Value, json};
 
-use crate::chat::notation::Page;
+use super::Outbox;
+use crate::notation::Page;
 
 type Policy = Box<dyn Fn(&OpenCall) -> Verdict>;
 

@@ -1,8 +1,11 @@
 //! Records of tool calls: their format, and what follows from them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
 mod compaction;
 mod ledger;
 mod lines;
+mod moves;
 
 use flemma_journal::{Actor, Asked, Binding, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};
 use flemma_model::{CallId, ToolInput};

@@ -6,9 +6,10 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use crate::chat::notation::Page;
 use flemma_chat::{Author, Change, Document, Provenance};
 use proptest::prelude::*;
+
+use super::notation::Page;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Line {

@@ -1,12 +1,6 @@
 //! Cutting text to size.
 
-use std::{
-    fs,
-    time::{Duration, SystemTime},
-};
-
 use flemma_text::truncate::{Limit, Limits, Truncation, count_lines, format_size, truncate_head, truncate_tail};
-use flemma_tools::overflow;
 use proptest::prelude::*;
 
 fn limits(lines: usize, bytes: usize) -> Limits {
@@ -82,22 +76,6 @@ fn sizes_are_written_as_people_write_them() {
     for (bytes, text) in table {
         assert_eq!(format_size(bytes), text);
     }
-}
-
-#[test]
-fn old_outputs_are_cleaned_away_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = overflow::save(folder.path(), "bash", b"all of it").unwrap();
-    let other = folder.path().join("notes.txt");
-    fs::write(&other, "mine").unwrap();
-    let now = SystemTime::now();
-    assert_eq!(overflow::clean(folder.path(), overflow::KEEP, now).unwrap(), 0);
-    assert_eq!(
-        overflow::clean(folder.path(), overflow::KEEP, now + overflow::KEEP + Duration::from_secs(60)).unwrap(),
-        1
-    );
-    assert!(!output.exists() && other.exists());
-    assert_eq!(overflow::clean(&folder.path().join("nowhere"), overflow::KEEP, now).unwrap(), 0);
 }
 
 proptest! {
