@@ -81,7 +81,7 @@ const PARSERS: [(&str, Parser); 14] = [
         let text = format!("@You:\n{text}\n\n@Assistant:\n{text}");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let document = Document::parse(&lines);
-        let _ = (document.diagnostics(&lines), document.unsent(&lines));
+        let _ = (flemma_chat::diagnostics(&document, &lines), flemma_chat::unsent(document.messages(), &lines));
         let _ = chat::read(&text);
     }),
 ];

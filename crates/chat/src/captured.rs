@@ -14,7 +14,9 @@
 //! request says the same, whatever has become of the editor and its files. A reference that has its fence is not captured
 //! again. What is in the fence is nobody's message: it is escaped, and the fence is longer than any in it.
 
-use super::{attributes, escape};
+use std::ops::Range;
+
+use super::{Block, Document, ParsedMessage, Text, attributes, escape};
 use flemma_text::Fence;
 
 /// The first word of the info string.
@@ -44,15 +46,29 @@ pub(super) fn reference_of(info: &str) -> Option<String> {
     attribute(info, OF)
 }
 
-/// How much of it the info string says is there, if something was left out.
-pub(super) fn cut_of(info: &str) -> Option<String> {
-    attribute(info, CUT)
+/// The reference that a block says was captured, and how much of it is there if something was left out.
+pub(super) fn captured_at(message: &ParsedMessage, block: &Block, text: &dyn Text) -> Option<(String, Option<String>)> {
+    if !block.is_captured() {
+        return None;
+    }
+    let line = text.line(message.lines_of(block).start);
+    let (_, info) = Fence::open(&line)?;
+    Some((reference_of(info)?, attribute(info, CUT)))
+}
+
+/// The first lines of what was captured, of which a line is in `range`, and the reference of each.
+#[must_use]
+pub fn captures_in(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<(usize, String)> {
+    let captured = document
+        .blocks_in(range)
+        .filter_map(|(message, block)| Some((message.lines_of(block).start, captured_at(message, block, text)?.0)));
+    captured.collect()
 }
 
 fn attribute(info: &str, key: &str) -> Option<String> {
-    let rest = info.trim().strip_prefix(INFO)?;
-    let attributes = attributes::read(rest.strip_prefix(char::is_whitespace)?);
-    let found = attributes.into_iter().find(|attribute| attribute.key == key && attribute.sound)?;
+    let (word, words) = attributes::split(info);
+    let mut attributes = attributes::read(words).into_iter().filter(|_| word == INFO);
+    let found = attributes.find(|attribute| attribute.key == key && attribute.sound)?;
     found.value.map(std::borrow::Cow::into_owned)
 }
 

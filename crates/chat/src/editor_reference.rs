@@ -16,22 +16,20 @@ pub struct EditorReference {
     pub path: Option<PathBuf>,
 }
 
-impl Document {
-    /// The references to the editor in the user's own prose in the lines in `range`: the line of each, and its range in the line in
-    /// bytes.
-    #[must_use]
-    pub fn editor_references(&self, range: &Range<usize>, text: &dyn Text) -> Vec<(usize, Range<usize>)> {
-        let mut found = Vec::new();
-        self.read_users_prose(range, text, &mut |line, skipped, prose| {
-            let references = editor_references(prose).into_iter();
-            found.extend(references.map(|(columns, _)| (line, columns.start + skipped..columns.end + skipped)));
-        });
-        found
-    }
+/// The references to the editor in the user's own prose in the lines in `range`: the line of each, and its range in the line in
+/// bytes.
+#[must_use]
+pub fn editor_references(document: &Document, range: &Range<usize>, text: &dyn Text) -> Vec<(usize, Range<usize>)> {
+    let mut found = Vec::new();
+    document.read_users_prose(range, text, &mut |line, skipped, prose| {
+        let references = references_in(prose).into_iter();
+        found.extend(references.map(|(columns, _)| (line, columns.start + skipped..columns.end + skipped)));
+    });
+    found
 }
 
 /// The references to the editor in a line of prose, in order, each with its range in bytes.
-pub(super) fn editor_references(line: &str) -> Vec<(Range<usize>, EditorReference)> {
+pub(super) fn references_in(line: &str) -> Vec<(Range<usize>, EditorReference)> {
     let mut found = Vec::new();
     read_at_signs(line, mention::BEFORE, |text, start, before| {
         let Some((length, reference)) = read(text, before) else { return 0 };

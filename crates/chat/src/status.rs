@@ -91,12 +91,10 @@ impl StatusBlock {
 
     /// Like [`StatusBlock::parse`], with the fault of the status, if there is one.
     pub(super) fn read(info: &str) -> Option<(Self, Option<StatusFault>)> {
-        let info = info.trim();
-        let rest = info.strip_prefix(RESERVED)?;
-        let (word, words) = match rest.find(char::is_whitespace) {
-            Some(end) => (&info[..RESERVED.len() + end], &rest[end..]),
-            None => (info, ""),
-        };
+        let (word, words) = attributes::split(info);
+        if !word.starts_with(RESERVED) {
+            return None;
+        }
         let (mut statuses, mut others) = (Vec::new(), Vec::new());
         for attribute in attributes::read(words) {
             match attribute.value {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Binding, CallKey, Proposed};
@@ -84,11 +85,12 @@ pub struct RecordedResult {
 }
 
 /// A file that is sent with a result. The conversation has only its name, so the journal has no more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFile {
     /// The path, as the conversation writes it.
     pub path: String,
     /// The media type; may be empty.
+    #[serde(rename = "type")]
     pub media_type: String,
 }
 

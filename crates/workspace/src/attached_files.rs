@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use flemma_chat as chat;
 use flemma_chat::{Diagnostic, Document, NamedFile, Provenance, Reattribution, Severity, Text};
 use flemma_model::AttachmentContent;
 use flemma_provider::Request;
@@ -48,7 +49,7 @@ impl AttachedFiles {
 
     /// Lines of a file that is being opened.
     pub(super) fn find(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
-        self.found.extend(document.files(lines, text).into_iter().map(|file| file.path));
+        self.found.extend(chat::files(document, lines, text).into_iter().map(|file| file.path));
     }
 
     /// The lines `changed` were written just now, and all of `lines` may mean something else: a fence that was taken away
@@ -66,7 +67,7 @@ impl AttachedFiles {
             self.fresh = (step, Vec::new());
         }
         let all = lines.start.min(changed.start)..lines.end.max(changed.end);
-        for NamedFile { line, path, .. } in document.files(all, text) {
+        for NamedFile { line, path, .. } in chat::files(document, all, text) {
             if changed.contains(&line) && provenance.is_by_user(line..line + 1) {
                 if self.typed.insert(path.clone()) {
                     self.fresh.1.push(path);
@@ -80,7 +81,7 @@ impl AttachedFiles {
     /// Flemma has written to these lines: the files in them are what its tools have read. A file that a stranger has named
     /// stays that: a reply is put behind the text that stands in its first line.
     pub(super) fn written(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
-        let named = document.files(lines, text).into_iter().map(|file| file.path);
+        let named = chat::files(document, lines, text).into_iter().map(|file| file.path);
         let own = named.filter(|path| !self.found.contains(path) && !self.vetted.contains(path));
         self.typed.extend(own);
     }
@@ -222,6 +223,10 @@ impl AttachedFiles {
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };
         // Lines of a file are captured, and not read for each request.
-        document.files(0..text.line_count(), text).into_iter().filter(|file| !file.has_lines).filter_map(tell).collect()
+        chat::files(document, 0..text.line_count(), text)
+            .into_iter()
+            .filter(|file| !file.has_lines)
+            .filter_map(tell)
+            .collect()
     }
 }

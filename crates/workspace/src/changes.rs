@@ -123,7 +123,7 @@ impl Workspace {
         let effects = Effects::new(self, conversation);
         effects.undo_step();
         effects.apply(&edits);
-        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
+        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document.messages(), text));
         effects.apply(&edits);
     }
 

@@ -294,8 +294,11 @@ impl Conversation {
     #[must_use]
     pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
-            let waiting =
-                document.waiting_in(lines).into_iter().filter(|(_, has_block, _)| *has_block || !self.is_busy());
+            let waiting = document
+                .calls()
+                .waiting_in(lines)
+                .into_iter()
+                .filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
     }

@@ -120,7 +120,7 @@ impl Workspace {
             let end = if waiting.is_empty() { DriveEnd::Failed(None) } else { DriveEnd::Suspended };
             return self.end_drive(conversation, end);
         }
-        let tail = conversation.page().with_document(|document, text| document.tail(text));
+        let tail = conversation.page().with_document(|document, text| Tail::of(document.messages(), text));
         let end = match tail {
             _ if has_open_calls => return self.step_drive(conversation, true),
             Tail::Unanswered | Tail::Results | Tail::CutOff if drive.is_progress(false) => {
@@ -148,7 +148,7 @@ impl Workspace {
     pub(super) fn drop_cut_off(&self, conversation: &Conversation) {
         if conversation.drive().is_on() && !conversation.is_busy() {
             let effects = Effects::new(self, conversation);
-            let edits = effects.with_document(|document, text| chat::drop_cut_off(document, text));
+            let edits = effects.with_document(|document, text| chat::drop_cut_off(document.messages(), text));
             effects.apply(&edits);
         }
     }

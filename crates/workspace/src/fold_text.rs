@@ -10,6 +10,7 @@ use super::{
     card_look::{CardView, fold_mark},
     look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
 };
+use flemma_chat as chat;
 use flemma_chat::{Card, Document, Folded, Speaker, Text};
 use flemma_tools::preview;
 
@@ -39,7 +40,7 @@ impl Workspace {
         let card = |card: &Card| self.card(conversation, document, card, text, style, CardView::Closed);
         let mut look = Look::default();
         let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);
-        match document.folded(lines, text)? {
+        match chat::folded(document, lines, text)? {
             Folded::Frontmatter { language } => {
                 look.left = vec![mark("FlemmaFoldSize"), chunk("frontmatter", "FlemmaFrontmatter")];
                 add_words(&mut look, &language, "FlemmaFoldSize", style);
@@ -79,7 +80,7 @@ impl Workspace {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Call | Folded::Result => return document.cards(lines.clone()).first().map(card),
+            Folded::Call | Folded::Result => return chat::cards(document, lines.clone()).first().map(card),
         }
         Some(look)
     }

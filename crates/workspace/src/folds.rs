@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{Conversation, Workspace};
-use flemma_chat::{Extent, FoldGroup, Hidden, Object};
+use flemma_chat as chat;
+use flemma_chat::{FoldGroup, Hidden, Object, Selection};
 
 impl Conversation {
     /// The number of lines that are parsed.
@@ -21,7 +22,7 @@ impl Conversation {
     /// The cards of the blocks in these lines, as far as they are parsed.
     #[must_use]
     pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.page().with_parsed(|document, text| document.hidden(lines, text))
+        self.page().with_parsed(|document, text| chat::hidden(document, lines, text))
     }
 
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
@@ -30,16 +31,16 @@ impl Conversation {
         self.page().take_stale_folds()
     }
 
-    /// The lines of `count` messages from `at` on: see [`flemma_chat::Document::message_object`].
+    /// The lines of messages: see [`chat::message_object`].
     #[must_use]
-    pub fn message_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.page().message_object(at, is_selected, extent, count)
+    pub fn message_object(&self, selection: &Selection) -> Option<Object> {
+        self.page().message_object(selection)
     }
 
-    /// The lines of a tool card: see [`flemma_chat::Document::card_object`].
+    /// The lines of a tool card: see [`chat::card_object`].
     #[must_use]
-    pub fn card_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.page().card_object(at, is_selected, extent, count)
+    pub fn card_object(&self, selection: &Selection) -> Option<Object> {
+        self.page().card_object(selection)
     }
 }
 

@@ -82,7 +82,7 @@ impl Workspace {
         self.check_end(&conversation)?;
         let effects = Effects::new(self, &conversation);
         effects.undo_step();
-        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document, text));
+        let (edits, _) = effects.with_document(|document, text| chat::open_prompt(document.messages(), text));
         effects.apply(&edits);
         effects.apply(&[effects.with_document(|_, text| chat::append_words(text, &added))]);
         if own.is_empty() {

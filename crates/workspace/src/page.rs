@@ -15,8 +15,8 @@ use std::{
 use super::{attached_files::AttachedFiles, effective::Source, stale_folds::StaleFolds};
 use flemma_chat as chat;
 use flemma_chat::{
-    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, NamedFile, Object,
-    OpenCall, Provenance, Reattribution, Region, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
+    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, FoldGroup, NamedFile, Object, OpenCall,
+    Provenance, Reattribution, Region, Selection, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
 };
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -149,7 +149,7 @@ impl Page {
         self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, text);
         self.files.borrow_mut().find(&document, known..next, text);
         // Asked after every slice, so that no slice has to look at all of the calls.
-        let _ = document.open_states();
+        let _ = document.calls().states();
         self.stale_folds.extend(known..next);
         let is_reading = next < text.line_count();
         self.provenance.borrow_mut().read(is_reading);
@@ -233,7 +233,7 @@ impl Page {
                 files.undone(&document, &provenance, doubt, text);
                 changed.extend(update.lines);
                 changed.tools |= update.tools;
-                changed.heads = document.heads_of(changed.lines.start.saturating_sub(1), changed.tools);
+                changed.heads = chat::heads_of(&document, changed.lines.start.saturating_sub(1), changed.tools);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
@@ -349,7 +349,7 @@ impl Page {
     /// The status that was just written into a call's block was decided.
     pub(super) fn authorise(&self, call: &CallId) {
         self.with_document(|document, text| {
-            if let Some(line) = document.status_line(call) {
+            if let Some(line) = document.calls().status_line(call) {
                 self.provenance.borrow_mut().authorise(line, text);
             }
         });
@@ -367,12 +367,12 @@ impl Page {
 
     /// Every file that the text names, in order.
     pub(super) fn named_files(&self) -> Vec<NamedFile> {
-        self.with_document(|document, text| document.files(0..text.line_count(), text))
+        self.with_document(|document, text| chat::files(document, 0..text.line_count(), text))
     }
 
     /// The references in what the user wrote last that are not captured yet.
     pub(super) fn uncaptured(&self) -> Vec<Uncaptured> {
-        self.with_document(|document, text| document.uncaptured(text))
+        self.with_document(|document, text| chat::uncaptured(document, text))
     }
 
     /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
@@ -393,8 +393,8 @@ impl Page {
     /// What is wrong with the text, and with the files that it names.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_document(|document, text| {
-            let mut found = document.diagnostics(text);
-            found.extend(document.unsent(text));
+            let mut found = chat::diagnostics(document, text);
+            found.extend(chat::unsent(document.messages(), text));
             found.extend(self.files.borrow().diagnostics(document, text));
             found.sort_by_key(|diagnostic| diagnostic.line);
             found
@@ -405,25 +405,25 @@ impl Page {
     pub(super) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
         self.with_document(|document, text| {
             let lines = lines.start..lines.end.min(text.line_count());
-            let touched: HashSet<CallId> = document.cards(lines).into_iter().map(|card| card.id).collect();
-            let open = document.open_states().into_iter();
+            let touched: HashSet<CallId> = chat::cards(document, lines).into_iter().map(|card| card.id).collect();
+            let open = document.calls().states().into_iter();
             open.filter(|(id, _)| touched.contains(id)).map(|(id, _)| id.clone()).collect()
         })
     }
 
     /// The call whose use or result this line belongs to.
     pub(super) fn call_at(&self, line: usize) -> Option<CallId> {
-        self.with_document(|document, _| document.call_at(line)).map(|call| call.id)
+        self.with_document(|document, _| document.calls().at(line)).map(|call| call.id)
     }
 
     /// The ids of all calls, with or without a result.
     pub(super) fn call_ids(&self) -> HashSet<CallId> {
-        self.with_document(|document, _| document.call_ids().cloned().collect())
+        self.with_document(|document, _| document.calls().uses().map(|call| call.id.clone()).collect())
     }
 
-    /// The calls whose results end the conversation: see [`flemma_chat::Document::calls_at_end`].
+    /// The calls whose results end the conversation: see [`flemma_chat::Calls::at_end`].
     pub(super) fn calls_at_end(&self) -> Vec<CallId> {
-        self.with_document(|document, text| document.calls_at_end(text))
+        self.with_document(|document, text| document.calls().at_end(text))
     }
 
     /// How many calls with this key have a result here.
@@ -433,17 +433,17 @@ impl Page {
 
     /// The open calls, in their order.
     pub(super) fn open_calls(&self) -> Vec<OpenCall> {
-        self.with_document(|document, text| document.open_calls(text))
+        self.with_document(|document, text| document.calls().open(text))
     }
 
     /// The last open call with this id.
     pub(super) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
-        self.with_document(|document, text| document.open_call(id, text))
+        self.with_document(|document, text| document.calls().find(id, text))
     }
 
     /// The ids of the open calls, in their order.
     pub(super) fn open_ids(&self) -> Vec<CallId> {
-        self.with_document(|document, _| document.open_states().into_iter().map(|(id, _)| id.clone()).collect())
+        self.with_document(|document, _| document.calls().states().into_iter().map(|(id, _)| id.clone()).collect())
     }
 
     /// The line of the next or the previous message's marker.
@@ -469,8 +469,8 @@ impl Page {
         let document = self.document.borrow();
         let known = document.line_count();
         let lines = lines.start.min(known)..lines.end.min(known);
-        let mut found = document.editor_references(&lines, self.text());
-        let files = document.files(lines, self.text());
+        let mut found = chat::editor_references(&document, &lines, self.text());
+        let files = chat::files(&document, lines, self.text());
         found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
         found.truncate(MOST_REFERENCES);
         found
@@ -480,22 +480,22 @@ impl Page {
     pub(super) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
         let document = self.document.borrow();
         let known = document.line_count();
-        document.bare_names(&(lines.start.min(known)..lines.end.min(known)), self.text())
+        chat::bare_names(&document, &(lines.start.min(known)..lines.end.min(known)), self.text())
     }
 
     /// What can be completed at a place, as far as the text is parsed.
     pub(super) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
-        self.document.borrow().completable(line, column, self.text())
+        Completable::at(&self.document.borrow(), line, column, self.text())
     }
 
     /// The colours of these lines, as far as they are parsed.
     pub(super) fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
-        self.document.borrow().decorations(lines)
+        chat::decorations(&self.document.borrow(), lines)
     }
 
     /// What of these lines is Markdown and what is code, as far as they are parsed.
     pub(super) fn regions(&self, lines: Range<usize>) -> Vec<Region> {
-        self.document.borrow().regions(lines)
+        chat::regions(&self.document.borrow(), lines)
     }
 
     /// The number of lines that are parsed.
@@ -505,7 +505,7 @@ impl Page {
 
     /// The folds of the messages in these lines, as far as they are parsed.
     pub(super) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
-        self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
+        chat::folds(&self.document.borrow(), lines, self.text(), is_busy || !self.is_complete.get())
     }
 
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
@@ -518,36 +518,24 @@ impl Page {
         self.open_call(id)?.placeholder.map(|placeholder| placeholder.fence)
     }
 
-    /// The lines of `count` messages: see [`Document::message_object`].
-    pub(super) fn message_object(
-        &self,
-        at: &Range<usize>,
-        is_selected: bool,
-        extent: Extent,
-        count: usize,
-    ) -> Option<Object> {
-        self.with_document(|document, text| document.message_object(at, is_selected, extent, count, text))
+    /// The lines of messages: see [`chat::message_object`].
+    pub(super) fn message_object(&self, selection: &Selection) -> Option<Object> {
+        self.with_document(|document, text| chat::message_object(document, selection, text))
     }
 
-    /// The lines of a tool card: see [`Document::card_object`].
-    pub(super) fn card_object(
-        &self,
-        at: &Range<usize>,
-        is_selected: bool,
-        extent: Extent,
-        count: usize,
-    ) -> Option<Object> {
-        self.with_document(|document, text| document.card_object(at, is_selected, extent, count, text))
+    /// The lines of a tool card: see [`chat::card_object`].
+    pub(super) fn card_object(&self, selection: &Selection) -> Option<Object> {
+        self.with_document(|document, text| chat::card_object(document, selection, text))
     }
 
     /// The edits that mark the reply at the end as cut off.
     pub(super) fn cut_off(&self) -> Vec<chat::TextEdit> {
-        self.with_document(|document, text| chat::mark_cut_off(document, text))
+        self.with_document(|document, text| chat::mark_cut_off(document.messages(), text))
     }
 }
 
 /// How many calls with this key have a result in a document.
 pub(super) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
-    let inputs = document.answered_inputs(&key.id, &key.tool, text);
+    let inputs = document.calls().answered_inputs(&key.id, &key.tool, text);
     inputs.iter().filter(|input| input.digest() == key.input).count()
 }

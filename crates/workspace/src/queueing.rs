@@ -12,6 +12,7 @@ use super::{
     outbox::{MessageId, QueuedMessage, Since, Urgency},
 };
 use flemma_agent::{Departure, Input, Level};
+use flemma_chat as chat;
 use flemma_runtime::OutboxContent;
 
 /// How long the editor waits for the disk when it exits.
@@ -159,7 +160,9 @@ impl Workspace {
         let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
         conversation.page().with_document(|document, text| {
             outbox.change(|outbox| {
-                outbox.take_kept(kept, |words, from| document.count_words(words, from, text));
+                outbox.take_kept(kept, |words, from| {
+                    chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
+                });
             });
         });
         if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {
@@ -231,7 +234,10 @@ impl Conversation {
     fn since(&self, words: &str) -> Since {
         self.page().with_parsed(|document, text| {
             let message = document.messages().len().saturating_sub(1);
-            Since { message, found: document.count_words(words, message, text) }
+            Since {
+                message,
+                found: chat::count_words(document.messages().get(message..).unwrap_or_default(), words, text),
+            }
         })
     }
 }

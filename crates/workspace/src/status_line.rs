@@ -78,7 +78,7 @@ impl Conversation {
                 Status::Approved | Status::Running => !is_busy,
                 Status::Denied | Status::Rejected => false,
             };
-            document.open_states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
+            document.calls().states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
         })
     }
 }

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::{Conversation, Workspace, effective::Effective};
+use flemma_chat as chat;
 use flemma_chat::OpenCall;
 use flemma_tools::{NamedBy, TurnTools};
 
@@ -29,7 +30,7 @@ impl Workspace {
         let mut turn = TurnTools::default();
         let page = conversation.page();
         let is_trusted = conversation.drive().trusts() == Some(true);
-        for mention in page.with_document(|document, text| document.mentions(line, text)) {
+        for mention in page.with_document(|document, text| chat::mentioned(document.messages(), line, text)) {
             let is_own = is_trusted || page.is_by_user(mention.line..mention.line + 1);
             self.toolbox().name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
         }

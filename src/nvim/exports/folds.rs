@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::table::Exports;
 use crate::nvim::convert;
-use flemma_chat::{Extent, FoldGroup, Object};
+use flemma_chat::{Extent, FoldGroup, Object, Selection};
 
 /// What is looked for. Lines are counted from 0.
 #[derive(Deserialize)]
@@ -70,11 +70,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
                 let extent = if is_inner { Extent::Inner } else { Extent::Whole };
-                if is_message {
-                    conversation.message_object(&(first..last), is_selected, extent, count)
-                } else {
-                    conversation.card_object(&(first..last), is_selected, extent, count)
-                }
+                let selection = Selection { lines: first..last, is_selected, extent, count };
+                if is_message { conversation.message_object(&selection) } else { conversation.card_object(&selection) }
             }
         };
         object

@@ -283,11 +283,11 @@ impl Harness {
     }
 
     pub fn open_calls(&self) -> Vec<OpenCall> {
-        self.with_document(|document, text| document.open_calls(text))
+        self.with_document(|document, text| document.calls().open(text))
     }
 
     pub fn with_diagnostics(&self, wanted: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
-        let mut found = self.with_document(|document, text| document.diagnostics(text));
+        let mut found = self.with_document(|document, text| flemma_chat::diagnostics(&document, text));
         found.retain(wanted);
         found
     }
@@ -560,7 +560,7 @@ impl Shell for Harness {
 
     fn authorise(&self, call: &CallId) {
         let page = &mut *self.page.borrow_mut();
-        let line = page.document.status_line(call).expect("a status block");
+        let line = page.document.calls().status_line(call).expect("a status block");
         page.provenance.authorise(line, &page.text);
     }
 

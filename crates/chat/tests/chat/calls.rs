@@ -50,7 +50,7 @@ const TURN: &str = "
 #[test]
 fn open_calls_come_in_order_with_what_the_user_wrote() {
     let page = Page::new(TURN);
-    let calls = page.document.open_calls(&page.text);
+    let calls = page.document.calls().open(&page.text);
     let ids: Vec<_> = calls.iter().map(|call| call.id.0.as_str()).collect();
     assert_eq!(ids, ["a", "b"], "the provider's own call is not ours to run");
     assert_eq!((calls[0].name.as_str(), calls[0].line), ("read", 19));
@@ -68,25 +68,25 @@ fn open_calls_come_in_order_with_what_the_user_wrote() {
 fn a_block_with_white_space_only_is_empty() {
     let mut page = Page::new(TURN);
     page.replace(35..37, vec!["  ".into(), String::new()]);
-    assert_eq!(page.document.open_calls(&page.text)[1].placeholder.as_ref().unwrap().content, "");
+    assert_eq!(page.document.calls().open(&page.text)[1].placeholder.as_ref().unwrap().content, "");
 }
 
 #[test]
 fn the_calls_of_an_aborted_reply_say_so() {
     let mut page = Page::new(TURN);
     page.replace(30..30, vec![String::new(), "<!-- flemma:aborted -->".into()]);
-    assert!(page.document.open_calls(&page.text).iter().all(|call| call.aborted));
+    assert!(page.document.calls().open(&page.text).iter().all(|call| call.aborted));
 }
 
 #[test]
 fn the_cursor_finds_the_call_from_its_use_and_from_its_result() {
     let page = Page::new(TURN);
     for line in [25, 28, 29, 32, 33, 34, 36, 37] {
-        let found = page.document.call_at(line).unwrap();
+        let found = page.document.calls().at(line).unwrap();
         assert_eq!((found.id.0.as_str(), found.message, found.line, found.open), ("b", 1, 25, true), "line {line}");
     }
     for line in [0, 1, 3, 4, 8, 14, 24, 31, 99] {
-        assert_eq!(page.document.call_at(line), None, "line {line}");
+        assert_eq!(page.document.calls().at(line), None, "line {line}");
     }
 }
 
@@ -95,10 +95,10 @@ fn an_answered_call_is_not_open_and_an_old_id_may_come_again() {
     let turn =
         "@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n\n@You:\n**Tool Result:** `a`\n\n```\nx\n```\n";
     let page = Page::new(&format!("{turn}\n{turn}"));
-    assert_eq!(page.document.open_calls(&page.text), []);
-    assert!(!page.document.call_at(1).unwrap().open);
+    assert_eq!(page.document.calls().open(&page.text), []);
+    assert!(!page.document.calls().at(1).unwrap().open);
     let page = Page::new(&format!("{turn}\n{}", turn.split("@You:").next().unwrap()));
-    let open = page.document.open_calls(&page.text);
+    let open = page.document.calls().open(&page.text);
     assert_eq!(open.iter().map(|call| call.line).collect::<Vec<_>>(), [15]);
 }
 
@@ -120,13 +120,14 @@ fn every_line_that_is_structure_is_decorated() {
         (34, LineKind::Status(Status::Rejected)),
     ];
     let expected: Vec<_> = expected.map(|(line, kind)| Decoration { line, kind }).to_vec();
-    assert_eq!(page.document.decorations(0..100), expected);
-    assert_eq!(page.document.decorations(5..8), expected[3..6]);
+    assert_eq!(flemma_chat::decorations(&page.document, 0..100), expected);
+    assert_eq!(flemma_chat::decorations(&page.document, 5..8), expected[3..6]);
 }
 
 #[test]
 fn placeholders_tell_their_lines() {
     let page = Page::new(TURN);
-    let found: Vec<_> = page.document.placeholders().map(|found| (found.line, found.fence, found.end)).collect();
+    let found: Vec<_> =
+        page.document.calls().placeholders().map(|found| (found.line, found.fence, found.end)).collect();
     assert_eq!(found, [(32, 34, 38)]);
 }

@@ -12,7 +12,7 @@ use super::notation::screen;
 /// The references that are not captured, as they are written.
 fn uncaptured(text: &str) -> Vec<String> {
     let lines = screen(text);
-    Document::parse(&lines).uncaptured(&lines).into_iter().map(|found| found.written).collect()
+    flemma_chat::uncaptured(&Document::parse(&lines), &lines).into_iter().map(|found| found.written).collect()
 }
 
 /// The text after each of its references was captured with this content.
@@ -22,7 +22,7 @@ fn captured(text: &str, content: &str) -> Vec<String> {
     let capture =
         |written: &str, line| Capture { line, written: written.to_owned(), content: content.to_owned(), cut: None };
     let captures: Vec<_> =
-        document.uncaptured(&lines).iter().map(|found| capture(&found.written, found.line)).collect();
+        flemma_chat::uncaptured(&document, &lines).iter().map(|found| capture(&found.written, found.line)).collect();
     for edit in write_captures(&document, &lines, &captures) {
         edit.apply(&mut lines);
     }
@@ -58,14 +58,15 @@ fn words_that_are_references() {
 #[test]
 fn lines_of_a_file_have_two_meanings() {
     let lines = screen("@You: @./a%20b.rs#L3-L20");
-    let found = Document::parse(&lines).uncaptured(&lines);
+    let found = flemma_chat::uncaptured(&Document::parse(&lines), &lines);
     let expected = CaptureTarget::Lines {
         path: "./a b.rs".into(),
         lines: LineRange { first: 3, last: 20 },
         literal: "./a b.rs#L3-L20".into(),
     };
     assert_eq!(found[0].target, expected);
-    let named: Vec<_> = Document::parse(&lines).files(0..1, &lines).into_iter().map(|file| file.path).collect();
+    let named: Vec<_> =
+        flemma_chat::files(&Document::parse(&lines), 0..1, &lines).into_iter().map(|file| file.path).collect();
     assert_eq!(named, ["./a b.rs", "./a b.rs#L3-L20"].map(std::path::PathBuf::from), "both are judged");
     // The lines are captured, and no file is attached.
     let conversation = read("@You: @./a.rs#L3").unwrap();
@@ -125,11 +126,11 @@ fn what_is_captured_stands_below_its_paragraph() {
     assert_eq!(lines, screen(expected));
     assert_eq!(uncaptured(&lines.join("\n")), [""; 0], "captured once");
     let document = Document::parse(&lines);
-    assert_eq!(document.diagnostics(&lines), [], "the fences belong there");
-    let folds = document.folds(0..lines.len(), &lines, false);
+    assert_eq!(flemma_chat::diagnostics(&document, &lines), [], "the fences belong there");
+    let folds = flemma_chat::folds(&document, 0..lines.len(), &lines, false);
     let captured: Vec<_> = folds[0].inner.iter().filter(|fold| fold.kind == FoldKind::Captured).collect();
     assert_eq!(captured.len(), 4);
-    let folded = document.folded(&captured[0].lines, &lines);
+    let folded = flemma_chat::folded(&document, &captured[0].lines, &lines);
     assert_eq!(
         folded,
         Some(Folded::Captured { reference: "@diff".to_owned(), about: "X".to_owned(), lines: 1, cut: None })
@@ -154,7 +155,7 @@ fn the_info_string_means_something_only_in_the_users_message() {
     for text in [format!("@Assistant:\n{fence}"), format!("@System:\n{fence}"), "@You:\n```flemma:captured\n```".into()]
     {
         let lines = screen(&text);
-        assert_eq!(Document::parse(&lines).diagnostics(&lines).len(), 1, "{text}");
+        assert_eq!(flemma_chat::diagnostics(&Document::parse(&lines), &lines).len(), 1, "{text}");
     }
 }
 
@@ -190,14 +191,14 @@ proptest! {
         let mut text = captured("@You:\nfirst @diff\n\nlast", &content);
         let document = Document::parse(&text);
         prop_assert_eq!(document.messages().len(), 1);
-        prop_assert_eq!(document.diagnostics(&text), []);
+        prop_assert_eq!(flemma_chat::diagnostics(&document, &text), []);
         let kinds: Vec<_> = document.messages()[0].blocks.iter().map(|block| &block.kind).collect();
         let codes = kinds.iter().filter(|kind| matches!(kind, BlockKind::CodeFence(_))).count();
         prop_assert_eq!(codes, 1);
         prop_assert!(kinds.iter().all(|kind| matches!(kind, BlockKind::CodeFence(_) | BlockKind::Text)));
-        prop_assert_eq!(document.uncaptured(&text), vec![]);
-        prop_assert_eq!(document.mentions(usize::MAX, &text), vec![]);
-        prop_assert_eq!(document.files(0..text.len(), &text), vec![]);
+        prop_assert_eq!(flemma_chat::uncaptured(&document, &text), vec![]);
+        prop_assert_eq!(flemma_chat::mentioned(document.messages(), usize::MAX, &text), vec![]);
+        prop_assert_eq!(flemma_chat::files(&document, 0..text.len(), &text), vec![]);
         prop_assert_eq!(text.last().map(String::as_str), Some("last"));
         // The model gets what was captured, without the escapes.
         let conversation = read(&text.join("\n")).unwrap();
@@ -221,7 +222,9 @@ proptest! {
 #[test]
 fn a_tool_of_the_same_name_is_named_with_braces() {
     let lines = screen("@You:\n@diff and @{diff}, @diff:./a and @bash");
-    let names = Document::parse(&lines).mentions(usize::MAX, &lines).into_iter().map(|found| found.name);
+    let names = flemma_chat::mentioned(Document::parse(&lines).messages(), usize::MAX, &lines)
+        .into_iter()
+        .map(|found| found.name);
     assert_eq!(names.collect::<Vec<_>>(), ["diff", "bash"]);
     assert_eq!(EditorSubject::from_name("diff"), Some(EditorSubject::Diff));
 }

@@ -38,7 +38,7 @@ const TEXT: &str = "
 #[test]
 fn a_card_says_what_became_of_its_call() {
     let text = screen(TEXT);
-    let cards = Document::parse(&text).cards(0..text.len());
+    let cards = flemma_chat::cards(&Document::parse(&text), 0..text.len());
     let found: Vec<_> = cards
         .iter()
         .map(|card| (card.lines.start, card.name.as_str(), card.part == CardPart::Use, card.fate))
@@ -59,7 +59,7 @@ fn a_card_says_what_became_of_its_call() {
 #[test]
 fn the_fences_of_what_waits_and_has_failed_are_hidden() {
     let text = screen(&TEXT.replace("Result:** `a`", "Result:** `a` (error)"));
-    let hidden = Document::parse(&text).hidden(0..text.len(), &text);
+    let hidden = flemma_chat::hidden(&Document::parse(&text), 0..text.len(), &text);
     let ends = |lines: &[Range<usize>]| lines.iter().map(|lines| (lines.start, lines.end)).collect::<Vec<_>>();
     let lines: Vec<_> = hidden.into_iter().map(|hidden| (hidden.block, hidden.card, ends(&hidden.lines))).collect();
     assert_eq!(
@@ -81,13 +81,13 @@ proptest! {
         text in prop::collection::vec(line(), 0..60),
     ) {
         let document = Document::parse(&text);
-        for card in document.cards(0..text.len()) {
+        for card in flemma_chat::cards(&document, 0..text.len()) {
             for line in card.lines.clone() {
-                prop_assert_eq!(&document.cards(line..line + 1), std::slice::from_ref(&card));
+                prop_assert_eq!(&flemma_chat::cards(&document, line..line + 1), std::slice::from_ref(&card));
             }
         }
         let mut end = 0;
-        for hidden in document.hidden(0..text.len(), &text) {
+        for hidden in flemma_chat::hidden(&document, 0..text.len(), &text) {
             prop_assert!(hidden.block.start >= end && hidden.block.end <= text.len());
             end = hidden.block.end;
             let mut from = hidden.block.start;
@@ -98,7 +98,7 @@ proptest! {
                 from = lines.end;
             }
             for line in hidden.block.clone() {
-                prop_assert_eq!(&document.hidden(line..line + 1, &text), std::slice::from_ref(&hidden));
+                prop_assert_eq!(&flemma_chat::hidden(&document, line..line + 1, &text), std::slice::from_ref(&hidden));
             }
         }
     }

@@ -45,8 +45,8 @@ fn second_request(rounds: usize) -> usize {
     let mut text = Counted::new(&format!("{}@You:\nGo on.\n", ROUND.repeat(rounds)));
     let mut document = Document::parse(&text);
     let check = |document: &mut Document, text: &Counted| {
-        assert_eq!(document.diagnostics(text), []);
-        assert_eq!(document.unsent(text), []);
+        assert_eq!(flemma_chat::diagnostics(&document, text), []);
+        assert_eq!(flemma_chat::unsent(document.messages(), text), []);
         assert_eq!(document.transcript(text).unwrap().messages.len() % 4, 1);
     };
     let whole = text.reads(|text| check(&mut document, text));
@@ -110,15 +110,15 @@ fn open_calls_are_read_once_until_they_change() {
     let all = |each: &dyn Fn(usize) -> String| (0..100).map(each).collect::<Vec<_>>().join("\n");
     let mut text = Counted::new(&format!("@Assistant:\n{}\n@You:\n{}", all(&call), all(&block)));
     let mut document = Document::parse(&text);
-    assert_eq!(text.reads(|text| assert_eq!(document.open_states().len(), 100, "{:?}", text.lines)), 0);
-    assert!(text.reads(|text| drop(document.open_call(&"50".into(), text))) <= 10, "one call is read for one");
-    text.reads(|text| drop(document.open_calls(text)));
-    assert_eq!(text.reads(|text| assert_eq!(document.open_calls(text).len(), 100)), 0);
+    assert_eq!(text.reads(|text| assert_eq!(document.calls().states().len(), 100, "{:?}", text.lines)), 0);
+    assert!(text.reads(|text| drop(document.calls().find(&"50".into(), text))) <= 10, "one call is read for one");
+    text.reads(|text| drop(document.calls().open(text)));
+    assert_eq!(text.reads(|text| assert_eq!(document.calls().open(text).len(), 100)), 0);
     let line = text.lines.iter().rposition(|line| line.contains("pending")).unwrap();
     text.lines[line] = "```flemma:tool status=approved".to_owned();
     document.update(Change { first: line, old_last: line + 1, new_last: line + 1 }, &text);
     let read = text.reads(|text| {
-        let last = document.open_calls(text).pop().unwrap();
+        let last = document.calls().open(text).pop().unwrap();
         assert_eq!(last.placeholder.unwrap().block.status, Status::Approved);
     });
     assert!(read <= 5, "{read} lines for one block");
@@ -183,15 +183,15 @@ proptest! {
         let mut text = lines;
         let mut document = Document::parse(&text);
         for (at, length, with) in changes {
-            let _ = (document.diagnostics(&text), document.unsent(&text), document.transcript(&text));
+            let _ = (flemma_chat::diagnostics(&document, &text), flemma_chat::unsent(document.messages(), &text), document.transcript(&text));
             let first = usize::from(at) % (text.len() + 1);
             let old_last = (first + length).min(text.len());
             let new_last = first + with.len();
             text.splice(first..old_last, with);
             document.update(Change { first, old_last, new_last }, &text);
             let mut fresh = Document::parse(&text);
-            prop_assert_eq!(document.diagnostics(&text), fresh.diagnostics(&text));
-            prop_assert_eq!(document.unsent(&text), fresh.unsent(&text));
+            prop_assert_eq!(flemma_chat::diagnostics(&document, &text), flemma_chat::diagnostics(&fresh, &text));
+            prop_assert_eq!(flemma_chat::unsent(document.messages(), &text), flemma_chat::unsent(fresh.messages(), &text));
             prop_assert_eq!(document.transcript(&text), fresh.transcript(&text));
         }
     }

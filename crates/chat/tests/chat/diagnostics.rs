@@ -8,7 +8,7 @@ use super::notation::Page;
 #[track_caller]
 fn says(text: &str, expected: &[(usize, Severity, &str)]) {
     let page = Page::new(text);
-    let found = page.document.diagnostics(&page.text);
+    let found = flemma_chat::diagnostics(&page.document, &page.text);
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (found, (line, severity, part)) in found.iter().zip(expected) {
         assert_eq!((found.line, found.severity), (*line, *severity), "{found:?}");
@@ -46,7 +46,7 @@ fn text_before_the_first_message_would_be_lost() {
     let mut far = vec![String::new(); 1000];
     far.push("here".into());
     let page = Page::of(far);
-    assert_eq!(page.document.diagnostics(&page.text)[0].line, 1000);
+    assert_eq!(flemma_chat::diagnostics(&page.document, &page.text)[0].line, 1000);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn calls_and_results_that_do_not_pair_are_told() {
 fn an_id_that_no_result_could_name_is_an_error() {
     for id in ["`a\u{1}b`", "`a\u{85}`", "``a`b``"] {
         let page = Page::new(&CALL.replace("`a`", id));
-        let found = page.document.diagnostics(&page.text);
+        let found = flemma_chat::diagnostics(&page.document, &page.text);
         assert_eq!(found.len(), 1, "{found:#?}");
         assert_eq!((found[0].line, found[0].severity), (1, Error));
         assert!(found[0].message.contains("Write another id in the header of the call"), "{found:?}");

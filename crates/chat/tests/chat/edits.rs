@@ -31,17 +31,17 @@ impl Page {
     #[track_caller]
     fn insert_placeholders(&mut self, calls: &[(&str, Status)]) {
         let calls: Vec<_> = calls.iter().map(|(id, status)| (CallId::from(*id), StatusBlock::new(*status))).collect();
-        self.apply(insert_placeholders(&self.document, &self.text, &calls));
+        self.apply(insert_placeholders(self.document.calls(), &self.text, &calls));
     }
 
     #[track_caller]
     fn write_result(&mut self, id: &str, output: &str) {
-        self.apply(write_result(&self.document, &self.text, &id.into(), output, false, Language::Plain));
+        self.apply(write_result(self.document.calls(), &self.text, &id.into(), output, false, ""));
     }
 
     #[track_caller]
     fn fail(&mut self, id: &str, output: &str) {
-        self.apply(write_result(&self.document, &self.text, &id.into(), output, true, Language::Plain));
+        self.apply(write_result(self.document.calls(), &self.text, &id.into(), output, true, ""));
     }
 }
 
@@ -163,15 +163,15 @@ fn empty_output_reads_back_as_empty() {
 fn a_status_changes_by_its_word_alone() {
     let mut page = Page::new(TWO_CALLS);
     page.insert_placeholders(&[("a", Status::Pending)]);
-    let fence = page.document.placeholders().next().unwrap().fence;
+    let fence = page.document.calls().placeholders().next().unwrap().fence;
     page.replace(
         fence..fence + 1,
         vec!["```flemma:tool  executor=human status=\"pending\" x=\"a b\" expires=never".into()],
     );
-    page.apply(set_status(&page.document, &page.text, &"a".into(), Status::Approved));
+    page.apply(set_status(page.document.calls(), &page.text, &"a".into(), Status::Approved));
     assert_eq!(page.text[fence], "```flemma:tool  executor=human status=approved x=\"a b\" expires=never");
     page.replace(fence..fence + 1, vec!["```flemma:tool x=1".into()]);
-    page.apply(set_status(&page.document, &page.text, &"a".into(), Status::Running));
+    page.apply(set_status(page.document.calls(), &page.text, &"a".into(), Status::Running));
     assert_eq!(page.text[fence], "```flemma:tool status=running x=1");
 }
 
@@ -220,12 +220,12 @@ fn settling_what_is_not_open_does_nothing() {
 #[track_caller]
 fn prompt(before: &str, after: &str, line: usize) {
     let mut page = Page::new(before);
-    let (edits, at) = open_prompt(&page.document, &page.text);
+    let (edits, at) = open_prompt(page.document.messages(), &page.text);
     page.apply(edits);
     page.shows(after);
     assert_eq!(at, Position { line, column: page.text[line].len() });
     // Asking again changes nothing.
-    let (edits, again) = open_prompt(&page.document, &page.text);
+    let (edits, again) = open_prompt(page.document.messages(), &page.text);
     assert_eq!((edits, again), (Vec::new(), at));
 }
 
@@ -249,7 +249,7 @@ fn a_result_header_without_a_fence_stays_with_its_own_call() {
         let mut page =
             Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a`{blank}\n    ", TWO_CALLS.trim_end()));
         page.insert_placeholders(&[("a", Status::Pending), ("b", Status::Pending)]);
-        let ids: Vec<_> = page.document.placeholders().map(|found| found.id.0.clone()).collect();
+        let ids: Vec<_> = page.document.calls().placeholders().map(|found| found.id.0.clone()).collect();
         assert_eq!(ids, ["a", "b"], "{:#?}", page.text);
     }
 }
@@ -268,8 +268,8 @@ fn the_language_of_a_result_is_not_sent_to_the_model() {
             let mut page = Page::new("@You:\nx\n\n@Assistant:\n**Tool Use:** `x` (`a`)\n\n```json\n{}\n```");
             let id: CallId = "a".into();
             let waiting = [(id.clone(), StatusBlock::new(Status::Running))];
-            page.apply(insert_placeholders(&page.document, &page.text, &waiting));
-            page.apply(write_result(&page.document, &page.text, &id, output, false, language));
+            page.apply(insert_placeholders(page.document.calls(), &page.text, &waiting));
+            page.apply(write_result(page.document.calls(), &page.text, &id, output, false, language.info()));
             let fence =
                 page.text.iter().rposition(|line| line.trim_start_matches('`') == info && line.starts_with("```"));
             assert!(fence.is_some(), "{:#?}", page.text);
@@ -302,17 +302,17 @@ proptest! {
         text.extend(["**Tool Use:** `x` (`b`)", "```json", "{}", "```"].map(str::to_owned));
         text.extend(after);
         let mut page = Page::of(text);
-        let open: Vec<CallId> = page.document.open_calls(&page.text).into_iter().map(|call| call.id).collect();
+        let open: Vec<CallId> = page.document.calls().open(&page.text).into_iter().map(|call| call.id).collect();
         let calls: Vec<_> = open.iter().map(|id| (id.clone(), StatusBlock::new(Status::Pending))).collect();
 
         let old = page.text.clone();
-        let sound = page.document.diagnostics(&page.text).iter().all(|found| found.severity < Severity::Error);
-        let planned = insert_placeholders(&page.document, &page.text, &calls);
+        let sound = flemma_chat::diagnostics(&page.document, &page.text).iter().all(|found| found.severity < Severity::Error);
+        let planned = insert_placeholders(page.document.calls(), &page.text, &calls);
         prop_assert!(planned.iter().all(|edit| edit.start == edit.end), "placing only inserts");
         page.apply(planned);
         let inline = old.iter().any(|line| line.starts_with("@You: "));
         prop_assert!(inline || holds(&page.text, &old));
-        let still = page.document.open_calls(&page.text);
+        let still = page.document.calls().open(&page.text);
         prop_assert!(!sound || still.iter().all(|call| call.placeholder.is_some()));
         let still: Vec<CallId> = still.into_iter().map(|call| call.id).collect();
         prop_assert_eq!(&still, &open, "placing opens and closes nothing");
@@ -321,18 +321,18 @@ proptest! {
             let id = pick.get(&open).clone();
             // By their lines: a result that closes a fence may bring to light another call of the same id behind it.
             let open_at = |page: &Page| -> Vec<usize> {
-                let calls = page.document.open_calls(&page.text);
+                let calls = page.document.calls().open(&page.text);
                 calls.iter().filter(|call| call.id == id).map(|call| call.line).collect()
             };
             let before = open_at(&page);
-            let planned = write_result(&page.document, &page.text, &id, &output, is_error, language);
+            let planned = write_result(page.document.calls(), &page.text, &id, &output, is_error, language.info());
             let is_planned = !planned.is_empty();
             page.apply(planned);
             let left = open_at(&page).iter().filter(|line| before.contains(line)).count();
             prop_assert!(!is_planned || left < before.len(), "{:#?}", page.text);
         }
         let old = page.text.clone();
-        let (edits, at) = open_prompt(&page.document, &page.text);
+        let (edits, at) = open_prompt(page.document.messages(), &page.text);
         page.apply(edits);
         prop_assert!(page.text.starts_with(&old) || old == [""] || old.is_empty());
         prop_assert!(at.line < page.text.len() && at.column <= page.text[at.line].len());

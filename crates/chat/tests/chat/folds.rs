@@ -1,6 +1,6 @@
 //! Which lines can be folded, and which folds begin closed.
 
-use flemma_chat::{Begins, Document, Extent, Fold, FoldGroup, FoldKind, Folded, Speaker};
+use flemma_chat::{Begins, Document, Extent, Fold, FoldGroup, FoldKind, Folded, Selection, Speaker};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};
@@ -50,7 +50,7 @@ const TURN: &str = "
     ";
 
 fn groups(text: &[String], is_growing: bool) -> Vec<FoldGroup> {
-    Document::parse(&text).folds(0..text.len(), &text, is_growing)
+    flemma_chat::folds(&Document::parse(&text), 0..text.len(), &text, is_growing)
 }
 
 /// Each fold, outer ones first: its lines, kind and state.
@@ -143,9 +143,10 @@ fn object(
 ) -> Option<std::ops::Range<usize>> {
     let text = screen(text);
     let document = Document::parse(&text);
+    let selection = Selection { lines, is_selected, extent, count };
     let found = match kind {
-        "message" => document.message_object(&lines, is_selected, extent, count, &text),
-        _ => document.card_object(&lines, is_selected, extent, count, &text),
+        "message" => flemma_chat::message_object(&document, &selection, &text),
+        _ => flemma_chat::card_object(&document, &selection, &text),
     };
     found.map(|found| found.lines)
 }
@@ -172,7 +173,8 @@ fn a_message_object_grows_by_messages() {
     assert_eq!(object(text, "message", 1..2, false, Extent::Inner, 1), Some(0..2));
     assert_eq!(object(text, "message", 3..4, false, Extent::Inner, 1), None, "there is nothing in it");
     let text = screen(text);
-    let found = Document::parse(&text).message_object(&(0..1), false, Extent::Inner, 1, &text);
+    let selection = Selection { lines: 0..1, is_selected: false, extent: Extent::Inner, count: 1 };
+    let found = flemma_chat::message_object(&Document::parse(&text), &selection, &text);
     assert_eq!(found.unwrap().column, Some(6));
 }
 
@@ -193,24 +195,26 @@ fn a_card_grows_from_its_content_to_its_result() {
 fn no_lines_at_the_start_have_no_folds() {
     let text = screen(TURN);
     let document = Document::parse(&text);
-    assert_eq!(document.folds(0..0, &text, false), []);
-    assert_eq!(document.folds(0..1, &text, false).len(), 1, "the frontmatter");
+    assert_eq!(flemma_chat::folds(&document, 0..0, &text, false), []);
+    assert_eq!(flemma_chat::folds(&document, 0..1, &text, false).len(), 1, "the frontmatter");
 }
 
 #[test]
 fn what_is_in_a_fold_is_told_by_its_lines() {
     let text = screen(TURN);
     let document = Document::parse(&text);
-    let Some(Folded::Message { speaker, words, tools }) = document.folded(&(7..26), &text) else { panic!() };
+    let Some(Folded::Message { speaker, words, tools }) = flemma_chat::folded(&document, &(7..26), &text) else {
+        panic!()
+    };
     assert_eq!(
         (speaker, words.as_str(), tools),
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
-    assert_eq!(document.folded(&(9..11), &text), Some(Folded::Thinking { lines: 1 }));
-    assert_eq!(document.folded(&(27..33), &text), Some(Folded::Result));
-    let cards = document.cards(26..39);
+    assert_eq!(flemma_chat::folded(&document, &(9..11), &text), Some(Folded::Thinking { lines: 1 }));
+    assert_eq!(flemma_chat::folded(&document, &(27..33), &text), Some(Folded::Result));
+    let cards = flemma_chat::cards(&document, 26..39);
     assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
-    assert_eq!(document.folded(&(5..7), &text), None, "a fold that the user made");
+    assert_eq!(flemma_chat::folded(&document, &(5..7), &text), None, "a fold that the user made");
 }
 
 proptest! {
@@ -223,7 +227,7 @@ proptest! {
         is_growing in any::<bool>(),
     ) {
         let document = Document::parse(&text);
-        let all = document.folds(0..text.len(), &text, is_growing);
+        let all = flemma_chat::folds(&document, 0..text.len(), &text, is_growing);
         let mut end = 0;
         for group in &all {
             prop_assert_eq!(group.lines.start, end, "groups follow each other");
@@ -240,7 +244,7 @@ proptest! {
         }
         prop_assert!(all.is_empty() || end == text.len());
         let range = first.min(last)..first.max(last);
-        let some = document.folds(range.clone(), &text, is_growing);
+        let some = flemma_chat::folds(&document, range.clone(), &text, is_growing);
         let expected: Vec<_> = all
             .into_iter()
             .filter(|group| group.lines.start < range.end && group.lines.end > range.start)

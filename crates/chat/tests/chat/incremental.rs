@@ -55,14 +55,14 @@ proptest! {
             let first = at.index(page.text.len() + 1);
             let last = (first + remove).min(page.text.len());
             // Fill what is kept between updates, so that staleness would show.
-            let _ = page.document.placeholders().count();
-            let _ = page.document.open_calls(&page.text);
+            let _ = page.document.calls().placeholders().count();
+            let _ = page.document.calls().open(&page.text);
             let _ = page.document.transcript(&page.text);
             page.replace(first..last, insert);
             let mut fresh = Document::parse(&page.text);
             prop_assert_eq!(&page.document, &fresh);
-            prop_assert_eq!(page.document.open_calls(&page.text), fresh.open_calls(&page.text));
-            prop_assert!(page.document.placeholders().eq(fresh.placeholders()));
+            prop_assert_eq!(page.document.calls().open(&page.text), fresh.calls().open(&page.text));
+            prop_assert!(page.document.calls().placeholders().eq(fresh.calls().placeholders()));
             prop_assert_eq!(page.document.transcript(&page.text), fresh.transcript(&page.text));
         }
     }
@@ -102,16 +102,16 @@ proptest! {
         let mut text = text;
         text.push(wild);
         let mut document = Document::parse(&text);
-        let _ = document.diagnostics(&text);
+        let _ = flemma_chat::diagnostics(&document, &text);
         let _ = document.transcript(&text);
         for line in 0..text.len() + 2 {
-            let _ = document.call_at(line);
+            let _ = document.calls().at(line);
             let _ = document.block_at(line);
         }
-        let whole = document.decorations(0..text.len());
+        let whole = flemma_chat::decorations(&document, 0..text.len());
         let mut pieces = Vec::new();
         for line in 0..text.len() {
-            pieces.extend(document.decorations(line..line + 1));
+            pieces.extend(flemma_chat::decorations(&document, line..line + 1));
         }
         prop_assert_eq!(whole, pieces);
     }
@@ -123,9 +123,9 @@ proptest! {
     ) {
         let mut document = Document::parse(&text);
         document.update(Change { first, old_last: old, new_last: new }, &text);
-        let _ = document.diagnostics(&text);
-        let _ = document.open_calls(&text);
-        let _ = document.decorations(0..100);
+        let _ = flemma_chat::diagnostics(&document, &text);
+        let _ = document.calls().open(&text);
+        let _ = flemma_chat::decorations(&document, 0..100);
         let _ = document.transcript(&text);
     }
 }
@@ -170,5 +170,5 @@ fn documents_of_nothing_and_of_frontmatter_only_are_documents() {
     let matter = page.document.frontmatter().unwrap();
     assert_eq!((matter.language.as_str(), matter.lines, matter.closed), ("lua", 3, true));
     assert!(page.document.messages().is_empty());
-    assert!(page.document.diagnostics(&page.text).is_empty());
+    assert!(flemma_chat::diagnostics(&page.document, &page.text).is_empty());
 }

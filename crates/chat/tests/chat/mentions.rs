@@ -7,7 +7,7 @@ use super::notation::screen;
 /// The names above a line, each with its line.
 fn above(before: usize, text: &str) -> Vec<(usize, String)> {
     let lines = screen(text);
-    let found = Document::parse(&lines).mentions(before, &lines);
+    let found = flemma_chat::mentioned(Document::parse(&lines).messages(), before, &lines);
     assert!(found.iter().all(|mention| mention.line < lines.line_count()));
     found.into_iter().map(|mention| (mention.line, mention.name)).collect()
 }

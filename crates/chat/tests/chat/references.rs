@@ -73,7 +73,7 @@ fn only_the_users_own_prose_shows_files_and_it_keeps_its_words() {
 fn files_are_found_with_their_places_and_only_where_one_looks() {
     let lines = screen(TEXT);
     let document = Document::parse(&lines);
-    let files = document.files(0..lines.len(), &lines);
+    let files = flemma_chat::files(&document, 0..lines.len(), &lines);
     let named: Vec<_> = files.iter().map(|file| (file.line, file.path.to_str().unwrap())).collect();
     let expected = [
         (3, "./first.png"),
@@ -92,7 +92,7 @@ fn files_are_found_with_their_places_and_only_where_one_looks() {
     }
     for range in [0..4, 4..5, 5..11, 27..28, 28..32, 11..20] {
         let inside: Vec<_> = files.iter().filter(|file| range.contains(&file.line)).cloned().collect();
-        assert_eq!(document.files(range.clone(), &lines), inside, "{range:?}");
+        assert_eq!(flemma_chat::files(&document, range.clone(), &lines), inside, "{range:?}");
     }
 }
 

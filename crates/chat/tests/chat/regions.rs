@@ -7,7 +7,7 @@ use super::{incremental::line, notation::screen};
 
 fn passages(text: &str) -> Vec<(std::ops::Range<usize>, Option<usize>)> {
     let text = screen(text);
-    let found = Document::parse(&text).regions(0..text.len());
+    let found = flemma_chat::regions(&Document::parse(&text), 0..text.len());
     found.into_iter().map(|Region { lines, fence }| (lines, fence)).collect()
 }
 
@@ -88,14 +88,14 @@ proptest! {
     #[test]
     fn a_passage_is_the_same_from_whatever_line_it_is_seen(text in prop::collection::vec(line(), 0..60)) {
         let document = Document::parse(&text);
-        let whole = document.regions(0..text.len());
+        let whole = flemma_chat::regions(&document, 0..text.len());
         let mut end = 0;
         for passage in &whole {
             prop_assert!(passage.fence.unwrap_or(passage.lines.start) >= end);
             end = passage.lines.end;
             prop_assert!(end <= text.len());
             for line in passage.lines.clone() {
-                prop_assert_eq!(&document.regions(line..line + 1), std::slice::from_ref(passage));
+                prop_assert_eq!(&flemma_chat::regions(&document, line..line + 1), std::slice::from_ref(passage));
             }
         }
     }

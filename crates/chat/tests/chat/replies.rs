@@ -240,8 +240,8 @@ fn each_call_of_a_reply_has_an_id_of_its_own() {
         live.push(&Event::ToolUse { id: id.into(), name: "read".into(), input: ToolInput::Json(json!({})) });
     }
     live.page.apply(live.reply.close(Ending::Complete));
-    let calls = live.page.document.open_calls(&live.page.text);
+    let calls = live.page.document.calls().open(&live.page.text);
     let ids: Vec<&str> = calls.iter().map(|call| call.id.0.as_str()).collect();
     assert_eq!(ids, ["a", "a_2", "a_2_2", "a_3", "b__", "b___2"]);
-    assert_eq!(live.page.document.diagnostics(&live.page.text), []);
+    assert_eq!(flemma_chat::diagnostics(&live.page.document, &live.page.text), []);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flemma_chat::{Document, Ending, Language, ReplyWriter, Transcript, read, render, unescape};
+use flemma_chat::{Document, Ending, ReplyWriter, Transcript, read, render, unescape};
 use flemma_model::{Attachment, CallId, Event, Message, Part, Role, Signature, ToolInput, WebSource};
 use flemma_text::Fence;
 use proptest::prelude::*;
@@ -164,8 +164,8 @@ fn stream(page: &mut Page, events: &[Event], ending: Ending) {
 fn parts(page: &Page) -> Vec<Part> {
     // Every call gets a result, so that the conversation can be built.
     let mut page = Page::of(page.text.clone());
-    for call in page.document.open_calls(&page.text.clone()) {
-        let edits = flemma_chat::write_result(&page.document, &page.text, &call.id, "", false, Language::Plain);
+    for call in page.document.calls().open(&page.text.clone()) {
+        let edits = flemma_chat::write_result(page.document.calls(), &page.text, &call.id, "", false, "");
         page.apply(edits);
     }
     let Ok(conversation) = page.document.transcript(&page.text) else { panic!("{:#?}", page.text) };
@@ -205,7 +205,7 @@ proptest! {
         let mut page = Page::new("@You:\nHello!\n");
         stream(&mut page, &events, Ending::Aborted);
         prop_assert!(page.document.messages()[1].is_aborted());
-        prop_assert_eq!(page.document.diagnostics(&page.text), []);
+        prop_assert_eq!(flemma_chat::diagnostics(&page.document, &page.text), []);
         prop_assert_eq!(page.text.last().map(String::as_str), Some("<!-- flemma:aborted -->"));
     }
 
@@ -235,7 +235,7 @@ proptest! {
         }
         let lines = render(&conversation);
         prop_assert_eq!(read(&lines.join("\n")), Ok(conversation));
-        prop_assert_eq!(Document::parse(&lines).diagnostics(&lines), []);
+        prop_assert_eq!(flemma_chat::diagnostics(&Document::parse(&lines), &lines), []);
     }
 
     #[test]

@@ -9,13 +9,13 @@ fn lines(text: &str) -> Vec<String> {
 
 fn tail(text: &str) -> Tail {
     let lines = lines(text);
-    Document::parse(&lines).tail(&lines)
+    flemma_chat::Tail::of(Document::parse(&lines).messages(), &lines)
 }
 
 /// The text without a reply at its end that was cut off.
 fn dropped(text: &str) -> String {
     let mut lines = lines(text);
-    for edit in drop_cut_off(&Document::parse(&lines), &lines) {
+    for edit in drop_cut_off(Document::parse(&lines).messages(), &lines) {
         edit.apply(&mut lines);
     }
     lines.join("\n")

@@ -1,0 +1,55 @@
+//! Lines that somebody else than the user wrote, as hashes.
+
+use std::collections::HashSet;
+
+use super::line_scan::BLANK;
+
+/// Hashes of lines. They are random numbers, so a fast hasher is sufficient.
+pub(super) type Hashes = HashSet<u64, foldhash::fast::RandomState>;
+
+/// A set of lines, as hashes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LineSet {
+    hashes: Hashes,
+    /// Hashes that are not in `hashes` yet. Inserting one costs as much as parsing the line, and most are never looked
+    /// up.
+    loose: Vec<u64>,
+    /// Some lines are missing, so any line may be in the set.
+    pub incomplete: bool,
+    /// Some lines are still to be added, so any line may be in the set until then.
+    pub is_reading: bool,
+}
+
+impl LineSet {
+    pub fn insert(&mut self, hash: u64) {
+        self.loose.push(hash);
+    }
+
+    /// Adds scanned lines. Blank lines have no author and are skipped.
+    pub fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
+        self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
+    }
+
+    /// Moves up to `count` loose hashes into the set. Says whether there are more.
+    pub fn index(&mut self, count: usize) -> bool {
+        let kept = self.loose.len().saturating_sub(count);
+        self.hashes.extend(self.loose.drain(kept..));
+        if kept == 0 {
+            self.loose = Vec::new();
+        }
+        kept > 0
+    }
+
+    /// Whether any line may be in the set.
+    pub fn is_unsure(&self) -> bool {
+        self.incomplete || self.is_reading
+    }
+
+    pub fn contains(&mut self, hash: u64) -> bool {
+        if self.is_unsure() {
+            return true;
+        }
+        self.index(usize::MAX);
+        self.hashes.contains(&hash)
+    }
+}
