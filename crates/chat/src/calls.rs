@@ -83,34 +83,6 @@ pub struct Placeholder {
     pub content: String,
 }
 
-/// A call in the document, with or without a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallRef {
-    /// The call's id.
-    pub id: CallId,
-    /// The index of the message with the tool use, in [`Document::messages`](super::Document::messages).
-    pub message: usize,
-    /// The line of the `**Tool Use:**` header.
-    pub line: usize,
-    /// Whether it has no result yet.
-    pub open: bool,
-}
-
-/// A status block, for drawing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlaceholderRef<'a> {
-    /// The call.
-    pub id: &'a CallId,
-    /// The line of the `**Tool Result:**` header.
-    pub line: usize,
-    /// The line of the opening fence with the status.
-    pub fence: usize,
-    /// One past the last line of the block, including a closing fence.
-    pub end: usize,
-    /// The info string of the fence.
-    pub block: &'a StatusBlock,
-}
-
 /// The calls of a document, and their results.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<'a> {
@@ -306,25 +278,19 @@ impl<'a> Calls<'a> {
 
     /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere and for hosted calls.
     #[must_use]
-    pub fn at(self, line: usize) -> Option<CallRef> {
+    pub fn at(self, line: usize) -> Option<&'a CallId> {
         let (message, block) = self.block_at(line)?;
         let block = &self.messages[message].blocks[block];
         let is_hosted =
             block.tool_use().is_some_and(|tool| tool.hosted) || block.tool_result().is_some_and(|result| result.hosted);
         let id = block.call_id().filter(|_| !is_hosted)?;
-        let turn = self.turn_with(message);
-        let call = self.uses_in(&turn).find(|call| call.tool.id == *id)?;
-        let open = self.open_in(&turn).iter().any(|open| open.call.site == call.site);
-        Some(CallRef { id: id.clone(), message: call.site.0, line: call.lines().start, open })
+        self.uses_in(&self.turn_with(message)).map(|call| &call.tool.id).find(|other| *other == id)
     }
 
-    /// The status blocks, in order.
-    pub fn placeholders(self) -> impl Iterator<Item = PlaceholderRef<'a>> {
-        self.results_of(0..self.messages.len()).filter_map(|result| {
-            let Range { start: line, end } = result.lines();
-            let fence = result.status_line()?;
-            Some(PlaceholderRef { id: &result.tool.id, line, fence, end, block: result.tool.body.status()? })
-        })
+    /// The status blocks, in order, each with its call and the lines of it, which begin with the header.
+    pub fn placeholders(self) -> impl Iterator<Item = (&'a CallId, &'a StatusBlock, Range<usize>)> {
+        let results = self.results_of(0..self.messages.len());
+        results.filter_map(|result| Some((&result.tool.id, result.tool.body.status()?, result.lines())))
     }
 
     /// The line with the status of the last open call with this id; `None` if it has no status block.

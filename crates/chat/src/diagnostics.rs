@@ -7,11 +7,42 @@
 use std::collections::HashSet;
 
 use super::{
-    Block, BlockKind, Calls, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text,
-    ToolFence, attachment, attributes, calls::Turn, hosted::HostedInfo,
+    Block, BlockKind, Calls, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, ToolFence,
+    attachment, attributes, calls::Turn, hosted::HostedInfo,
 };
 use flemma_model::CallId;
 use flemma_text::Fence;
+
+/// The severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// A warning.
+    Warning,
+    /// The document cannot be sent as it is.
+    Error,
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The line, from 0.
+    pub line: usize,
+    /// The severity.
+    pub severity: Severity,
+    /// The message: what is wrong and how to fix it. It does not contain the line number.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// An error, which prevents sending.
+    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Error, message: message.into() }
+    }
+
+    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Warning, message: message.into() }
+    }
+}
 
 /// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
 /// later ones only what is new or wrong.
@@ -181,7 +212,7 @@ fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
 /// clear what the user wants.
 fn check_status(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     if let Some((block, fault)) = StatusBlock::read(info) {
-        found.extend(fault.map(|fault| Diagnostic::error(line, fault.to_string())));
+        found.extend(fault.map(|fault| Diagnostic::error(line, fault)));
         found.extend(block.wait_faults().into_iter().map(|fault| Diagnostic::error(line, fault)));
     }
     let (_, words) = attributes::split(info);

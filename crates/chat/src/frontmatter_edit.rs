@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BlockKind, Document, ParsedMessage, Position, Speaker, Text, TextEdit, syntax};
+use super::{Document, Position, Text, TextEdit};
 use flemma_model::UserError;
 
 /// Adds `entries` to `flemma.opt.tools.auto_approve` in the frontmatter: at the end of Lua, in the right place of JSON,
@@ -45,27 +45,6 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
             entries.join(", ")
         ))),
     }
-}
-
-/// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
-/// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
-#[must_use]
-pub fn mark_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit> {
-    let Some(message) = messages.last() else { return Vec::new() };
-    if message.role != Speaker::Assistant || message.is_aborted() {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    match message.blocks.last() {
-        Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
-            lines.extend(["", syntax::THINKING_END]);
-        }
-        // The marker would become part of the open block. An open block is reported as an error and is not sent.
-        Some(_) if message.swallows() => return Vec::new(),
-        _ => {}
-    }
-    lines.extend(["", "", syntax::ABORTED]);
-    vec![TextEdit::insert(Position::end(text), lines.into_iter().map(str::to_owned).collect())]
 }
 
 /// Restores frontmatter that now has `lines` lines: `code` between its fences, or no frontmatter.

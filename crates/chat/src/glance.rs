@@ -50,7 +50,7 @@ impl Glance {
         Self {
             title: title(&document, beginning),
             model: model(&document, beginning),
-            is_waiting: waiting.calls().placeholders().any(|call| call.block.status == Status::Pending),
+            is_waiting: waiting.calls().placeholders().any(|(_, block, _)| block.status == Status::Pending),
         }
     }
 }

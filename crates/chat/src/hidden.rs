@@ -60,12 +60,11 @@ fn hidden_block(message: &ParsedMessage, block: &Block, start: usize, end: usize
         BlockKind::CodeFence(code) if code.captured => return found(all.start, Vec::new()),
         _ => return None,
     };
-    let mut lines = vec![start..all.start];
     let is_shown =
         matches!(tool.body, ResultBody::Placeholder(..)) || matches!(tool.body, ResultBody::Output(_) if tool.is_error);
-    if let Some(fence) = message.fence_of(block).filter(|_| is_shown) {
-        lines.extend([all.start + 1..fence + 1, all.end - 1..all.end]);
-    }
+    let fence = message.fence_of(block).filter(|_| is_shown);
+    let fences = fence.map(|fence| [all.start + 1..fence + 1, all.end - 1..all.end]);
+    let mut lines: Vec<_> = std::iter::once(start..all.start).chain(fences.into_iter().flatten()).collect();
     lines.retain(|lines| !lines.is_empty() && lines.end < end);
     if !block.closed || (tool.body.is_answer() && !tool.is_error && message.results() == 1) {
         lines.clear();

@@ -91,7 +91,7 @@ pub fn set_block(calls: Calls<'_>, text: &dyn Text, id: &CallId, block: &StatusB
 }
 
 /// Writes the result of an open call: in place of its placeholder, below an empty header, or as a new block. Its fence has this
-/// info string, which names the language of the output or the files that are sent with it ([`Language::info`],
+/// info string, which names the language of the output or the files that are sent with it ([`Language::info`](super::Language::info),
 /// [`attachment_info`](super::attachment_info)). One final line break of the output only ends its last line and is left out.
 ///
 /// There are no edits for a call that is not open, or whose place is inside thinking or a tool's fence that is not

@@ -1,6 +1,6 @@
 //! What a conversation ends with, for those who carry it on without a user.
 
-use super::{Block, BlockKind, ParsedMessage, Position, Speaker, Text, TextEdit};
+use super::{Block, BlockKind, ParsedMessage, Position, Speaker, Text, TextEdit, syntax};
 
 /// What a conversation ends with. Messages without content do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,4 +75,25 @@ pub fn drop_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit
         }
     };
     vec![TextEdit { start, end, lines: vec![String::new()] }]
+}
+
+/// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
+/// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
+#[must_use]
+pub fn mark_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit> {
+    let Some(message) = messages.last() else { return Vec::new() };
+    if message.role != Speaker::Assistant || message.is_aborted() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    match message.blocks.last() {
+        Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
+            lines.extend(["", syntax::THINKING_END]);
+        }
+        // The marker would become part of the open block. An open block is reported as an error and is not sent.
+        Some(_) if message.swallows() => return Vec::new(),
+        _ => {}
+    }
+    lines.extend(["", "", syntax::ABORTED]);
+    vec![TextEdit::insert(Position::end(text), lines.into_iter().map(str::to_owned).collect())]
 }

@@ -62,36 +62,14 @@ pub trait Text {
     }
 }
 
-impl Text for [String] {
+impl<T: AsRef<[String]> + ?Sized> Text for T {
     fn line_count(&self) -> usize {
-        self.len()
+        self.as_ref().len()
     }
 
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let end = lines.end.min(self.len());
-        for line in self.get(lines.start..end).unwrap_or_default() {
-            each(line);
-        }
-    }
-}
-
-impl Text for Vec<String> {
-    fn line_count(&self) -> usize {
-        self.len()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        self.as_slice().read(lines, each);
-    }
-}
-
-impl<T: Text + ?Sized> Text for &T {
-    fn line_count(&self) -> usize {
-        (**self).line_count()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        (**self).read(lines, each);
+        let all = self.as_ref();
+        all.get(lines.start..lines.end.min(all.len())).unwrap_or_default().iter().for_each(|line| each(line));
     }
 }
 

@@ -129,7 +129,7 @@ impl Line {
     fn record(self) -> Option<Record> {
         let at: Timestamp = self.at.parse().ok()?;
         let key = CallKey { id: CallId(self.call), tool: self.tool, input: Digest::parse(&self.input)? };
-        let by = Actor { role: role(&self.role)?, process: self.pid, host: self.host };
+        let by = Actor { role: Role::parse(&self.role)?, process: self.pid, host: self.host };
         let (is_error, language, attachments) = (self.error, self.language, self.files);
         let result = self.output.map(|output| RecordedResult { output, is_error, language, attachments });
         let asked = self.kind.map(|kind| Asked { kind, schema: self.schema });
@@ -181,8 +181,4 @@ fn first_version(event: &Event) -> u64 {
         | Event::Resolved(_)
         | Event::Expired(_) => 1,
     }
-}
-
-fn role(name: &str) -> Option<Role> {
-    Role::ALL.into_iter().find(|role| role.as_str() == name)
 }

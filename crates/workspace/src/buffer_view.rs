@@ -278,8 +278,8 @@ impl Conversation {
         let places: Vec<(CallId, usize)> = self.page().with_document(|document, _| {
             let placeholders = document.calls().placeholders();
             placeholders
-                .filter(|place| running.iter().any(|call| call.id == *place.id))
-                .map(|place| (place.id.clone(), place.line))
+                .filter(|(id, _, _)| running.iter().any(|call| call.id == **id))
+                .map(|(id, _, lines)| (id.clone(), lines.start))
                 .collect()
         });
         let running = running.iter().filter_map(|call: &OpenCall| {

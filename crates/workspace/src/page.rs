@@ -413,7 +413,7 @@ impl Page {
 
     /// The call whose use or result this line belongs to.
     pub(super) fn call_at(&self, line: usize) -> Option<CallId> {
-        self.with_document(|document, _| document.calls().at(line)).map(|call| call.id)
+        self.with_document(|document, _| document.calls().at(line).cloned())
     }
 
     /// The ids of all calls, with or without a result.

@@ -45,7 +45,7 @@ fn second_request(rounds: usize) -> usize {
     let mut text = Counted::new(&format!("{}@You:\nGo on.\n", ROUND.repeat(rounds)));
     let mut document = Document::parse(&text);
     let check = |document: &mut Document, text: &Counted| {
-        assert_eq!(flemma_chat::diagnostics(&document, text), []);
+        assert_eq!(flemma_chat::diagnostics(document, text), []);
         assert_eq!(flemma_chat::unsent(document.messages(), text), []);
         assert_eq!(document.transcript(text).unwrap().messages.len() % 4, 1);
     };

@@ -163,7 +163,7 @@ fn empty_output_reads_back_as_empty() {
 fn a_status_changes_by_its_word_alone() {
     let mut page = Page::new(TWO_CALLS);
     page.insert_placeholders(&[("a", Status::Pending)]);
-    let fence = page.document.calls().placeholders().next().unwrap().fence;
+    let fence = page.document.calls().status_line(&"a".into()).unwrap();
     page.replace(
         fence..fence + 1,
         vec!["```flemma:tool  executor=human status=\"pending\" x=\"a b\" expires=never".into()],
@@ -249,7 +249,7 @@ fn a_result_header_without_a_fence_stays_with_its_own_call() {
         let mut page =
             Page::new(&format!("{}\n    @You:\n    **Tool Result:** `a`{blank}\n    ", TWO_CALLS.trim_end()));
         page.insert_placeholders(&[("a", Status::Pending), ("b", Status::Pending)]);
-        let ids: Vec<_> = page.document.calls().placeholders().map(|found| found.id.0.clone()).collect();
+        let ids: Vec<_> = page.document.calls().placeholders().map(|(id, _, _)| id.0.clone()).collect();
         assert_eq!(ids, ["a", "b"], "{:#?}", page.text);
     }
 }
