@@ -287,7 +287,7 @@ impl Harness {
     }
 
     pub fn with_diagnostics(&self, wanted: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
-        let mut found = self.with_document(|document, text| flemma_chat::diagnostics(&document, text));
+        let mut found = self.with_document(|document, text| flemma_chat::diagnostics(document, text));
         found.retain(wanted);
         found
     }
