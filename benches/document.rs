@@ -137,7 +137,7 @@ fn decorations(text: &[String]) -> Duration {
     let middle = text.len() / 2;
     time(|| {
         for _ in 0..TIMES {
-            black_box(document.decorations(middle..middle + 60));
+            black_box(flemma_chat::decorations(&document, middle..middle + 60));
         }
     }) / TIMES
 }

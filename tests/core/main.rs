@@ -5,8 +5,7 @@
 mod agent;
 #[path = "../support/anthropic.rs"]
 mod anthropic;
-mod changes;
-mod chat;
+mod bounds;
 mod cli;
 #[path = "../support/completions.rs"]
 mod completions;
@@ -17,8 +16,9 @@ mod exports;
 mod guides;
 #[path = "../support/http.rs"]
 mod http;
-mod journal;
-mod notes;
+#[allow(dead_code)]
+#[path = "../support/notation.rs"]
+mod notation;
 #[path = "../support/other_holder.rs"]
 mod other_holder;
 #[path = "../support/plain.rs"]
@@ -30,7 +30,6 @@ mod providers;
 mod responses;
 #[path = "../support/said.rs"]
 mod said;
-mod text;
 mod usage;
 #[path = "../support/vault.rs"]
 mod vault;

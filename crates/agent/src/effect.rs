@@ -8,7 +8,7 @@ use flemma_model::{CallId, Event, Usage};
 
 /// One action. Effects are performed in order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub(super) enum Effect {
     /// Lock the buffer against the user's changes, or unlock it.
     Lock(bool),
     /// Start a new undo step for the edits that follow.
@@ -83,7 +83,7 @@ pub enum Placement {
 
 /// The kind of reply that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestKind {
+pub(super) enum RequestKind {
     /// A reply to the user's message or to tool results, with which the conversation ends.
     Reply,
     /// The rest of the reply with which the conversation ends: the provider paused and continues when it gets it back.
@@ -92,7 +92,7 @@ pub enum RequestKind {
 
 /// Where to move the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cursor {
+pub(super) enum Cursor {
     /// To a status block that waits for the user.
     Pending(CallId),
     /// To a status block that waits for the editor, or for whatever else answers it.

@@ -50,7 +50,7 @@ pub enum Input {
         request: RequestId,
     },
     /// All effects so far have been performed, and the document shows them: decide what to do next. The response to
-    /// [`super::Effect::Review`].
+    /// `Effect::Review`.
     Review,
     /// A tool has finished.
     ToolFinished {
@@ -91,7 +91,7 @@ pub enum Input {
         by: ResolvedBy,
     },
     /// It is known what the references in the user's message mean, or why nothing is sent. The response to
-    /// [`super::Effect::Capture`].
+    /// `Effect::Capture`.
     Captured(Result<(), UserError>),
     /// The outbox has changed: what may go out now does.
     Outbox,

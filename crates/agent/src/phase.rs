@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Activity, RequestId, RequestKind};
+use super::{Activity, RequestId, effect::RequestKind};
 use flemma_chat::Status;
 use flemma_model::CallId;
 

@@ -14,8 +14,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A piece of the reply arrived.
-    pub(super) fn arrived(&mut self, event: &Event) {
+    /// The size after this piece of the reply.
+    pub(super) fn with(mut self, event: &Event) -> Self {
         match event {
             Event::Text(text) | Event::Thinking(text) => self.bytes += text.len(),
             // The event has the size of the whole input so far.
@@ -26,15 +26,17 @@ impl Progress {
             Event::ToolUse { .. } => self.input = 0,
             _ => {}
         }
+        self
     }
 
-    /// The provider has counted everything so far.
-    pub(super) fn counted(&mut self, usage: &Usage) {
+    /// The size after the provider has counted everything so far.
+    pub(super) fn with_count(mut self, usage: &Usage) -> Self {
         // Some providers count the first token before any text, and then nothing until the end.
         if usage.output > self.counted {
             self.counted = usage.output;
             self.bytes = 0;
         }
+        self
     }
 
     /// Tokens so far, and whether the number is an estimate.
@@ -52,14 +54,10 @@ mod tests {
     use flemma_model::{Event, Usage};
 
     fn after(events: &[Event]) -> Progress {
-        let mut progress = Progress::default();
-        for event in events {
-            match event {
-                Event::Usage(usage) => progress.counted(usage),
-                event => progress.arrived(event),
-            }
-        }
-        progress
+        events.iter().fold(Progress::default(), |progress, event| match event {
+            Event::Usage(usage) => progress.with_count(usage),
+            event => progress.with(event),
+        })
     }
 
     fn counted(output: u64) -> Event {

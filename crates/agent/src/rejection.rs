@@ -17,7 +17,7 @@ pub fn rejection(
     effect: Option<&str>,
     own_text: impl FnOnce(Option<&str>) -> Option<String>,
 ) -> CallResult {
-    let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+    let content = call.typed();
     let reason = match words {
         Some(words) if !content.is_empty() => Some(format!("{words}\n\n{}", own_words(content, ""))),
         Some(words) => Some(words.to_owned()),

@@ -1,80 +1,76 @@
 //! Requests and their replies: what is captured before one is sent, what of it arrives, and how it ends.
 
 use super::{
-    Activity, Effect, Level, RequestId, RequestKind, Stop,
+    Activity, Level, RequestId, Stop,
+    effect::{Effect, RequestKind},
     phase::{Deferred, Phase, ReviewCause},
-    turn::Agent,
-    view::View,
+    step::Step,
+    turn::Turn,
 };
 use flemma_model::{Event, StopReason, UserError};
 use flemma_provider::{ProviderError, retry};
 
-impl Agent {
+impl Turn {
     /// Sends the conversation. No call is open.
-    pub(super) fn send(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
-        if !view.tools_ready() {
+    pub(super) fn send(&mut self, kind: RequestKind, step: &mut Step<'_>) {
+        if !step.view.tools_ready() {
             self.load(Deferred::Send(kind));
             return;
         }
         // A document with an error is not sent, and what it refers to is not looked at.
-        if view.has_uncaptured() && view.fault().is_none() {
+        if step.view.has_uncaptured() && step.view.fault().is_none() {
             self.phase = Phase::Capturing(kind);
-            effects.push(Effect::Capture);
+            step.push(Effect::Capture);
             return;
         }
-        self.request(kind, effects);
+        self.request(kind, step);
     }
 
     /// What the references in the user's message mean is known, or why it is not.
-    pub(super) fn captured(&mut self, outcome: Result<(), UserError>, view: &dyn View, effects: &mut Vec<Effect>) {
+    pub(super) fn captured(&mut self, outcome: Result<(), UserError>, step: &mut Step<'_>) {
         let Phase::Capturing(kind) = self.phase else { return };
         match outcome {
             Ok(()) => {
                 self.has_captured = true;
-                effects.push(Effect::UndoStep);
-                effects.push(Effect::WriteCaptures);
-                self.request(kind, effects);
+                step.push(Effect::UndoStep);
+                step.push(Effect::WriteCaptures);
+                self.request(kind, step);
             }
             Err(problem) => {
-                self.give_up(kind, view, effects);
-                effects.push(Effect::Diagnose);
-                effects.push(Effect::Notify(Level::Error, problem.to_string()));
+                self.give_up(kind, step);
+                step.push(Effect::Diagnose);
+                step.tell(Level::Error, problem.to_string());
             }
         }
     }
 
-    fn request(&mut self, kind: RequestKind, effects: &mut Vec<Effect>) {
-        self.turns += 1;
+    fn request(&mut self, kind: RequestKind, step: &mut Step<'_>) {
+        self.autopilot.turns += 1;
         self.last_request += 1;
         let request = RequestId(self.last_request);
         self.phase = Phase::Requesting { request, kind, attempt: 1 };
-        effects.push(Effect::Send(request, kind));
+        step.push(Effect::Send(request, kind));
     }
 
     /// Sends without a key press, unless a limit is reached.
-    pub(super) fn send_on_autopilot(&mut self, kind: RequestKind, view: &dyn View, effects: &mut Vec<Effect>) {
-        let settings = view.settings();
-        self.stop = if self.turns >= settings.max_turns {
-            Some(Stop::TurnLimit(settings.max_turns))
-        } else {
-            self.guard.end_round().map(Stop::Repetition)
-        };
-        let Some(stop) = self.stop.clone() else { return self.send(kind, view, effects) };
-        self.give_up(kind, view, effects);
-        effects.push(Effect::Stopped(stop));
+    pub(super) fn send_on_autopilot(&mut self, kind: RequestKind, step: &mut Step<'_>) {
+        let stop = self.autopilot.end_round(step.view.settings().max_turns);
+        let Some(stop) = stop else { return self.send(kind, step) };
+        self.give_up(kind, step);
+        step.push(Effect::Stopped(stop));
     }
 
-    pub(super) fn event(&mut self, request: RequestId, event: Event, view: &dyn View, effects: &mut Vec<Effect>) {
+    pub(super) fn event(&mut self, request: RequestId, event: Event, step: &mut Step<'_>) {
         match &self.phase {
             Phase::Requesting { request: current, .. } | Phase::Streaming { request: current, .. }
                 if *current == request => {}
             _ => return,
         }
         let activity = match &event {
-            Event::Finished(reason) => return self.finished(reason, view, effects),
+            Event::Finished(reason) => return self.finished(reason, step),
             // Shows nothing, so a retry would still be invisible.
             Event::Usage(usage) => {
-                effects.push(Effect::Used(*usage));
+                step.push(Effect::Used(*usage));
                 return;
             }
             Event::Text(_) => Activity::Writing,
@@ -89,15 +85,15 @@ impl Agent {
         };
         if let Phase::Requesting { .. } = self.phase {
             if !std::mem::take(&mut self.has_captured) {
-                effects.push(Effect::UndoStep);
+                step.push(Effect::UndoStep);
             }
-            effects.push(Effect::OpenReply);
+            step.push(Effect::OpenReply);
         }
         self.phase = Phase::Streaming { request, activity };
-        effects.push(Effect::Write(event));
+        step.push(Effect::Write(event));
     }
 
-    fn finished(&mut self, reason: &StopReason, view: &dyn View, effects: &mut Vec<Effect>) {
+    fn finished(&mut self, reason: &StopReason, step: &mut Step<'_>) {
         let stopped = match reason {
             StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause => None,
             StopReason::MaxTokens => Some(
@@ -113,69 +109,58 @@ impl Agent {
             StopReason::Refusal => Some("The provider ended the reply: the model refused to continue.".to_owned()),
             StopReason::Other(reason) => Some(format!("The provider ended the reply: {reason}.")),
         };
-        self.stop = stopped.is_some().then_some(Stop::Incomplete);
+        self.autopilot.stop = stopped.is_some().then_some(Stop::Incomplete);
         if matches!(reason, StopReason::Refusal | StopReason::Blocked(_)) {
             // Calls before that must not run without the user.
-            self.armed = false;
+            self.autopilot.is_armed = false;
         }
         if let Phase::Requesting { kind, .. } = self.phase {
-            self.give_up(kind, view, effects);
-            effects.push(match stopped {
-                Some(message) => Effect::Notify(Level::Warn, message),
-                None => {
-                    let message = "The model's reply was empty.".to_owned();
-                    Effect::Advise(Level::Warn, message, "Press Ctrl-] to ask again.")
-                }
-            });
-            return;
+            self.give_up(kind, step);
+            return match stopped {
+                Some(message) => step.tell(Level::Warn, message),
+                None => step.advise(Level::Warn, "The model's reply was empty.", "Press Ctrl-] to ask again."),
+            };
         }
         if let Some(message) = stopped {
-            effects.push(Effect::Notify(Level::Warn, message));
+            step.tell(Level::Warn, message);
         }
-        effects.push(Effect::CloseReply { aborted: false });
+        step.push(Effect::CloseReply { aborted: false });
         let after = if *reason == StopReason::Pause { ReviewCause::PartOfReply } else { ReviewCause::Reply };
-        self.review_after(after, effects);
+        self.review_after(after, step);
     }
 
-    pub(super) fn failed(
-        &mut self,
-        request: RequestId,
-        error: &ProviderError,
-        jitter: f64,
-        view: &dyn View,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn failed(&mut self, request: RequestId, error: &ProviderError, jitter: f64, step: &mut Step<'_>) {
         match &self.phase {
             Phase::Requesting { request: current, kind, attempt } if *current == request => {
                 let (kind, attempt) = (*kind, *attempt);
                 match retry::delay(attempt, error, false, jitter) {
                     Some(pause) => {
                         self.phase = Phase::BackingOff { request, kind, attempt, reason: error.to_string() };
-                        effects.push(Effect::Backoff(request, pause));
+                        step.push(Effect::Backoff(request, pause));
                     }
                     None => {
-                        self.give_up(kind, view, effects);
-                        effects.push(Effect::Notify(Level::Error, error.to_string()));
+                        self.give_up(kind, step);
+                        step.tell(Level::Error, error.to_string());
                     }
                 }
             }
             Phase::Streaming { request: current, .. } if *current == request => {
-                self.armed = false;
+                self.autopilot.is_armed = false;
                 self.cut_off.clone_from(&error.for_model);
-                effects.push(Effect::CloseReply { aborted: true });
-                effects.push(Effect::Notify(Level::Error, error.to_string()));
-                self.review_after(ReviewCause::AbortedReply, effects);
+                step.push(Effect::CloseReply { aborted: true });
+                step.tell(Level::Error, error.to_string());
+                self.review_after(ReviewCause::AbortedReply, step);
             }
             _ => {}
         }
     }
 
-    pub(super) fn backoff_over(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
+    pub(super) fn backoff_over(&mut self, request: RequestId, step: &mut Step<'_>) {
         if let Phase::BackingOff { request: current, kind, attempt, .. } = self.phase
             && current == request
         {
             self.phase = Phase::Requesting { request, kind, attempt: attempt + 1 };
-            effects.push(Effect::Send(request, kind));
+            step.push(Effect::Send(request, kind));
         }
     }
 }

@@ -12,14 +12,16 @@ use std::{
 };
 
 use super::{
-    Activity, Agent, CallResult, Cursor, CursorReason, CursorTarget, Departure, Effect, Input, Level, LifecycleEvent,
-    Placement, Progress, RequestId, RequestKind, Shell, Stop,
+    Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement, Progress,
+    RequestId, Shell, Stop,
+    effect::{Cursor, Effect, RequestKind},
     first_panic::FirstPanic,
-    shell_view::{ShellView, first_error},
+    turn::Turn,
+    view::first_error,
 };
 use flemma_chat as chat;
 use flemma_chat::{
-    AwaitKind, Awaiting, BlockKind, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
+    AwaitKind, Awaiting, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
 };
 use flemma_model as model;
 use flemma_model::{CallId, Usage};
@@ -31,7 +33,7 @@ const FEWEST: usize = 16;
 /// The session of one conversation.
 #[derive(Debug, Default)]
 pub struct Session {
-    agent: RefCell<Agent>,
+    turn: RefCell<Turn>,
     inbox: RefCell<VecDeque<Input>>,
     /// Effects that are not performed yet.
     effects: RefCell<VecDeque<Effect>>,
@@ -82,13 +84,13 @@ impl Session {
                         return first_panic.resume();
                     }
                 }
-                if !self.agent.borrow().has_request() && self.requesting.replace(false) {
+                if !self.turn.borrow().has_request() && self.requesting.replace(false) {
                     first_panic.catch(|| self.account(shell, false));
                     first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
                 }
                 let Some(input) = self.next_input() else { break };
                 let decided = first_panic.catch(|| {
-                    let effects = self.agent.borrow_mut().step(input, &ShellView(shell));
+                    let effects = self.turn.borrow_mut().step(input, shell);
                     self.effects.borrow_mut().extend(effects);
                 });
                 if self.abandoned.take() {
@@ -136,34 +138,34 @@ impl Session {
         first_panic.catch(|| shell.show(&activity, is_other));
     }
 
-    /// The user has edited the document: see [`Agent::notice`].
+    /// The user has edited the document: what they approved by that is bound to the calls as they are now.
     pub fn notice<S: Shell>(&self, shell: &S) {
-        if let Ok(mut agent) = self.agent.try_borrow_mut() {
-            agent.notice(&ShellView(shell));
+        if let Ok(mut turn) = self.turn.try_borrow_mut() {
+            turn.notice(shell);
         }
     }
 
     /// Whether the buffer is locked.
     pub fn is_busy(&self) -> bool {
-        self.is_paused.get() || self.agent.try_borrow().map_or(true, |agent| agent.is_busy())
+        self.is_paused.get() || self.turn.try_borrow().map_or(true, |turn| turn.is_busy())
     }
 
     /// Whether a request is running or about to be sent.
     pub fn has_request(&self) -> bool {
-        self.agent.try_borrow().map_or(true, |agent| agent.has_request())
+        self.turn.try_borrow().map_or(true, |turn| turn.has_request())
     }
 
     /// What the conversation is doing.
     pub fn activity(&self) -> Activity {
         // The agent is borrowed during a step that calls the shell.
-        let activity = self.agent.try_borrow().map_or(Activity::Waiting, |agent| agent.activity());
+        let activity = self.turn.try_borrow().map_or(Activity::Waiting, |turn| turn.activity());
         let is_pausing = activity == Activity::Idle && self.is_paused.get();
         if is_pausing { Activity::Executing { running: 0 } } else { activity }
     }
 
     /// Why the conversation came to rest before its end, since the last key press.
     pub fn stop(&self) -> Option<Stop> {
-        self.agent.try_borrow().ok().and_then(|agent| agent.stop().cloned())
+        self.turn.try_borrow().ok().and_then(|turn| turn.stop().cloned())
     }
 
     /// Whether part of a reply is in the document and the rest has not arrived.
@@ -178,23 +180,23 @@ impl Session {
 
     /// The calls that are running.
     pub fn running(&self) -> Vec<OpenCall> {
-        self.agent.try_borrow().map_or_else(|_| Vec::new(), |agent| agent.running().cloned().collect())
+        self.turn.try_borrow().map_or_else(|_| Vec::new(), |turn| turn.work.running.values().cloned().collect())
     }
 
     /// Whether a call was approved with another name or input than it has now.
     pub fn was_changed_since_approval(&self, call: &OpenCall) -> bool {
-        self.agent.try_borrow().is_ok_and(|agent| agent.was_changed(call))
+        self.turn.try_borrow().is_ok_and(|turn| turn.work.was_changed(call))
     }
 
     /// Whether this call is running or queued.
     pub fn is_working_on(&self, call: &CallId) -> bool {
-        self.agent.try_borrow().is_ok_and(|agent| agent.is_working_on(call))
+        self.turn.try_borrow().is_ok_and(|turn| turn.work.has(call))
     }
 
     /// Drops all state at once and writes nothing more: the document has been replaced.
     pub fn abandon(&self) {
-        match self.agent.try_borrow_mut() {
-            Ok(mut agent) => agent.forget(),
+        match self.turn.try_borrow_mut() {
+            Ok(mut turn) => turn.forget(),
             Err(_) => self.abandoned.set(true),
         }
         self.inbox.take();
@@ -271,10 +273,7 @@ impl Session {
             }
             Effect::Used(usage) => {
                 self.used.set(Some(usage));
-                self.progress.update(|mut progress| {
-                    progress.counted(&usage);
-                    progress
-                });
+                self.progress.update(|progress| progress.with_count(&usage));
             }
             Effect::Abort(request) => shell.abort(request),
             Effect::Backoff(request, pause) => shell.later(pause, Input::BackoffOver { request }),
@@ -282,79 +281,28 @@ impl Session {
                 shell.follow();
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
-            Effect::Write(event) => {
-                if let model::Event::ToolUse { id, name, input } = &event {
-                    shell.arrived(id, name, input);
-                }
-                self.progress.update(|mut progress| {
-                    progress.arrived(&event);
-                    progress
-                });
-                if let Some(writer) = self.writer.borrow_mut().as_mut() {
-                    writer.push(&event);
-                }
-            }
-            Effect::CloseReply { aborted } => {
-                if let Some(writer) = self.writer.take() {
-                    let edits = writer.close(if aborted { Ending::Aborted } else { Ending::Complete });
-                    shell.apply(&edits);
-                }
-                self.requesting.set(false);
-                self.account(shell, !aborted);
-                shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
-            }
-            Effect::Place(calls) => {
-                let block = |id, placement| match placement {
-                    Placement::Awaits(kind) => StatusBlock::pending(&shell.awaiting(id, kind)),
-                    Placement::Approved => StatusBlock::new(Status::Approved),
-                    Placement::Denied => StatusBlock::new(Status::Denied),
-                };
-                let blocks: Vec<_> = calls.iter().map(|(id, placement)| (id.clone(), block(id, *placement))).collect();
-                shell.placed(&calls);
-                shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document, text, &blocks)));
-                for (id, placement) in &calls {
-                    shell.authorise(id);
-                    if let Placement::Awaits(kind) = placement {
-                        shell.announce(LifecycleEvent::ToolPending(id, *kind));
-                    }
-                }
-            }
+            Effect::Write(event) => self.write(&event, shell),
+            Effect::CloseReply { aborted } => self.close_reply(aborted, shell),
+            Effect::Place(calls) => place(&calls, shell),
             Effect::Await(id, kind) => {
                 let awaiting = shell.awaiting(&id, kind);
                 if kind != AwaitKind::ClientExec {
                     // An earlier approval no longer counts.
                     shell.placed(&[(id.clone(), Placement::Awaits(kind))]);
                 }
-                self.set_block(&id, Status::Pending, Some(&awaiting), shell);
+                set_block(&id, Status::Pending, Some(&awaiting), shell);
                 shell.announce(LifecycleEvent::ToolPending(&id, kind));
             }
             Effect::Offer(call) => shell.offer(&call),
             Effect::SetStatus(id, status) => {
-                self.set_block(&id, status, None, shell);
+                set_block(&id, status, None, shell);
                 shell.authorise(&id);
             }
-            Effect::Settle(id, mut answer) => {
-                if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| *killed == id) {
-                    answer.output.push_str("\n\nThe last lines of its output:\n");
-                    answer.output.push_str(&words);
-                }
-                let answer = shell.bounded(&id, answer);
-                shell.settled(&id, &answer);
-                let CallResult { output, is_error, language, attachments } = answer;
-                let edits = shell.with_document(|document, text| {
-                    if attachments.is_empty() {
-                        chat::write_result(document, text, &id, &output, is_error, language)
-                    } else {
-                        chat::write_result_with_attachments(document, text, &id, &output, is_error, &attachments)
-                    }
-                });
-                shell.apply(&edits);
-                shell.announce(LifecycleEvent::ToolFinished(&id));
-            }
+            Effect::Settle(id, answer) => self.settle(&id, answer, shell),
             Effect::Run(call) => {
                 shell.announce(LifecycleEvent::ToolExecuting(&call));
                 // A listener may have changed the buffer, so that nothing is waited for any more.
-                if self.agent.borrow().running.contains_key(&call.id) {
+                if self.turn.borrow().work.running.contains_key(&call.id) {
                     shell.run(&call);
                 }
             }
@@ -362,16 +310,12 @@ impl Session {
                 let words = shell.kill(&id);
                 self.last_words.replace((!words.is_empty()).then_some((id, words)));
             }
-            Effect::OpenPrompt => {
-                let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
-                shell.apply(&edits);
-            }
+            Effect::OpenPrompt => open_prompt(shell),
             Effect::Keep(words) => {
-                let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
-                shell.apply(&edits);
+                open_prompt(shell);
                 shell.apply(&[shell.with_document(|_, text| chat::append_words(text, &words))]);
             }
-            Effect::Post(departure) => Self::post(departure, shell),
+            Effect::Post(departure) => post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
             Effect::Cursor(target) => {
@@ -386,42 +330,42 @@ impl Session {
         }
     }
 
-    /// Writes what leaves the outbox. It stays there until it is in the document.
-    fn post<S: Shell>(departure: Departure, shell: &S) {
-        let messages = shell.departing(departure);
-        if messages.is_empty() {
-            return;
+    /// Takes a piece of the reply. It is in the document after the next [`Session::flush`].
+    fn write<S: Shell>(&self, event: &model::Event, shell: &S) {
+        if let model::Event::ToolUse { id, name, input } = event {
+            shell.arrived(id, name, input);
         }
-        let (edits, _) = shell.with_document(|document, text| chat::open_prompt(document, text));
-        shell.apply(&edits);
-        for message in &messages {
-            let edit = shell.with_document(|_, text| chat::append_words(text, message));
-            if !shell.apply_own(&[edit]) {
-                return;
-            }
-        }
-        shell.departed(departure);
-        if !departure.is_sent() {
-            let what =
-                if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
-            let message = format!("Your queued {what} at the end, under `@You:`.");
-            shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
+        self.progress.update(|progress| progress.with(event));
+        if let Some(writer) = self.writer.borrow_mut().as_mut() {
+            writer.push(event);
         }
     }
 
-    /// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
-    fn set_block<S: Shell>(&self, id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
-        let edits = shell.with_document(|document, text| {
-            let call = document.open_call(id, text);
-            let block = call.and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
-            match block {
-                Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
-                    chat::set_block(document, text, id, &block.moved_to(status, awaiting))
-                }
-                _ => chat::set_status(document, text, id, status),
-            }
-        });
-        shell.apply(&edits);
+    fn close_reply<S: Shell>(&self, aborted: bool, shell: &S) {
+        if let Some(writer) = self.writer.take() {
+            shell.apply(&writer.close(if aborted { Ending::Aborted } else { Ending::Complete }));
+        }
+        self.requesting.set(false);
+        self.account(shell, !aborted);
+        shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
+    }
+
+    fn settle<S: Shell>(&self, id: &CallId, mut answer: CallResult, shell: &S) {
+        if let Some((_, words)) = self.last_words.take().filter(|(killed, _)| killed == id) {
+            answer.output.push_str("\n\nThe last lines of its output:\n");
+            answer.output.push_str(&words);
+        }
+        let answer = shell.bounded(id, answer);
+        shell.settled(id, &answer);
+        let CallResult { output, is_error, language, attachments } = answer;
+        let info =
+            if attachments.is_empty() { language.info().to_owned() } else { chat::attachment_info(&attachments) };
+        shell.apply(
+            &shell.with_document(|document, text| {
+                chat::write_result(document.calls(), text, id, &output, is_error, &info)
+            }),
+        );
+        shell.announce(LifecycleEvent::ToolFinished(id));
     }
 
     fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
@@ -448,7 +392,7 @@ impl Session {
                     shell.announce(LifecycleEvent::RequestSending);
                 }
                 // See `Effect::Run`.
-                if self.agent.borrow().has_request() { shell.send(request, conversation) } else { Ok(()) }
+                if self.turn.borrow().has_request() { shell.send(request, conversation) } else { Ok(()) }
             });
         if let Err(error) = sent {
             self.inbox.borrow_mut().push_front(Input::Failed { request, error, jitter: 0.0 });
@@ -469,27 +413,74 @@ enum Started {
     Tool(CallId, String),
 }
 
+/// Writes the first status blocks of calls.
+fn place<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
+    let block = |id, placement| match placement {
+        Placement::Awaits(kind) => StatusBlock::pending(&shell.awaiting(id, kind)),
+        Placement::Approved => StatusBlock::new(Status::Approved),
+        Placement::Denied => StatusBlock::new(Status::Denied),
+    };
+    let blocks: Vec<_> = calls.iter().map(|(id, placement)| (id.clone(), block(id, *placement))).collect();
+    shell.placed(calls);
+    shell.apply(&shell.with_document(|document, text| chat::insert_placeholders(document.calls(), text, &blocks)));
+    for (id, placement) in calls {
+        shell.authorise(id);
+        if let Placement::Awaits(kind) = placement {
+            shell.announce(LifecycleEvent::ToolPending(id, *kind));
+        }
+    }
+}
+
+fn open_prompt<S: Shell>(shell: &S) {
+    shell.apply(&shell.with_document(|document, text| chat::open_prompt(document.messages(), text).0));
+}
+
+/// Writes what leaves the outbox. It stays there until it is in the document.
+fn post<S: Shell>(departure: Departure, shell: &S) {
+    let messages = shell.departing(departure);
+    if messages.is_empty() {
+        return;
+    }
+    open_prompt(shell);
+    for message in &messages {
+        let edit = shell.with_document(|_, text| chat::append_words(text, message));
+        if !shell.apply_own(&[edit]) {
+            return;
+        }
+    }
+    shell.departed(departure);
+    if !departure.is_sent() {
+        let what = if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
+        let message = format!("Your queued {what} at the end, under `@You:`.");
+        shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");
+    }
+}
+
+/// Changes the status of a call, and what its block says about waiting. Only the word changes where nothing else does.
+fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>, shell: &S) {
+    shell.apply(&shell.with_document(|document, text| {
+        let calls = document.calls();
+        let block = calls.find(id, text).and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
+        match block {
+            Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
+                chat::set_block(calls, text, id, &block.moved_to(status, awaiting))
+            }
+            _ => chat::set_status(calls, text, id, status),
+        }
+    }));
+}
+
 fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
+    // The line over which an open call with a status block is drawn.
+    let card = |id: &CallId| {
+        document.calls().find(id, text)?.placeholder?;
+        document.calls().result_line(id)
+    };
     let (reason, line) = match target {
         Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
-        Cursor::Pending(id) => (CursorReason::Pending, card_of(document, text, &id)?),
-        Cursor::Awaited(id) => (CursorReason::Awaited, card_of(document, text, &id)?),
-        Cursor::Result(id) => (CursorReason::Result, result_line(document, &id)?),
+        Cursor::Pending(id) => (CursorReason::Pending, card(&id)?),
+        Cursor::Awaited(id) => (CursorReason::Awaited, card(&id)?),
+        Cursor::Result(id) => (CursorReason::Result, document.calls().result_line(&id)?),
     };
     Some(CursorTarget { reason, line })
-}
-
-/// The line over which an open call with a status block is drawn.
-fn card_of(document: &Document, text: &dyn Text, id: &CallId) -> Option<usize> {
-    document.open_call(id, text)?.placeholder?;
-    result_line(document, id)
-}
-
-/// The header of the last result with this id.
-fn result_line(document: &Document, id: &CallId) -> Option<usize> {
-    document.messages().iter().rev().find_map(|message| {
-        let is_it = |kind: &BlockKind| matches!(kind, BlockKind::ToolResult(result) if result.id == *id);
-        let block = message.blocks.iter().rfind(|block| is_it(&block.kind))?;
-        Some(message.lines_of(block).start)
-    })
 }

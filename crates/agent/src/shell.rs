@@ -11,7 +11,9 @@ use flemma_provider::ProviderError;
 /// What a session needs from its environment.
 pub trait Shell {
     /// Gives access to the document and its text.
-    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R;
+    fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R
+    where
+        Self: Sized;
 
     /// Applies edits in order. The document is up to date when this returns.
     fn apply(&self, edits: &[TextEdit]);
@@ -23,7 +25,7 @@ pub trait Shell {
         true
     }
 
-    /// See [`View::outbox`](super::View::outbox).
+    /// What the user has written while the conversation was at work.
     fn outbox(&self) -> Outbox {
         Outbox::default()
     }
@@ -50,7 +52,7 @@ pub trait Shell {
     /// Locks the buffer against the user's changes, or unlocks it.
     fn lock(&self, locked: bool);
 
-    /// See [`View::has_uncaptured`](super::View::has_uncaptured).
+    /// Whether the user's message has references whose content is not captured yet.
     fn has_uncaptured(&self) -> bool {
         false
     }
@@ -96,7 +98,8 @@ pub trait Shell {
     /// A call has its result, which is about to be written.
     fn settled(&self, call: &CallId, answer: &CallResult);
 
-    /// See [`View::drop_unless_changing`](super::View::drop_unless_changing).
+    /// Whether a call that runs can be stopped so that nothing more comes of it. From then on it can begin to change nothing. `false`
+    /// if it is changing files already: it ends soon, and its result says what it has changed.
     fn drop_unless_changing(&self, _call: &CallId) -> bool {
         true
     }
@@ -140,16 +143,17 @@ pub trait Shell {
     /// Tells other plugins what happened.
     fn announce(&self, moment: LifecycleEvent<'_>);
 
-    /// See [`View::verdict`](super::View::verdict).
+    /// The verdict of the policies on a call.
     fn verdict(&self, call: &OpenCall) -> Verdict;
 
-    /// See [`View::recorded`](super::View::recorded).
+    /// The result of a call that has ended, if the user's journal has it and the document lacks it. Such a call never runs
+    /// again.
     fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
 
-    /// See [`View::suspends_as`](super::View::suspends_as).
+    /// What a call that may run waits for, if this process does not run it itself.
     fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
 
-    /// See [`View::is_offered`](super::View::is_offered).
+    /// Whether the editor's user interface runs a call now.
     fn is_offered(&self, call: &OpenCall) -> bool;
 
     /// Whether a caller is to be answered before the next turn starts. The shell feeds [`Input::Review`] afterwards.
@@ -157,44 +161,45 @@ pub trait Shell {
         false
     }
 
-    /// See [`View::is_interrupted`](super::View::is_interrupted).
+    /// Whether a call was started and it is not known whether it has ended.
     fn is_interrupted(&self, call: &OpenCall) -> bool;
 
-    /// See [`View::has_proposed`](super::View::has_proposed).
+    /// Whether a call was started, and waits for a decision about what it wants to write.
     fn has_proposed(&self, _call: &OpenCall) -> bool {
         false
     }
 
-    /// See [`View::is_ending`](super::View::is_ending).
+    /// Whether the conversation does not go on here. What was decided stays so for whoever opens it next.
     fn is_ending(&self) -> bool {
         false
     }
 
-    /// See [`View::stays_approved`](super::View::stays_approved).
+    /// Whether a call that has not begun was approved, and whoever did that was told so.
     fn stays_approved(&self, _call: &OpenCall) -> bool {
         false
     }
 
-    /// See [`View::has_begun`](super::View::has_begun).
+    /// Whether a call was started in its life, which may have ended since with the words that the user typed.
     fn has_begun(&self, _call: &OpenCall) -> bool {
         false
     }
 
-    /// See [`View::rejection`](super::View::rejection).
+    /// The result of a call that the user rejects, for this reason.
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
         rejection(call, reason, self.is_interrupted(call).then_some(UNKNOWN_EFFECT), |_| None)
     }
 
-    /// See [`View::is_authorised`](super::View::is_authorised).
+    /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
+    /// decision, or the user's journal has the decision.
     fn is_authorised(&self, call: &OpenCall) -> bool;
 
-    /// Marks the status that was just written into the call's block as decided: see [`View::is_authorised`](super::View::is_authorised).
+    /// Marks the status that was just written into the call's block as decided: see [`Shell::is_authorised`].
     fn authorise(&self, call: &CallId);
 
-    /// See [`View::tools_ready`](super::View::tools_ready).
+    /// Whether all tool sources have loaded. Nothing is decided or sent before.
     fn tools_ready(&self) -> bool;
 
-    /// See [`View::settings`](super::View::settings).
+    /// The options of this conversation.
     fn settings(&self) -> Settings;
 }
 

@@ -1,110 +1,56 @@
 //! What the state machine sees of the world in one step.
 
-use super::{
-    CallResult, Outbox,
-    rejection::{UNKNOWN_EFFECT, rejection},
-};
-use flemma_chat::{AwaitKind, OpenCall, Status, Tail};
+use super::Shell;
+use flemma_chat::{AwaitKind, Diagnostic, OpenCall, Severity, Status, StatusBlock, Tail};
 use flemma_model::{CallId, ModelError};
 
-/// What a step can see: the document and the policies in their current state.
-pub trait View {
+/// What a step can see: a shell, and the document in it.
+pub(super) trait View: Shell {
     /// The calls without a result, in the document's order.
     fn open_calls(&self) -> Vec<OpenCall>;
 
     /// The last open call with this id.
-    fn open_call(&self, id: &CallId) -> Option<OpenCall> {
-        self.open_calls().into_iter().rfind(|call| call.id == *id)
-    }
+    fn open_call(&self, id: &CallId) -> Option<OpenCall>;
 
     /// The ids of the open calls with what their blocks say. The calls themselves are not read.
-    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)> {
-        let state = |call: OpenCall| {
-            let block = call.placeholder.map(|placeholder| placeholder.block);
-            (call.id, block.map(|block| (block.status, block.kind())))
-        };
-        self.open_calls().into_iter().map(state).collect()
-    }
+    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)>;
 
-    /// Whether the step has taken so long that the rest of it waits until the user's keys were heard.
-    fn is_late(&self) -> bool {
-        false
-    }
-
-    /// The verdict of the policies on a call.
-    fn verdict(&self, call: &OpenCall) -> Verdict;
-
-    /// The result of a call that has ended, if the user's journal has it and the document lacks it. Such a call never runs
-    /// again.
-    fn recorded(&self, call: &OpenCall) -> Option<CallResult>;
-
-    /// What a call that may run waits for, if this process does not run it itself.
-    fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind>;
-
-    /// Whether the editor's user interface runs a call now.
-    fn is_offered(&self, call: &OpenCall) -> bool;
-
-    /// Whether a call was started and it is not known whether it has ended.
-    fn is_interrupted(&self, call: &OpenCall) -> bool;
-
-    /// The result of a call that the user rejects, for this reason.
-    fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        rejection(call, reason, self.is_interrupted(call).then_some(UNKNOWN_EFFECT), |_| None)
-    }
-
-    /// Whether a call was started, and waits for a decision about what it wants to write.
-    fn has_proposed(&self, _call: &OpenCall) -> bool {
-        false
-    }
-
-    /// Whether the conversation does not go on here. What was decided stays so for whoever opens it next.
-    fn is_ending(&self) -> bool {
-        false
-    }
-
-    /// Whether a call that has not begun was approved, and whoever did that was told so.
-    fn stays_approved(&self, _call: &OpenCall) -> bool {
-        false
-    }
-
-    /// Whether a call was started in its life, which may have ended since with the words that the user typed.
-    fn has_begun(&self, _call: &OpenCall) -> bool {
-        false
-    }
-
-    /// Whether a call that runs can be stopped so that nothing more comes of it. From then on it can begin to change nothing. `false`
-    /// if it is changing files already: it ends soon, and its result says what it has changed.
-    fn drop_unless_changing(&self, _call: &OpenCall) -> bool {
-        true
-    }
-
-    /// Whether the status in the call's block counts: it was written in this session, by the user's own edit or after a
-    /// decision, or the user's journal has the decision.
-    fn is_authorised(&self, call: &OpenCall) -> bool;
-
-    /// Whether all tool sources have loaded. Nothing is decided or sent before.
-    fn tools_ready(&self) -> bool;
-
-    /// Whether the user's message has references whose content is not captured yet.
-    fn has_uncaptured(&self) -> bool {
-        false
-    }
+    /// What the document ends with.
+    fn tail(&self) -> Tail;
 
     /// The first error of the document, if it cannot be sent or cannot take a result: `line 7: …`.
     fn fault(&self) -> Option<String>;
+}
 
-    /// What the user has written while the conversation was at work.
-    fn outbox(&self) -> Outbox {
-        Outbox::default()
+impl<S: Shell> View for S {
+    fn open_calls(&self) -> Vec<OpenCall> {
+        self.with_document(|document, text| document.calls().open(text))
     }
 
-    /// What the document ends with.
+    fn open_call(&self, id: &CallId) -> Option<OpenCall> {
+        self.with_document(|document, text| document.calls().find(id, text))
+    }
+
+    fn open_states(&self) -> Vec<(CallId, Option<(Status, AwaitKind)>)> {
+        let state = |block: &StatusBlock| (block.status, block.kind());
+        self.with_document(|document, _| {
+            document.calls().states().into_iter().map(|(id, block)| (id.clone(), block.map(state))).collect()
+        })
+    }
+
     fn tail(&self) -> Tail {
-        Tail::Unanswered
+        self.with_document(|document, text| Tail::of(document.messages(), text))
     }
 
-    /// The options of this conversation.
-    fn settings(&self) -> Settings;
+    fn fault(&self) -> Option<String> {
+        first_error(&self.diagnostics())
+    }
+}
+
+/// The first error, for a message.
+pub(super) fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
+    let first = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
+    Some(format!("line {}: {}", first.line + 1, first.message))
 }
 
 /// The verdict of the policies on one call.

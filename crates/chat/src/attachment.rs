@@ -19,7 +19,10 @@ pub(super) const INFO: &str = "flemma:attachment";
 /// The files that an info string names, in order; `None` if it is not an attachment's. Words that cannot be read are
 /// skipped.
 pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
-    let words = words(info)?;
+    let (word, words) = attributes::split(info);
+    if word != INFO {
+        return None;
+    }
     let mut media_type = None;
     let mut found = Vec::new();
     for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.sound) {
@@ -34,8 +37,9 @@ pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
     Some(found)
 }
 
-/// The info string that names the files. Paths must be valid UTF-8, which the caller ensures.
-pub(super) fn info(attachments: &[Attachment]) -> String {
+/// The info string of a result with these files. Paths must be valid UTF-8, which the caller ensures.
+#[must_use]
+pub fn attachment_info(attachments: &[Attachment]) -> String {
     let mut info = INFO.to_owned();
     for Attachment { path, media_type, .. } in attachments {
         if !media_type.is_empty() {
@@ -50,13 +54,13 @@ pub(super) fn info(attachments: &[Attachment]) -> String {
 
 /// The problems of the info string of such a fence at `line`.
 pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
-    let Some(words) = words(info) else { return };
+    let (_, words) = attributes::split(info);
     let mut warn = |note: String| found.push(Diagnostic::warning(line, note));
     let (mut paths, mut types) = (0, 0);
     for attribute in attributes::read(words) {
         let key = attribute.key;
         match &attribute.value {
-            None => warn(format!("`{key}` has no value and is ignored. Write it as `{key}=value`.")),
+            None => warn(attributes::lacks_value(key)),
             Some(_) if !attribute.sound => {
                 let written = &words[attribute.at];
                 warn(format!(
@@ -82,10 +86,4 @@ pub(super) fn check(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     if paths == 0 {
         warn("This attachment names no file, so only its text is sent. Name one with `path=\"…\"`.".to_owned());
     }
-}
-
-/// The rest of the info string after its first word, if that is the one of an attachment.
-fn words(info: &str) -> Option<&str> {
-    let rest = info.trim().strip_prefix(INFO)?;
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest)
 }

@@ -18,6 +18,12 @@ pub(super) struct Attribute<'a> {
     pub sound: bool,
 }
 
+/// The first word of an info string, and the words behind it.
+pub(super) fn split(info: &str) -> (&str, &str) {
+    let info = info.trim();
+    info.split_once(char::is_whitespace).unwrap_or((info, ""))
+}
+
 /// Reads the attributes in `text`, in order.
 pub(super) fn read(text: &str) -> Vec<Attribute<'_>> {
     let mut found = Vec::new();
@@ -68,6 +74,11 @@ fn value(text: &str, start: usize) -> (usize, Cow<'_, str>, bool) {
         }
     }
     (text.len(), Cow::Borrowed(&rest[1..]), false)
+}
+
+/// What is wrong with a word that has no value.
+pub(super) fn lacks_value(key: &str) -> String {
+    format!("`{key}` has no value and is ignored. Write it as `{key}=value`.")
 }
 
 /// Writes a value in quotes. Backticks are written as `\u0060`: the info string of a fence of

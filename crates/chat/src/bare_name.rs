@@ -5,9 +5,7 @@
 
 use std::{ops::Range, path::PathBuf};
 
-use super::{
-    BEGINNINGS, Document, LineRange, Speaker, Text, at_sign::read_at_signs, editor_reference, mention, reference,
-};
+use super::{BEGINNINGS, Document, LineRange, Text, at_sign::read_at_signs, editor_reference, mention, reference};
 
 /// A word that may be the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,30 +18,23 @@ pub struct BareName {
     pub reference: String,
 }
 
-impl Document {
-    /// Such words in the user's own prose in the lines in `range`, in the messages after the last reply.
-    #[must_use]
-    pub fn bare_names(&self, range: &Range<usize>, text: &dyn Text) -> Vec<BareName> {
-        let last = self.messages.iter().rposition(|message| message.role == Speaker::Assistant);
-        let start = last.and_then(|last| self.messages.get(last)).map_or(0, |reply| reply.range().end);
-        let range = range.start.max(start)..range.end;
-        let mut found = Vec::new();
-        if range.is_empty() {
-            return found;
-        }
-        self.read_users_prose(&range, text, &mut |line, _, prose| {
-            found.extend(bare_names(prose).into_iter().map(|(path, reference)| BareName {
-                line,
-                path: path.into(),
-                reference,
-            }));
-        });
-        found
-    }
+/// Such words in the user's own prose in the lines in `range`, in the messages after the last reply.
+#[must_use]
+pub fn bare_names(document: &Document, range: &Range<usize>, text: &dyn Text) -> Vec<BareName> {
+    let start = document.after_last_reply().first().map_or(document.line_count(), |message| message.start);
+    let mut found = Vec::new();
+    document.read_users_prose(&(range.start.max(start)..range.end), text, &mut |line, _, prose| {
+        found.extend(names_in(prose).into_iter().map(|(path, reference)| BareName {
+            line,
+            path: path.into(),
+            reference,
+        }));
+    });
+    found
 }
 
 /// The words in a line of prose: the path of each, and the reference to it.
-fn bare_names(line: &str) -> Vec<(String, String)> {
+fn names_in(line: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     read_at_signs(line, mention::BEFORE, |text, _, before| {
         let is_other = text.starts_with('{') || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));

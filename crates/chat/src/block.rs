@@ -13,7 +13,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{StatusBlock, Text};
+use super::{StatusBlock, Text, syntax};
 use flemma_model as model;
 use flemma_model::{Attachment, CallId, Digest, MessageKey, ToolInput};
 use flemma_text::Fence;
@@ -63,7 +63,7 @@ pub struct Frontmatter {
 }
 
 /// One message of the document, as it was parsed.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParsedMessage {
     /// Its author.
     pub role: Speaker,
@@ -76,25 +76,34 @@ pub struct ParsedMessage {
     pub blocks: Vec<Block>,
     /// Whether the marker's line ends with a carriage return, which is a sign of a file with CRLF.
     pub(super) crlf: bool,
-    /// The message for providers, cached until the next change here.
-    pub(super) built: Option<Arc<model::Message>>,
-    /// What is known to be correct, until the next change here.
-    pub(super) checked: Checked,
-    /// The indices of the tool blocks, computed on demand.
-    pub(super) tools: OnceCell<Vec<usize>>,
-    /// Whether the reply was cut off, computed on demand.
-    pub(super) aborted: OnceCell<bool>,
-    /// What it is recognised by, computed on demand.
-    pub(super) key: OnceCell<MessageKey>,
+    pub(super) known: Cache<KnownMessage>,
 }
 
-/// The parts of a message that were checked and are correct, so that they are not checked again until it changes.
+/// What is known of something until it changes. It is ignored when things are compared.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Checked {
-    /// Each of its blocks.
-    pub blocks: Cell<bool>,
-    /// Its thinking, if there is any: it can be sent.
-    pub thinking: Cell<bool>,
+pub(super) struct Cache<T>(pub T);
+
+impl<T> PartialEq for Cache<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Cache<T> {}
+
+/// What is known of a message until the next change in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownMessage {
+    /// The message for providers.
+    pub built: Option<Arc<model::Message>>,
+    /// Whether each of its blocks is correct.
+    pub blocks_are_correct: Cell<bool>,
+    /// Whether its thinking, if there is any, can be sent.
+    pub thinking_is_correct: Cell<bool>,
+    /// The indices of the tool blocks.
+    pub tools: OnceCell<Vec<usize>>,
+    is_aborted: OnceCell<bool>,
+    key: OnceCell<MessageKey>,
 }
 
 /// The number of blocks of a message that are looked at to see whether it only has results.
@@ -104,42 +113,31 @@ impl ParsedMessage {
     /// Whether a message of the user's has nothing but results.
     #[must_use]
     pub fn has_only_results(&self, text: &dyn Text) -> bool {
-        if self.role != Speaker::You || self.blocks.len() > LOOKED_AT {
-            return false;
-        }
-        let mut has_results = false;
-        for block in &self.blocks {
-            match &block.kind {
-                BlockKind::ToolResult(_) => has_results = true,
-                BlockKind::Text => {
-                    let mut is_blank = true;
-                    let lines = self.lines_of(block);
-                    // A long text is not read: it hardly consists of blank lines.
-                    if lines.len() > LOOKED_AT {
-                        return false;
-                    }
-                    let skipped = usize::from(lines.start == self.start);
-                    text.read(lines.start + skipped..lines.end, &mut |line| is_blank &= line.trim().is_empty());
-                    if !is_blank {
-                        return false;
-                    }
-                }
-                _ => return false,
+        let is_one = |block: &Block| match &block.kind {
+            BlockKind::ToolResult(_) => true,
+            BlockKind::Text => {
+                let lines = self.lines_of(block);
+                // A long text is not read: it hardly consists of blank lines.
+                lines.len() <= LOOKED_AT && text.is_blank(lines.start.max(self.start + 1)..lines.end)
             }
-        }
-        has_results
+            _ => false,
+        };
+        self.role == Speaker::You
+            && self.blocks.len() <= LOOKED_AT
+            && self.results() > 0
+            && self.blocks.iter().all(is_one)
     }
 
     /// The number of its lines, up to the last one that is not blank.
     #[must_use]
     pub fn written_lines(&self, text: &dyn Text) -> usize {
-        self.range().rev().find(|line| !text.line(*line).trim().is_empty()).map_or(0, |last| last + 1 - self.start)
+        text.last_written(self.range()).map_or(0, |last| last + 1 - self.start)
     }
 
     /// What it is recognised by. The first time since a change, this reads all of it.
     #[must_use]
     pub fn key(&self, text: &dyn Text) -> &MessageKey {
-        self.key.get_or_init(|| {
+        self.known.0.key.get_or_init(|| {
             let (lines, mut hash) = (self.written_lines(text), Sha256::new());
             text.read_bytes(self.start..self.start + lines, &mut |line| {
                 hash.update(line);
@@ -162,16 +160,46 @@ impl ParsedMessage {
         start..start + block.lines as usize
     }
 
+    /// The lines between the first and the last line of a fence or of thinking, which are those of its marks; `None` for a
+    /// block that has none.
+    pub(super) fn inside(&self, block: &Block) -> Option<Range<usize>> {
+        let opening = match &block.kind {
+            BlockKind::CodeFence(_) | BlockKind::Thinking => 0,
+            _ => block.tool_fence()?.line as usize,
+        };
+        let lines = self.lines_of(block);
+        let first = lines.start + opening + 1;
+        Some(first..(lines.end - usize::from(block.closed)).max(first))
+    }
+
+    /// The line of the fence of a tool block.
+    pub(super) fn fence_of(&self, block: &Block) -> Option<usize> {
+        block.tool_fence().map(|fence| self.lines_of(block).start + fence.line as usize)
+    }
+
+    /// The blocks that overlap the lines in `range`, in order.
+    pub(super) fn blocks_in(&self, range: Range<usize>) -> impl Iterator<Item = &Block> {
+        let from = range.start.saturating_sub(self.start);
+        let first = self.blocks.partition_point(|block| block.end() <= from);
+        self.blocks[first..].iter().take_while(move |block| self.lines_of(block).start < range.end)
+    }
+
     /// The tool uses and tool results among the blocks, with their indices.
     pub(super) fn tool_blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &Block)> {
         let find = || (0..self.blocks.len()).filter(|index| self.blocks[*index].is_tool()).collect();
-        self.tools.get_or_init(find).iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
+        let found = self.known.0.tools.get_or_init(find);
+        found.iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
     }
 
-    /// Whether it contains the result of a hosted call.
-    pub(super) fn answers_hosted(&self, id: &CallId) -> bool {
-        self.tool_blocks()
-            .any(|(_, block)| matches!(&block.kind, BlockKind::ToolResult(result) if result.hosted && result.id == *id))
+    /// The result of a hosted call.
+    pub(super) fn hosted_result(&self, id: &CallId) -> Option<&ToolResult> {
+        let mut results = self.tool_blocks().filter_map(|(_, block)| block.tool_result());
+        results.find(|result| result.hosted && result.id == *id)
+    }
+
+    /// The number of results and placeholders.
+    pub(super) fn results(&self) -> usize {
+        self.tool_blocks().filter(|(_, block)| block.tool_result().is_some()).count()
     }
 
     /// The index of the last block that starts before `line` (counted from the message's start).
@@ -182,35 +210,32 @@ impl ParsedMessage {
     /// Whether the reply was cut off.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
-        *self.aborted.get_or_init(|| self.blocks.iter().any(|block| block.kind == BlockKind::Aborted))
+        let find = || self.blocks.iter().any(|block| block.kind == BlockKind::Aborted);
+        *self.known.0.is_aborted.get_or_init(find)
     }
 
     /// Whether every line that is appended becomes part of the last block, even a marker.
     pub(super) fn swallows(&self) -> bool {
-        self.blocks.last().is_some_and(|block| !block.closed && block.kind.hides_markers())
+        self.blocks.last().is_some_and(Block::swallows)
     }
-}
 
-/// Two messages are equal if their structure is. Caches are ignored.
-impl PartialEq for ParsedMessage {
-    fn eq(&self, other: &Self) -> bool {
-        self.role == other.role
-            && self.start == other.start
-            && self.lines == other.lines
-            && self.crlf == other.crlf
-            && self.blocks == other.blocks
+    /// Whether thinking is complete and its tag has a line of its own, which is hidden. Its fold begins below the tag.
+    pub(super) fn has_tag_row(&self, block: &Block) -> bool {
+        block.kind == BlockKind::Thinking && block.closed && block.lines > 1 && block.offset > 0
     }
-}
 
-impl fmt::Debug for ParsedMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParsedMessage")
-            .field("role", &self.role)
-            .field("start", &self.start)
-            .field("lines", &self.lines)
-            .field("crlf", &self.crlf)
-            .field("blocks", &self.blocks)
-            .finish_non_exhaustive()
+    /// Reads lines of a block of text. `each` gets the number of a line, the column where its prose begins (behind the marker, in
+    /// the first line of a message), and the prose.
+    pub(super) fn read_prose(&self, lines: Range<usize>, text: &dyn Text, each: &mut dyn FnMut(usize, usize, &str)) {
+        let mut line = lines.start;
+        text.read(lines, &mut |content| {
+            let skipped = match syntax::marker(content) {
+                Some((_, column)) if line == self.start => column,
+                _ => 0,
+            };
+            each(line, skipped, content.get(skipped..).unwrap_or_default());
+            line += 1;
+        });
     }
 }
 
@@ -269,50 +294,11 @@ pub struct ToolUse {
     /// The fence with the input, if there is one.
     pub input: Option<ToolFence>,
     /// The input as it was read, until the next change here.
-    pub(super) known: Known<(Arc<ToolInput>, InputDigest)>,
+    pub(super) known: Cache<OnceCell<(Arc<ToolInput>, InputDigest)>>,
 }
 
-/// What was read from the lines of a block. A change of these lines makes another block, so it is never out of date. It is
-/// ignored when blocks are compared.
-#[derive(Clone, Debug)]
-pub(super) struct Known<T>(OnceCell<T>);
-
-impl<T> Default for Known<T> {
-    fn default() -> Self {
-        Self(OnceCell::new())
-    }
-}
-
-impl<T: Clone> Known<T> {
-    /// What is known, or what `read` says.
-    pub fn get(&self, read: impl FnOnce() -> T) -> T {
-        self.0.get_or_init(read).clone()
-    }
-}
-
-impl<T> PartialEq for Known<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Known<T> {}
-
-/// The digest of an input, once somebody has asked for it. Clones share it. It is ignored when calls are compared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct InputDigest(Arc<OnceLock<Digest>>);
-
-impl PartialEq for InputDigest {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl InputDigest {
-    pub fn get(&self, input: &ToolInput) -> Digest {
-        self.0.get_or_init(|| input.digest()).clone()
-    }
-}
+/// The digest of an input, once somebody has asked for it. Clones share it.
+pub(super) type InputDigest = Cache<Arc<OnceLock<Digest>>>;
 
 /// A result: header, blank lines, a fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -326,7 +312,7 @@ pub struct ToolResult {
     /// What follows the header.
     pub body: ResultBody,
     /// The content of the fence of a placeholder as it was read, until the next change here.
-    pub(super) known: Known<String>,
+    pub(super) known: Cache<OnceCell<String>>,
 }
 
 /// What follows the header of a tool result.
@@ -372,7 +358,38 @@ impl Block {
     /// Whether this is a tool use, a result or a placeholder.
     #[must_use]
     pub fn is_tool(&self) -> bool {
-        matches!(self.kind, BlockKind::ToolUse(_) | BlockKind::ToolResult(_))
+        self.call_id().is_some()
+    }
+
+    /// The tool use, if it is one.
+    #[must_use]
+    pub fn tool_use(&self) -> Option<&ToolUse> {
+        if let BlockKind::ToolUse(tool) = &self.kind { Some(tool) } else { None }
+    }
+
+    /// The result or placeholder, if it is one.
+    #[must_use]
+    pub fn tool_result(&self) -> Option<&ToolResult> {
+        if let BlockKind::ToolResult(tool) = &self.kind { Some(tool) } else { None }
+    }
+
+    /// The call that a tool block belongs to.
+    pub(super) fn call_id(&self) -> Option<&CallId> {
+        match &self.kind {
+            BlockKind::ToolUse(tool) => Some(&tool.id),
+            BlockKind::ToolResult(tool) => Some(&tool.id),
+            _ => None,
+        }
+    }
+
+    /// Whether it has what a reference of the user's meant when it was sent.
+    pub(super) fn is_captured(&self) -> bool {
+        matches!(self.kind, BlockKind::CodeFence(code) if code.captured)
+    }
+
+    /// Whether every line behind it would become part of it, even a marker.
+    pub(super) fn swallows(&self) -> bool {
+        !self.closed && self.kind.hides_markers()
     }
 
     /// One past the last line, counted from the message's start.
@@ -394,8 +411,8 @@ impl Block {
         let mut block = self.clone();
         // More lines may follow.
         match &mut block.kind {
-            BlockKind::ToolUse(tool) => tool.known = Known::default(),
-            BlockKind::ToolResult(tool) => tool.known = Known::default(),
+            BlockKind::ToolUse(tool) => tool.known = Cache::default(),
+            BlockKind::ToolResult(tool) => tool.known = Cache::default(),
             _ => {}
         }
         if lines >= self.lines {

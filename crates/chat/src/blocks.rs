@@ -6,10 +6,10 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    StatusBlock, attachment,
+    StatusBlock,
     syntax::{result_header, use_header},
 };
-use flemma_model::{Attachment, CallId, ToolInput};
+use flemma_model::{CallId, ToolInput};
 use flemma_text::Fence;
 
 /// The language of a tool's output in the info string of its fence. It is for the reader of the file: the model gets
@@ -46,45 +46,30 @@ impl Language {
 /// The maximum width of an input that is written on one line, in columns.
 const COMPACT: usize = 80;
 
+/// A block: its header, a blank line and its fence.
+pub(super) fn block(header: String, info: &str, content: &str) -> Vec<String> {
+    let mut lines = vec![header, String::new()];
+    lines.extend(fenced(info, content));
+    lines
+}
+
 /// A tool use.
 pub(super) fn tool_use(name: &str, id: &CallId, input: &ToolInput) -> Vec<String> {
-    let mut lines = vec![use_header(name, id, false), String::new()];
+    let header = use_header(name, id, false);
     match input {
-        ToolInput::Json(value) => lines.extend(fenced("json", &json(value))),
-        ToolInput::Malformed(text) => lines.extend(fenced("", &normalise(text))),
+        ToolInput::Json(value) => block(header, "json", &json(value)),
+        ToolInput::Malformed(text) => block(header, "", &normalise(text)),
     }
-    lines
 }
 
-/// A tool result.
-pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, language: Language) -> Vec<String> {
-    let mut lines = vec![result_header(id, is_error, false), String::new()];
-    lines.extend(output_fence(output, language));
-    lines
-}
-
-/// A tool result with attachments.
-pub(super) fn attached_result(id: &CallId, output: &str, is_error: bool, attachments: &[Attachment]) -> Vec<String> {
-    let mut lines = vec![result_header(id, is_error, false), String::new()];
-    lines.extend(attached_fence(output, attachments));
-    lines
+/// A tool result, whose fence has this info string.
+pub(super) fn tool_result(id: &CallId, output: &str, is_error: bool, info: &str) -> Vec<String> {
+    block(result_header(id, is_error, false), info, &normalise(output))
 }
 
 /// A placeholder.
-pub(super) fn placeholder(id: &CallId, block: &StatusBlock) -> Vec<String> {
-    let mut lines = vec![result_header(id, false, false), String::new()];
-    lines.extend(fenced(&block.info(), ""));
-    lines
-}
-
-/// The fence with a tool's output.
-pub(super) fn output_fence(output: &str, language: Language) -> Vec<String> {
-    fenced(language.info(), &normalise(output))
-}
-
-/// The fence with a tool's output and its attachments.
-pub(super) fn attached_fence(output: &str, attachments: &[Attachment]) -> Vec<String> {
-    fenced(&attachment::info(attachments), &normalise(output))
+pub(super) fn placeholder(id: &CallId, status: &StatusBlock) -> Vec<String> {
+    block(result_header(id, false, false), &status.info(), "")
 }
 
 /// A fence around `content`. Empty content adds no line between the fences.

@@ -4,16 +4,9 @@
 //! named. Only the turns of the blocks that are asked
 //! for are searched, so the cost is proportional to the screen.
 
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    ops::Range,
-};
+use std::ops::Range;
 
-use super::{
-    BlockKind, Document, ParsedMessage, ResultBody, Status, StatusBlock, Text,
-    calls::{Site, Turn},
-    read::Lines,
-};
+use super::{Calls, Document, ResultBody, Status, StatusBlock, Text, ToolResult, calls::Turn};
 use flemma_model::{CallId, ToolInput};
 
 /// Which block of a call a card is.
@@ -58,7 +51,8 @@ pub struct Card {
     pub fate: Fate,
     /// The line of the fence around the output, if this is a result that has one.
     pub fence: Option<usize>,
-    site: Option<Site>,
+    /// The first line of the call.
+    call: Option<usize>,
 }
 
 impl Card {
@@ -70,119 +64,87 @@ impl Card {
             CardPart::Result { output, .. } => output,
         }
     }
+
+    /// The input of the call; `None` if that is not there.
+    #[must_use]
+    pub fn input(&self, calls: Calls<'_>, text: &dyn Text) -> Option<ToolInput> {
+        Some(calls.use_at(self.call?)?.input(text))
+    }
+
+    /// A hash of the lines of the call; `None` if that is not there.
+    #[must_use]
+    pub fn hash(&self, calls: Calls<'_>, text: &dyn Text) -> Option<u64> {
+        Some(calls.use_at(self.call?)?.hash(text))
+    }
 }
 
-impl Document {
-    /// The blocks of calls that overlap the lines in `range`, in order.
-    #[must_use]
-    pub fn cards(&self, range: Range<usize>) -> Vec<Card> {
-        let mut found = Vec::new();
-        let mut turn: Option<Turn> = None;
-        let first = self.messages.partition_point(|message| message.range().end <= range.start);
-        for (index, message) in self.messages.iter().enumerate().skip(first) {
-            if message.start >= range.end {
-                break;
-            }
-            let from = range.start.saturating_sub(message.start);
-            let start = message.blocks.partition_point(|block| block.end() <= from);
-            for at in start..message.blocks.len() {
-                let block = &message.blocks[at];
-                if message.lines_of(block).start >= range.end {
-                    break;
-                }
-                if block.is_tool() {
-                    let is_known = turn
-                        .as_ref()
-                        .is_some_and(|turn| turn.replies.contains(&index) || turn.answers.contains(&index));
-                    let turn = match turn.take().filter(|_| is_known) {
-                        Some(known) => turn.insert(known),
-                        None => turn.insert(self.turn_with(index)),
-                    };
-                    found.extend(self.card_of((index, at), turn));
-                }
-            }
-        }
-        found
-    }
-
-    /// The input of a card's call; `None` if the call is not there.
-    #[must_use]
-    pub fn card_input(&self, card: &Card, text: &dyn Text) -> Option<ToolInput> {
-        let (message, block) = self.block(card.site?)?;
-        Some(Lines::read(text, message.lines_of(block)).input(block, 0))
-    }
-
-    /// A hash of the lines of a card's call; `None` if the call is not there.
-    #[must_use]
-    pub fn card_hash(&self, card: &Card, text: &dyn Text) -> Option<u64> {
-        let (message, block) = self.block(card.site?)?;
-        let mut hasher = DefaultHasher::new();
-        text.read(message.lines_of(block), &mut |line| line.hash(&mut hasher));
-        Some(hasher.finish())
-    }
-
-    fn card_of(&self, site: Site, turn: &Turn) -> Option<Card> {
-        let (message, block) = self.block(site)?;
-        let lines = message.lines_of(block);
-        match &block.kind {
-            BlockKind::ToolUse(tool) => {
-                let fate = if tool.hosted { hosted_fate(message, &tool.id) } else { self.fate(&tool.id, turn) };
-                let (id, name) = (tool.id.clone(), tool.name.clone());
-                Some(Card { lines, part: CardPart::Use, id, name, fate, fence: None, site: Some(site) })
-            }
-            BlockKind::ToolResult(tool) => {
+/// The blocks of calls that overlap the lines in `range`, in order.
+#[must_use]
+pub fn cards(document: &Document, range: Range<usize>) -> Vec<Card> {
+    let calls = document.calls();
+    let mut found = Vec::new();
+    let mut turn: Option<Turn> = None;
+    for (index, message) in document.messages_in(range.clone()) {
+        for block in message.blocks_in(range.clone()) {
+            let Some(id) = block.call_id() else { continue };
+            let is_in = |turn: &Turn| turn.replies.contains(&index) || turn.answers.contains(&index);
+            let known = turn.take().filter(is_in).unwrap_or_else(|| calls.turn_with(index));
+            let turn = turn.insert(known);
+            let lines = message.lines_of(block);
+            let mut card = Card {
+                part: CardPart::Use,
+                id: id.clone(),
+                name: String::new(),
+                fate: Fate::Open,
+                fence: None,
+                call: Some(lines.start),
+                lines,
+            };
+            if let Some(tool) = block.tool_use() {
+                card.name.clone_from(&tool.name);
+                card.fate = match tool.hosted {
+                    true => message.hosted_result(id).map_or(Fate::Open, fate_of),
+                    false => fate(calls, turn, id),
+                };
+            } else if let Some(tool) = block.tool_result() {
                 let call = if tool.hosted {
-                    let mut uses = message.tool_blocks().filter_map(|(at, block)| match &block.kind {
-                        BlockKind::ToolUse(call) if call.hosted && call.id == tool.id => Some((at, call)),
-                        _ => None,
-                    });
-                    uses.next().map(|(at, call)| ((site.0, at), call.name.clone()))
+                    let mut uses = message.tool_blocks().filter_map(|(_, block)| Some((block, block.tool_use()?)));
+                    let own = uses.find(|(_, call)| call.hosted && call.id == tool.id);
+                    own.map(|(block, call)| (message.lines_of(block), call))
                 } else {
-                    let mut uses = self.uses_in(turn).filter(|(_, call)| call.id == tool.id);
-                    uses.next().map(|(site, call)| (site, call.name.clone()))
+                    let mut uses = calls.uses_in(turn).filter(|call| call.tool.id == tool.id);
+                    uses.next().map(|call| (call.lines(), call.tool))
                 };
-                let (site, name) = call.map_or((None, String::new()), |(site, name)| (Some(site), name));
-                let fence = tool.body.fence().map(|fence| lines.start + fence.line as usize);
-                let end = if block.closed { lines.end - 1 } else { lines.end };
-                let output = fence.map_or(0, |fence| end.saturating_sub(fence + 1));
-                let status = match &tool.body {
-                    ResultBody::Placeholder(at, status) => Some((lines.start + at.line as usize, status.clone())),
-                    _ => None,
-                };
-                let fate = fate_of(&tool.body, tool.is_error);
-                let part = CardPart::Result { output, status };
-                Some(Card { lines, part, id: tool.id.clone(), name, fate, fence, site })
+                card.call = call.as_ref().map(|(lines, _)| lines.start);
+                card.name = call.map_or_else(String::new, |(_, call)| call.name.clone());
+                card.fate = fate_of(tool);
+                card.fence = message.fence_of(block);
+                let output = message.inside(block).map_or(0, |lines| lines.len());
+                card.part = CardPart::Result { output, status: card.fence.zip(tool.body.status().cloned()) };
             }
-            _ => None,
+            found.push(card);
         }
     }
-
-    /// What became of a call.
-    fn fate(&self, id: &CallId, turn: &Turn) -> Fate {
-        let mut fate = Fate::Open;
-        for (_, result) in self.results_in(turn).filter(|(_, result)| result.id == *id) {
-            fate = fate_of(&result.body, result.is_error);
-            if result.body.is_answer() {
-                break;
-            }
-        }
-        fate
-    }
+    found
 }
 
-fn fate_of(body: &ResultBody, is_error: bool) -> Fate {
-    match body {
+/// What became of a call.
+fn fate(calls: Calls<'_>, turn: &Turn, id: &CallId) -> Fate {
+    let mut fate = Fate::Open;
+    for result in calls.results_in(turn).filter(|result| result.tool.id == *id) {
+        fate = fate_of(result.tool);
+        if result.tool.body.is_answer() {
+            break;
+        }
+    }
+    fate
+}
+
+fn fate_of(result: &ToolResult) -> Fate {
+    match &result.body {
         ResultBody::Placeholder(_, status) => Fate::Status(status.status),
         ResultBody::Missing => Fate::Open,
-        _ if is_error => Fate::Failed,
+        _ if result.is_error => Fate::Failed,
         _ => Fate::Done,
     }
-}
-
-fn hosted_fate(message: &ParsedMessage, id: &CallId) -> Fate {
-    let mut results = message.tool_blocks().filter_map(|(_, block)| match &block.kind {
-        BlockKind::ToolResult(result) if result.hosted && result.id == *id => Some(result),
-        _ => None,
-    });
-    results.next().map_or(Fate::Open, |result| fate_of(&result.body, result.is_error))
 }

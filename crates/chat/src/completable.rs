@@ -3,12 +3,7 @@
 //! Only the structure around the cursor's line is looked at, and the lines of the frontmatter. In code, thinking, calls and
 //! results nothing is completed.
 
-use super::{
-    BlockKind, Document, Speaker, Text,
-    at_sign::read_at_signs,
-    mention, reference,
-    syntax::{self},
-};
+use super::{BlockKind, Document, Speaker, Text, at_sign::read_at_signs, mention, reference, syntax};
 
 /// The longest frontmatter before the cursor that is read, in bytes.
 const MAX_CODE: usize = 1 << 17;
@@ -48,28 +43,23 @@ pub struct AtWord {
     pub may_be_tool: bool,
 }
 
-impl Document {
+impl Completable {
     /// What can be completed at byte `column` of a line. `None` where nothing can, and in lines that are not parsed yet.
     #[must_use]
-    pub fn completable(&self, line: usize, column: usize, text: &dyn Text) -> Option<Completable> {
-        if line >= self.line_count() {
+    pub fn at(document: &Document, line: usize, column: usize, text: &dyn Text) -> Option<Self> {
+        if line >= document.line_count() {
             return None;
         }
         let content = text.line(line);
-        let column = (0..=column.min(content.len())).rev().find(|at| content.is_char_boundary(*at))?;
-        if let Some(matter) = self.frontmatter().filter(|matter| line < matter.lines) {
+        let column = content.floor_char_boundary(column);
+        if let Some(matter) = document.frontmatter().filter(|matter| line < matter.lines) {
             let is_fence = line == 0 || matter.closed && line + 1 == matter.lines;
             let before = (!is_fence).then(|| code(line, &content[..column], text)).flatten()?;
-            return Some(Completable::Code {
-                language: matter.language.clone(),
-                before,
-                after: content[column..].to_owned(),
-            });
+            return Some(Self::Code { language: matter.language.clone(), before, after: content[column..].to_owned() });
         }
-        let message = self.message_at(line).map(|index| &self.messages()[index]);
-        if let Some((message, block)) = self.block_at(line)
-            && self.messages()[message].blocks[block].kind != BlockKind::Text
-        {
+        let message = document.message_at(line).map(|index| &document.messages()[index]);
+        let block = document.block_at(line).zip(message).map(|((_, block), message)| &message.blocks[block]);
+        if block.is_some_and(|block| block.kind != BlockKind::Text) {
             return None;
         }
         let skipped = match syntax::marker(&content) {
@@ -80,8 +70,8 @@ impl Document {
         let is_users = message.is_some_and(|message| message.role == Speaker::You) && column >= skipped;
         let word = is_users.then(|| word(&content, column, skipped)).flatten();
         match (role, word) {
-            (Some(role), word) => Some(Completable::Word(AtWord { may_be_role: true, ..word.unwrap_or(role) })),
-            (None, word) => word.map(Completable::Word),
+            (Some(role), word) => Some(Self::Word(AtWord { may_be_role: true, ..word.unwrap_or(role) })),
+            (None, word) => word.map(Self::Word),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status};
+use super::{BlockKind, Document, ResultBody, Speaker, Status};
 
 /// The kind of a line, for drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,37 +44,21 @@ pub struct Decoration {
     pub kind: LineKind,
 }
 
-impl Document {
-    /// The decorations of the lines in `range`, in order.
-    #[must_use]
-    pub fn decorations(&self, range: Range<usize>) -> Vec<Decoration> {
-        let mut found = Vec::new();
-        if let Some(matter) = &self.frontmatter {
-            let end = matter.lines.min(range.end);
-            found.extend((range.start..end).map(|line| Decoration { line, kind: LineKind::Frontmatter }));
+/// The decorations of the lines in `range`, in order.
+#[must_use]
+pub fn decorations(document: &Document, range: Range<usize>) -> Vec<Decoration> {
+    let mut found = Vec::new();
+    let mut push = |line: usize, kind| {
+        if range.contains(&line) {
+            found.push(Decoration { line, kind });
         }
-        for message in self.messages_in(range.clone()) {
-            message.decorate(&range, &mut found);
-        }
-        found
-    }
-}
-
-impl ParsedMessage {
-    fn decorate(&self, range: &Range<usize>, found: &mut Vec<Decoration>) {
-        let mut push = |line: usize, kind| {
-            if range.contains(&line) {
-                found.push(Decoration { line, kind });
-            }
-        };
-        push(self.start, LineKind::Marker(self.role));
-        let from = range.start.saturating_sub(self.start);
-        let first = self.blocks.partition_point(|block| block.end() <= from);
-        for block in &self.blocks[first..] {
-            let lines = self.lines_of(block);
-            if lines.start >= range.end {
-                break;
-            }
+    };
+    let matter = document.frontmatter().map_or(0, |matter| matter.lines);
+    (range.start..matter.min(range.end)).for_each(|line| push(line, LineKind::Frontmatter));
+    for (_, message) in document.messages_in(range.clone()) {
+        push(message.start, LineKind::Marker(message.role));
+        for block in message.blocks_in(range.clone()) {
+            let lines = message.lines_of(block);
             match &block.kind {
                 BlockKind::Text | BlockKind::CodeFence(_) => {}
                 BlockKind::Aborted => push(lines.start, LineKind::Aborted),
@@ -82,22 +66,18 @@ impl ParsedMessage {
                 BlockKind::ToolUse(_) => push(lines.start, LineKind::ToolUse),
                 BlockKind::ToolResult(tool) => {
                     push(lines.start, LineKind::ToolResult { is_error: tool.is_error });
+                    let fence = message.fence_of(block).unwrap_or_default();
                     match &tool.body {
-                        ResultBody::Placeholder(fence, status) => {
-                            push(lines.start + fence.line as usize, LineKind::Status(status.status));
-                        }
-                        ResultBody::Attached(fence, _) => {
-                            push(lines.start + fence.line as usize, LineKind::Attachment);
-                        }
+                        ResultBody::Placeholder(_, status) => push(fence, LineKind::Status(status.status)),
+                        ResultBody::Attached(..) => push(fence, LineKind::Attachment),
                         ResultBody::Output(_) | ResultBody::Missing => {}
                     }
                 }
                 BlockKind::Thinking => {
                     push(lines.start, LineKind::ThinkingOpen);
-                    let close = if block.closed { lines.end - 1 } else { lines.end };
-                    for line in (lines.start + 1).max(range.start)..close.min(range.end) {
-                        push(line, LineKind::Thinking);
-                    }
+                    let close = lines.end - usize::from(block.closed);
+                    let inside = (lines.start + 1).max(range.start)..close.min(range.end);
+                    inside.for_each(|line| push(line, LineKind::Thinking));
                     if block.closed {
                         push(close, LineKind::ThinkingClose);
                     }
@@ -105,4 +85,5 @@ impl ParsedMessage {
             }
         }
     }
+    found
 }

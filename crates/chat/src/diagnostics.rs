@@ -7,181 +7,192 @@
 use std::collections::HashSet;
 
 use super::{
-    BlockKind, Diagnostic, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, attachment,
-    attributes, calls::Turn, hosted::HostedInfo,
+    Block, BlockKind, Calls, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, ToolFence,
+    attachment, attributes, calls::Turn, hosted::HostedInfo,
 };
 use flemma_model::CallId;
 use flemma_text::Fence;
 
-impl Document {
-    /// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
-    /// later ones only what is new or wrong.
-    #[must_use]
-    pub fn diagnostics(&self, text: &dyn Text) -> Vec<Diagnostic> {
-        let mut found = Vec::new();
-        self.check_head(text, &mut found);
-        if let Some(message) = self.messages.iter().find(|message| message.crlf) {
-            let note = "This line ends with a carriage return (CRLF). Flemma ignores it. Use `:set fileformat=dos` or \
-                        `:%s/\\r$//` to make the line endings consistent.";
-            found.push(Diagnostic::warning(message.start, note));
-        }
-        for message in self.messages.iter().filter(|message| !message.checked.blocks.get()) {
-            let before = found.len();
-            check_blocks(message, text, &mut found);
-            message.checked.blocks.set(found.len() == before);
-        }
-        let mut paired = self.messages.len();
-        for turn in self.turns_backwards_to(self.paired.get()) {
-            let before = found.len();
-            self.check_pairs(&turn, &mut found);
-            if found.len() > before {
-                paired = turn.replies.start;
-            }
-        }
-        self.paired.know(paired);
-        found.sort_by_key(|diagnostic| diagnostic.line);
-        found
+/// The severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// A warning.
+    Warning,
+    /// The document cannot be sent as it is.
+    Error,
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The line, from 0.
+    pub line: usize,
+    /// The severity.
+    pub severity: Severity,
+    /// The message: what is wrong and how to fix it. It does not contain the line number.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// An error, which prevents sending.
+    pub(super) fn error(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Error, message: message.into() }
     }
 
-    fn check_head(&self, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-        let mut from = 0;
-        if let Some(matter) = &self.frontmatter {
-            from = matter.lines;
-            if !matter.closed {
-                let line = matter.fence.closing_line();
-                let note = format!("The frontmatter is not closed. Close it with {line} before the first message.");
-                return found.push(Diagnostic::error(0, note));
-            }
-        }
-        let head = self.head();
-        let mut length = 16;
-        while from < head.end {
-            let to = head.end.min(from + length);
-            let mut line = from;
-            let mut stray = None;
-            text.read(from..to, &mut |content| {
-                if stray.is_none() && !content.trim().is_empty() {
-                    stray = Some(line);
-                }
-                line += 1;
-            });
-            if let Some(line) = stray {
-                let note = "This text is before the first message and would not be sent. Put `@You:` (or `@System:`) \
-                            on a line above it.";
-                return found.push(Diagnostic::error(line, note));
-            }
-            from = to;
-            length *= 2;
-        }
-    }
-
-    /// Checks the calls of a turn against its results.
-    fn check_pairs(&self, turn: &Turn, found: &mut Vec<Diagnostic>) {
-        let mut uses = HashSet::new();
-        for (site, tool) in self.uses_in(turn) {
-            if !uses.insert(&tool.id) {
-                let note = format!(
-                    "Another call in this reply also has the id `{}`. Delete one of them, or change its id.",
-                    tool.id
-                );
-                found.push(Diagnostic::error(self.line_of(site), note));
-            }
-        }
-        let mut results = HashSet::new();
-        for (site, result) in self.results_in(turn) {
-            let line = self.line_of(site);
-            if !results.insert(&result.id) {
-                let note = format!("The call `{}` already has a result above. Delete one of them.", result.id);
-                found.push(Diagnostic::error(line, note));
-            } else if !uses.contains(&result.id) {
-                let note = format!(
-                    "Delete this result: the reply above has no call `{}`. Or restore its `**Tool Use:**` there.",
-                    result.id
-                );
-                found.push(Diagnostic::error(line, note));
-            }
-        }
+    pub(super) fn warning(line: usize, message: impl Into<String>) -> Self {
+        Self { line, severity: Severity::Warning, message: message.into() }
     }
 }
 
-fn check_blocks(message: &ParsedMessage, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-    for block in &message.blocks {
-        let line = message.start + block.offset as usize;
-        check_id(line, &block.kind, found);
-        match &block.kind {
-            BlockKind::Text | BlockKind::Aborted => {}
-            BlockKind::CodeFence(code) => {
-                if code.reserved {
-                    let note = "This fence belongs to Flemma (its info string begins with `flemma:`), but has no \
-                                `**Tool Result:**` header above it. Restore the header, or delete the block.";
-                    found.push(Diagnostic::error(line, note));
-                }
-                if !block.closed {
-                    found.push(Diagnostic::warning(line, unclosed("This code fence", code.fence)));
-                }
-            }
-            BlockKind::Thinking if block.closed => {}
-            BlockKind::Thinking => {
-                let note = "`<thinking>` is not closed, so everything below it counts as thinking. Close it with a \
-                            line `</thinking>`.";
+/// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
+/// later ones only what is new or wrong.
+#[must_use]
+pub fn diagnostics(document: &Document, text: &dyn Text) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    found.extend(head_problem(document, text));
+    if let Some(message) = document.messages().iter().find(|message| message.crlf) {
+        let note = "This line ends with a carriage return (CRLF). Flemma ignores it. Use `:set fileformat=dos` or \
+                    `:%s/\\r$//` to make the line endings consistent.";
+        found.push(Diagnostic::warning(message.start, note));
+    }
+    for message in document.messages().iter().filter(|message| !message.known.0.blocks_are_correct.get()) {
+        let before = found.len();
+        message.blocks.iter().for_each(|block| check_block(message, block, text, &mut found));
+        message.known.0.blocks_are_correct.set(found.len() == before);
+    }
+    let (calls, mut paired) = (document.calls(), document.messages().len());
+    for turn in calls.turns_backwards_to(document.paired.0.get()) {
+        let before = found.len();
+        check_pairs(calls, &turn, &mut found);
+        if found.len() > before {
+            paired = turn.replies.start;
+        }
+    }
+    document.paired.0.set(paired);
+    found.sort_by_key(|diagnostic| diagnostic.line);
+    found
+}
+
+fn head_problem(document: &Document, text: &dyn Text) -> Option<Diagnostic> {
+    let matter = document.frontmatter();
+    if let Some(matter) = matter.filter(|matter| !matter.closed) {
+        let line = matter.fence.closing_line();
+        let note = format!("The frontmatter is not closed. Close it with {line} before the first message.");
+        return Some(Diagnostic::error(0, note));
+    }
+    let line = text.first_written(matter.map_or(0, |matter| matter.lines)..document.head().end)?;
+    let note =
+        "This text is before the first message and would not be sent. Put `@You:` (or `@System:`) on a line above it.";
+    Some(Diagnostic::error(line, note))
+}
+
+/// Checks the calls of a turn against its results.
+fn check_pairs(calls: Calls<'_>, turn: &Turn, found: &mut Vec<Diagnostic>) {
+    let mut uses = HashSet::new();
+    for call in calls.uses_in(turn) {
+        let id = &call.tool.id;
+        if !uses.insert(id) {
+            let note =
+                format!("Another call in this reply also has the id `{id}`. Delete one of them, or change its id.");
+            found.push(Diagnostic::error(call.lines().start, note));
+        }
+    }
+    let mut results = HashSet::new();
+    for result in calls.results_in(turn) {
+        let id = &result.tool.id;
+        let note = if !results.insert(id) {
+            format!("The call `{id}` already has a result above. Delete one of them.")
+        } else if !uses.contains(id) {
+            format!("Delete this result: the reply above has no call `{id}`. Or restore its `**Tool Use:**` there.")
+        } else {
+            continue;
+        };
+        found.push(Diagnostic::error(result.lines().start, note));
+    }
+}
+
+fn check_block(message: &ParsedMessage, block: &Block, text: &dyn Text, found: &mut Vec<Diagnostic>) {
+    let line = message.lines_of(block).start;
+    check_id(line, block, found);
+    match &block.kind {
+        BlockKind::Text | BlockKind::Aborted => {}
+        BlockKind::CodeFence(code) => {
+            if code.reserved {
+                let note = "This fence belongs to Flemma (its info string begins with `flemma:`), but has no \
+                            `**Tool Result:**` header above it. Restore the header, or delete the block.";
                 found.push(Diagnostic::error(line, note));
             }
-            BlockKind::ToolUse(tool) => match tool.input {
-                None => {
-                    let note = format!(
-                        "The call `{}` has no input. Put a `json` fence below its header (`{{}}` for no arguments).",
-                        tool.id
-                    );
-                    found.push(Diagnostic::error(line, note));
-                }
-                Some(fence) if !block.closed => {
-                    let note = unclosed(&format!("The input of the call `{}`", tool.id), fence.fence);
-                    found.push(Diagnostic::error(line + fence.line as usize, note));
-                }
-                Some(fence) if tool.hosted => check_owner(line + fence.line as usize, text, found),
-                Some(_) => {}
-            },
-            BlockKind::ToolResult(tool) => {
-                match tool.body.fence() {
-                    None => {
-                        let note = format!(
-                            "The result of the call `{}` has no fence below its header, so the call still has no \
-                             result.",
-                            tool.id
-                        );
-                        found.push(Diagnostic::warning(line, note));
-                    }
-                    Some(fence) if !block.closed => {
-                        let note = unclosed(&format!("The result of the call `{}`", tool.id), fence.fence);
-                        found.push(Diagnostic::error(line + fence.line as usize, note));
-                    }
-                    Some(fence) if tool.hosted => check_owner(line + fence.line as usize, text, found),
-                    Some(_) => {}
-                }
-                match &tool.body {
-                    ResultBody::Placeholder(fence, _) => check_status(line + fence.line as usize, text, found),
-                    ResultBody::Attached(fence, _) => {
-                        let line = line + fence.line as usize;
-                        if let Some((_, info)) = Fence::open(&text.line(line)) {
-                            attachment::check(line, info, found);
-                        }
-                    }
-                    ResultBody::Output(_) | ResultBody::Missing => {}
+            if !block.closed {
+                found.push(Diagnostic::warning(line, unclosed("This code fence", code.fence)));
+            }
+        }
+        BlockKind::Thinking if block.closed => {}
+        BlockKind::Thinking => {
+            let note = "`<thinking>` is not closed, so everything below it counts as thinking. Close it with a \
+                        line `</thinking>`.";
+            found.push(Diagnostic::error(line, note));
+        }
+        BlockKind::ToolUse(tool) => match tool.input {
+            None => {
+                let note = format!(
+                    "The call `{}` has no input. Put a `json` fence below its header (`{{}}` for no arguments).",
+                    tool.id
+                );
+                found.push(Diagnostic::error(line, note));
+            }
+            Some(fence) => {
+                let what = format!("The input of the call `{}`", tool.id);
+                check_fence(line, block, &what, fence, tool.hosted, text, found);
+            }
+        },
+        BlockKind::ToolResult(tool) => match tool.body.fence() {
+            None => {
+                let note = format!(
+                    "The result of the call `{}` has no fence below its header, so the call still has no result.",
+                    tool.id
+                );
+                found.push(Diagnostic::warning(line, note));
+            }
+            Some(fence) => {
+                let what = format!("The result of the call `{}`", tool.id);
+                check_fence(line, block, &what, fence, tool.hosted, text, found);
+                let line = line + fence.line as usize;
+                let content = text.line(line);
+                match (&tool.body, Fence::open(&content)) {
+                    (ResultBody::Placeholder(..), Some((_, info))) => check_status(line, info, found),
+                    (ResultBody::Attached(..), Some((_, info))) => attachment::check(line, info, found),
+                    _ => {}
                 }
             }
-            BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
-        }
+        },
+        BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
+    }
+}
+
+/// Checks the fence of a tool block that begins at `line`.
+fn check_fence(
+    line: usize,
+    block: &Block,
+    what: &str,
+    fence: ToolFence,
+    is_hosted: bool,
+    text: &dyn Text,
+    found: &mut Vec<Diagnostic>,
+) {
+    let line = line + fence.line as usize;
+    if !block.closed {
+        found.push(Diagnostic::error(line, unclosed(what, fence.fence)));
+    } else if is_hosted {
+        check_owner(line, text, found);
     }
 }
 
 /// Checks the id of a call or a result. What the provider runs is known by its own block.
-fn check_id(line: usize, kind: &BlockKind, found: &mut Vec<Diagnostic>) {
-    let id = match kind {
-        BlockKind::ToolUse(tool) if !tool.hosted => &tool.id,
-        BlockKind::ToolResult(tool) if !tool.hosted => &tool.id,
-        _ => return,
-    };
-    if id.0.contains(CallId::is_bad) {
+fn check_id(line: usize, block: &Block, found: &mut Vec<Diagnostic>) {
+    let is_bad = |id: &CallId, is_hosted: bool| !is_hosted && id.0.contains(CallId::is_bad);
+    if block.tool_use().is_some_and(|tool| is_bad(&tool.id, tool.hosted))
+        || block.tool_result().is_some_and(|result| is_bad(&result.id, result.hosted))
+    {
         let note = "The id in this line has a control character or a backtick. Write another id in the header of the call, \
                     and in that of its result, such as `call_1`.";
         found.push(Diagnostic::error(line, note));
@@ -199,19 +210,16 @@ fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
 
 /// Checks the info string of a status block. An unknown status prevents every tool from running, because it is not
 /// clear what the user wants.
-fn check_status(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-    let content = text.line(line);
-    let Some((_, info)) = Fence::open(&content) else { return };
+fn check_status(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
     if let Some((block, fault)) = StatusBlock::read(info) {
-        found.extend(fault.map(|fault| Diagnostic::error(line, fault.to_string())));
+        found.extend(fault.map(|fault| Diagnostic::error(line, fault)));
         found.extend(block.wait_faults().into_iter().map(|fault| Diagnostic::error(line, fault)));
     }
-    let (_, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
+    let (_, words) = attributes::split(info);
     for attribute in attributes::read(words).into_iter().filter(|attribute| attribute.key != "status") {
         let key = attribute.key;
         if attribute.value.is_none() {
-            let note = format!("`{key}` has no value and is ignored. Write it as `{key}=value`.");
-            found.push(Diagnostic::warning(line, note));
+            found.push(Diagnostic::warning(line, attributes::lacks_value(key)));
         } else if !attribute.sound {
             let written = &words[attribute.at];
             let note = format!("`{key}={written}` is not valid. Write the value as one word, or in double quotes.");

@@ -4,14 +4,11 @@
 //! lines until its state equals that of the old parse at the same place (the *seam*). The structure in between is
 //! replaced; the structure after it is kept and moved. A keystroke in the middle of prose reads one line.
 
-use std::{
-    cell::{Cell, OnceCell},
-    ops::Range,
-};
+use std::{cell::Cell, ops::Range};
 
 use super::{
-    Block, BlockKind, Change, Frontmatter, ParsedMessage, Text,
-    block::Checked,
+    Block, BlockKind, Calls, Change, Frontmatter, ParsedMessage, Speaker, Text,
+    block::Cache,
     parse::{BodyState, Builder, ParserState, Segment, narrow},
 };
 
@@ -24,38 +21,13 @@ const LONGEST_READ: usize = 4096;
 /// The structure of a conversation. It contains no text: callers pass in the lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    pub(super) frontmatter: Option<Frontmatter>,
+    frontmatter: Option<Frontmatter>,
     pub(super) messages: Vec<ParsedMessage>,
-    pub(super) lines: usize,
-    pub(super) settled: SettledPrefix,
+    lines: usize,
+    /// How many messages from the start are known to have no open call.
+    settled: Cache<Cell<usize>>,
     /// How many messages from the start are known to have all their results paired.
-    pub(super) paired: SettledPrefix,
-}
-
-/// How many messages from the start are known to need no further check of their tools, for example because they have no
-/// open call. It is ignored when documents are compared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SettledPrefix(Cell<usize>);
-
-impl SettledPrefix {
-    pub fn get(&self) -> usize {
-        self.0.get()
-    }
-
-    pub fn know(&self, messages: usize) {
-        self.0.set(messages);
-    }
-
-    /// Called when the message at this index, or a tool in it, has changed.
-    fn forget_from(&self, message: usize) {
-        self.0.set(self.0.get().min(message));
-    }
-}
-
-impl PartialEq for SettledPrefix {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
+    pub(super) paired: Cache<Cell<usize>>,
 }
 
 /// What an update has changed.
@@ -160,9 +132,46 @@ impl Document {
     /// marker and past the end.
     #[must_use]
     pub fn block_at(&self, line: usize) -> Option<(usize, usize)> {
-        let index = self.message_at(line)?;
-        let message = &self.messages[index];
-        Some((index, message.block_before(line - message.start + 1)?))
+        self.calls().block_at(line)
+    }
+
+    /// The calls and their results.
+    #[must_use]
+    pub fn calls(&self) -> Calls<'_> {
+        Calls { messages: &self.messages, settled: &self.settled.0 }
+    }
+
+    /// The messages that overlap the lines in `range`, in order, with their indices.
+    pub(super) fn messages_in(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &ParsedMessage)> {
+        let first = self.messages.partition_point(|message| message.range().end <= range.start);
+        self.messages.iter().enumerate().skip(first).take_while(move |(_, message)| message.start < range.end)
+    }
+
+    /// The blocks that overlap the lines in `range`, in order, each with its message.
+    pub(super) fn blocks_in(&self, range: Range<usize>) -> impl Iterator<Item = (&ParsedMessage, &Block)> {
+        let found = self.messages_in(range.clone());
+        found.flat_map(move |(_, message)| message.blocks_in(range.clone()).map(move |block| (message, block)))
+    }
+
+    /// The messages after the last reply.
+    pub(super) fn after_last_reply(&self) -> &[ParsedMessage] {
+        let last = self.messages.iter().rposition(|message| message.role == Speaker::Assistant);
+        &self.messages[last.map_or(0, |last| last + 1)..]
+    }
+
+    /// Reads the user's own prose in the lines in `range`: see [`ParsedMessage::read_prose`].
+    pub(super) fn read_users_prose(
+        &self,
+        range: &Range<usize>,
+        text: &dyn Text,
+        each: &mut dyn FnMut(usize, usize, &str),
+    ) {
+        for (message, block) in self.blocks_in(range.clone()) {
+            if message.role == Speaker::You && block.kind == BlockKind::Text {
+                let lines = message.lines_of(block);
+                message.read_prose(lines.start.max(range.start)..lines.end.min(range.end), text, each);
+            }
+        }
     }
 
     /// The lines before the first marker, including frontmatter.
@@ -297,8 +306,7 @@ impl Document {
                 self.lines = total;
                 self.shift(index + 1, delta);
                 if tools {
-                    self.settled.forget_from(index);
-                    self.paired.forget_from(index);
+                    self.forget_from(index);
                 }
                 return tools;
             }
@@ -312,8 +320,7 @@ impl Document {
         let delta = total.cast_signed() - self.lines.cast_signed();
         let first = origin.message.unwrap_or(0);
         if !matches!(seam, Seam::Head) {
-            self.settled.forget_from(first);
-            self.paired.forget_from(first);
+            self.forget_from(first);
         }
         let last = match seam {
             Seam::End => self.messages.len(),
@@ -350,11 +357,7 @@ impl Document {
                     lines,
                     blocks: segment.blocks,
                     crlf: segment.crlf,
-                    built: None,
-                    checked: Checked::default(),
-                    tools: OnceCell::new(),
-                    aborted: OnceCell::new(),
-                    key: OnceCell::new(),
+                    known: Cache::default(),
                 })
             })
             .collect();
@@ -363,6 +366,13 @@ impl Document {
         self.messages.splice(first..last.max(first), fresh);
         self.lines = total;
         self.shift(first + count, delta);
+    }
+
+    /// The message at this index, or a tool in it, has changed.
+    fn forget_from(&self, message: usize) {
+        for known in [&self.settled.0, &self.paired.0] {
+            known.set(known.get().min(message));
+        }
     }
 
     /// Moves the messages from `index` on.
@@ -389,8 +399,9 @@ impl ParsedMessage {
             range.end += 1;
         }
         let tools = self.blocks[range.clone()].iter().chain(&fresh).any(Block::is_tool);
-        if tools || (fresh.len() != range.len() && range.end < self.blocks.len()) {
-            self.tools.take();
+        let known = std::mem::take(&mut self.known.0);
+        if !tools && (fresh.len() == range.len() || range.end == self.blocks.len()) {
+            self.known.0.tools = known.tools;
         }
         let next = range.start + fresh.len();
         if range.len() == fresh.len() {
@@ -406,9 +417,6 @@ impl ParsedMessage {
             }
         }
         self.lines = self.lines.saturating_add_signed(delta);
-        self.built = None;
-        self.aborted.take();
-        self.checked = Checked::default();
         tools
     }
 }

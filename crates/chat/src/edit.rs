@@ -1,6 +1,6 @@
 //! Edits of text, in the form that an editor uses.
 
-use super::Change;
+use super::{Change, Text};
 
 /// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,6 +9,23 @@ pub struct Position {
     pub line: usize,
     /// The byte in the line, from 0.
     pub column: usize,
+}
+
+impl Position {
+    /// The start of a line.
+    pub(super) const fn start_of(line: usize) -> Self {
+        Self { line, column: 0 }
+    }
+
+    /// The end of a line.
+    pub(super) fn end_of(line: usize, text: &dyn Text) -> Self {
+        Self { line, column: text.length(line) }
+    }
+
+    /// The end of a text.
+    pub(super) fn end(text: &dyn Text) -> Self {
+        Self::end_of(text.line_count().saturating_sub(1), text)
+    }
 }
 
 /// Replaces the text from `start` to `end` (exclusive) by `lines`, like `nvim_buf_set_text`: `lines` has at least one
@@ -45,8 +62,8 @@ impl TextEdit {
         }
         let last = text.len() - 1;
         let (first, end) = (self.start.line.min(last), self.end.line.min(last));
-        let head = &text[first][..floor(&text[first], self.start.column)];
-        let tail = &text[end][floor(&text[end], self.end.column)..];
+        let head = &text[first][..text[first].floor_char_boundary(self.start.column)];
+        let tail = &text[end][text[end].floor_char_boundary(self.end.column)..];
         let mut lines = self.lines.clone();
         match lines.first_mut() {
             Some(line) => line.insert_str(0, head),
@@ -57,13 +74,4 @@ impl TextEdit {
         }
         text.splice(first..=end.max(first), lines);
     }
-}
-
-/// The end of the last character that ends at or before byte `at`.
-fn floor(line: &str, at: usize) -> usize {
-    let mut at = at.min(line.len());
-    while !line.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, FoldKind, ParsedMessage, Speaker, Text, unescape};
+use super::{
+    Block, BlockKind, Calls, Document, FoldKind, ParsedMessage, Speaker, Text, captured::captured_at, folds::folds,
+    unescape,
+};
+use flemma_model::CallId;
 
 /// How many names of tools stand for a message without words.
 const NAMES: usize = 4;
@@ -46,112 +50,74 @@ pub enum Folded {
     },
 }
 
-impl Document {
-    /// The content of the fold that has exactly these lines; `None` if there is no such fold.
-    #[must_use]
-    pub fn folded(&self, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
-        // The end of a fold of a block depends on what follows it, which may still be growing.
-        self.folded_whole(lines, text).or_else(|| {
-            let message = self.messages.get(self.message_at(lines.start)?)?;
-            if message.start == lines.start && message.has_only_results(text) {
-                return Some(Folded::Result);
-            }
-            let begins =
-                |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
-            let block = message.blocks.iter().find(begins)?;
-            (lines.end <= message.range().end).then(|| self.folded_block(message, block, text))?
-        })
-    }
-
-    fn folded_whole(&self, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
-        let groups = self.folds(lines.start..lines.start + 1, text, false);
-        let group = groups.into_iter().next()?;
-        let fold = group.outer.filter(|fold| fold.lines == *lines)?;
-        if fold.kind == FoldKind::Frontmatter {
-            return Some(Folded::Frontmatter { language: self.frontmatter()?.language.clone() });
+/// The content of the fold that has exactly these lines; `None` if there is no such fold.
+#[must_use]
+pub fn folded(document: &Document, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
+    let group = folds(document, lines.start..lines.start + 1, text, false).into_iter().next()?;
+    let message = group.message.checked_sub(1);
+    // The end of a fold of a block depends on what follows it, which may still be growing.
+    match group.outer.filter(|fold| fold.lines == *lines).map(|fold| fold.kind) {
+        Some(FoldKind::Frontmatter) => {
+            return Some(Folded::Frontmatter { language: document.frontmatter()?.language.clone() });
         }
-        let index = group.message.checked_sub(1)?;
-        let message = self.messages.get(index)?;
-        Some(match fold.kind {
-            FoldKind::Message(speaker) => {
-                Folded::Message { speaker, words: message.first_words(text), tools: self.names_in(index) }
-            }
-            FoldKind::Frontmatter
-            | FoldKind::Thinking
-            | FoldKind::ToolUse
-            | FoldKind::ToolResult
-            | FoldKind::Captured => return None,
-        })
-    }
-
-    fn folded_block(&self, message: &ParsedMessage, block: &Block, text: &dyn Text) -> Option<Folded> {
-        match &block.kind {
-            BlockKind::Thinking => {
-                let tags = if block.closed { 2 } else { 1 };
-                Some(Folded::Thinking { lines: (block.lines as usize).saturating_sub(tags) })
-            }
-            BlockKind::CodeFence(code) if code.captured => {
-                let fences = if block.closed { 2 } else { 1 };
-                let first = message.lines_of(block).start;
-                let (reference, cut) = self.captured_at(first, text)?;
-                let lines = (block.lines as usize).saturating_sub(fences);
-                let about = if lines > 0 { unescape(&text.line(first + 1)).to_owned() } else { String::new() };
-                Some(Folded::Captured { reference, about, lines, cut })
-            }
-            BlockKind::ToolUse(_) => Some(Folded::Call),
-            BlockKind::ToolResult(_) => Some(Folded::Result),
-            _ => None,
+        Some(FoldKind::Message(speaker)) => {
+            let words = first_words(&document.messages()[message?], text);
+            return Some(Folded::Message { speaker, words, tools: names_in(document.calls(), message?) });
         }
+        _ => {}
     }
+    let message = document.messages().get(message?)?;
+    if message.start == lines.start && message.has_only_results(text) {
+        return Some(Folded::Result);
+    }
+    let begins =
+        |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
+    let block = message.blocks.iter().find(begins).filter(|_| lines.end <= message.range().end)?;
+    folded_block(message, block, text)
+}
 
-    /// The tools that a message calls, or whose results it has.
-    fn names_in(&self, message: usize) -> Vec<String> {
-        let Some(found) = self.messages.get(message) else { return Vec::new() };
-        let turn = self.turn_with(message);
-        let mut names: Vec<String> = Vec::new();
-        for (_, block) in found.tool_blocks() {
-            let name = match &block.kind {
-                BlockKind::ToolUse(tool) => Some(&tool.name),
-                BlockKind::ToolResult(result) => {
-                    self.uses_in(&turn).find(|(_, tool)| tool.id == result.id).map(|(_, tool)| &tool.name)
-                }
-                _ => None,
-            };
-            if let Some(name) = name.filter(|name| !names.contains(name)) {
-                names.push(name.clone());
-            }
-            if names.len() == NAMES {
-                break;
-            }
+fn folded_block(message: &ParsedMessage, block: &Block, text: &dyn Text) -> Option<Folded> {
+    let lines = || message.inside(block).map_or(0, |lines| lines.len());
+    match &block.kind {
+        BlockKind::Thinking => Some(Folded::Thinking { lines: lines() }),
+        BlockKind::CodeFence(code) if code.captured => {
+            let (reference, cut) = captured_at(message, block, text)?;
+            let first = message.lines_of(block).start + 1;
+            let about = if lines() > 0 { unescape(&text.line(first)).to_owned() } else { String::new() };
+            Some(Folded::Captured { reference, about, lines: lines(), cut })
         }
-        names
+        BlockKind::ToolUse(_) => Some(Folded::Call),
+        BlockKind::ToolResult(_) => Some(Folded::Result),
+        _ => None,
     }
 }
 
-impl ParsedMessage {
-    /// The first line with words outside of thinking and tools; empty if there is none.
-    fn first_words(&self, text: &dyn Text) -> String {
-        let mut words = String::new();
-        for block in &self.blocks {
-            if !matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_)) {
-                continue;
-            }
-            for line in self.lines_of(block) {
-                let found = text.line(line);
-                let found = if line == self.start {
-                    found.trim_start().strip_prefix(&self.role.to_string()).unwrap_or(&found).trim().to_owned()
-                } else {
-                    found.trim().to_owned()
-                };
-                if !found.is_empty() {
-                    words = found;
-                    break;
-                }
-            }
-            if !words.is_empty() {
-                break;
-            }
+/// The tools that a message calls, or whose results it has.
+fn names_in(calls: Calls<'_>, message: usize) -> Vec<String> {
+    let turn = calls.turn_with(message);
+    let mut names: Vec<String> = Vec::new();
+    for (_, block) in calls.messages[message].tool_blocks() {
+        let answered = |id: &CallId| calls.uses_in(&turn).find(|call| call.tool.id == *id).map(|call| &call.tool.name);
+        let name = block.tool_use().map(|tool| &tool.name);
+        let name = name.or_else(|| answered(&block.tool_result()?.id));
+        if let Some(name) = name.filter(|name| !names.contains(name)) {
+            names.push(name.clone());
         }
-        words
+        if names.len() == NAMES {
+            break;
+        }
     }
+    names
+}
+
+/// The first line with words outside of thinking and tools; empty if there is none.
+fn first_words(message: &ParsedMessage, text: &dyn Text) -> String {
+    let is_prose = |block: &&Block| matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_));
+    let mut lines = message.blocks.iter().filter(is_prose).flat_map(|block| message.lines_of(block)).map(|line| {
+        let found = text.line(line);
+        let words =
+            if line == message.start { found.trim_start().strip_prefix(&message.role.to_string()) } else { None };
+        words.unwrap_or(&found).trim().to_owned()
+    });
+    lines.find(|words| !words.is_empty()).unwrap_or_default()
 }

@@ -76,32 +76,27 @@ pub struct FoldGroup {
     pub inner: Vec<Fold>,
 }
 
-impl Document {
-    /// The folds of the messages that overlap the lines in `range`. The last message is not folded as a whole while
-    /// `is_growing`, and neither is a block at its end that is not complete.
-    #[must_use]
-    pub fn folds(&self, range: Range<usize>, text: &dyn Text, is_growing: bool) -> Vec<FoldGroup> {
-        let mut found = Vec::new();
-        let head = self.head();
-        if range.start < head.end && head.start < range.end {
-            let matter = self.frontmatter().filter(|matter| matter.closed && matter.lines > 1);
-            let outer = matter.map(|matter| Fold {
-                lines: 0..matter.lines,
-                kind: FoldKind::Frontmatter,
-                begins: Begins::Detail,
-            });
-            found.push(FoldGroup { lines: head, message: 0, outer, inner: Vec::new() });
-        }
-        let first = self.messages.partition_point(|message| message.range().end <= range.start);
-        for (index, message) in self.messages.iter().enumerate().skip(first) {
-            if message.start >= range.end {
-                break;
-            }
-            let is_last = index + 1 == self.messages.len();
-            found.push(message.folds(index + 1, text, Ending::of(is_last, is_growing)));
-        }
-        found
+/// The folds of the messages that overlap the lines in `range`. The last message is not folded as a whole while
+/// `is_growing`, and neither is a block at its end that is not complete.
+#[must_use]
+pub fn folds(document: &Document, range: Range<usize>, text: &dyn Text, is_growing: bool) -> Vec<FoldGroup> {
+    let mut found = Vec::new();
+    let head = document.head();
+    if range.start < head.end && head.start < range.end {
+        let matter = document.frontmatter().filter(|matter| matter.closed && matter.lines > 1);
+        let outer =
+            matter.map(|matter| Fold { lines: 0..matter.lines, kind: FoldKind::Frontmatter, begins: Begins::Detail });
+        found.push(FoldGroup { lines: head, message: 0, outer, inner: Vec::new() });
     }
+    for (index, message) in document.messages_in(range.clone()) {
+        let ending = match (index + 1 == document.messages().len(), is_growing) {
+            (false, _) => Ending::Followed,
+            (true, false) => Ending::Last,
+            (true, true) => Ending::Growing,
+        };
+        found.push(group(message, index + 1, text, ending));
+    }
+    found
 }
 
 /// Whether something may still be written at the end of a message.
@@ -115,94 +110,62 @@ enum Ending {
     Growing,
 }
 
-impl Ending {
-    const fn of(is_last: bool, is_growing: bool) -> Self {
-        match (is_last, is_growing) {
-            (false, _) => Self::Followed,
-            (true, false) => Self::Last,
-            (true, true) => Self::Growing,
+fn group(message: &ParsedMessage, number: usize, text: &dyn Text, ending: Ending) -> FoldGroup {
+    let lines = message.range();
+    let only_results = message.has_only_results(text);
+    let mut inner = inner_folds(message, text, ending);
+    if only_results && ending == Ending::Followed {
+        // What follows is the same turn.
+        let last = message.blocks.iter().rfind(|block| block.tool_result().is_some());
+        let last = last.map(|block| message.lines_of(block).start);
+        if let Some(fold) = inner.last_mut().filter(|fold| Some(fold.lines.start) == last) {
+            fold.lines.end = lines.end;
+            if message.results() == 1 && fold.begins == Begins::Detail {
+                fold.lines.start = lines.start;
+            }
         }
     }
+    let is_open = inner.iter().any(|fold| fold.begins == Begins::Open);
+    let waits = message.blocks.iter().filter_map(Block::tool_result).any(|result| !result.body.is_answer());
+    let is_whole = ending == Ending::Followed && !only_results && !waits && lines.len() > 1;
+    let outer = is_whole.then(|| Fold {
+        lines: lines.clone(),
+        kind: FoldKind::Message(message.role),
+        begins: if is_open { Begins::Open } else { Begins::Chapter },
+    });
+    FoldGroup { lines, message: number, outer, inner }
 }
 
-impl ParsedMessage {
-    fn folds(&self, number: usize, text: &dyn Text, ending: Ending) -> FoldGroup {
-        let lines = self.range();
-        let only_results = self.has_only_results(text);
-        let mut inner = self.inner_folds(text, ending);
-        if only_results && ending == Ending::Followed {
-            // What follows is the same turn.
-            let is_single = self.results() == 1;
-            if let Some(last) = inner.last_mut().filter(|fold| self.is_last_result(fold)) {
-                last.lines.end = lines.end;
-                if is_single && last.begins == Begins::Detail {
-                    last.lines.start = lines.start;
-                }
-            }
+fn inner_folds(message: &ParsedMessage, text: &dyn Text, ending: Ending) -> Vec<Fold> {
+    let mut found: Vec<Fold> = Vec::new();
+    for (index, block) in message.blocks.iter().enumerate() {
+        let is_cut = !block.closed && index + 1 == message.blocks.len();
+        let Some(kind) = fold_kind(block) else { continue };
+        if is_cut && ending == Ending::Growing {
+            continue;
         }
-        let is_open = inner.iter().any(|fold| fold.begins == Begins::Open);
-        let waits = self.blocks.iter().any(|block| match &block.kind {
-            BlockKind::ToolResult(result) => !result.body.is_answer(),
-            _ => false,
-        });
-        let is_whole = ending == Ending::Followed && !only_results && !waits && lines.len() > 1;
-        let outer = is_whole.then(|| Fold {
-            lines: lines.clone(),
-            kind: FoldKind::Message(self.role),
-            begins: if is_open { Begins::Open } else { Begins::Chapter },
-        });
-        FoldGroup { lines, message: number, outer, inner }
-    }
-
-    fn inner_folds(&self, text: &dyn Text, ending: Ending) -> Vec<Fold> {
-        let mut found: Vec<Fold> = Vec::new();
-        for (index, block) in self.blocks.iter().enumerate() {
-            let is_cut = !block.closed && index + 1 == self.blocks.len();
-            let Some(kind) = fold_kind(block) else { continue };
-            if block.lines < 2 || (is_cut && ending == Ending::Growing) {
-                continue;
-            }
-            let begins = match &block.kind {
-                BlockKind::ToolResult(result) if !result.body.is_answer() => continue,
-                BlockKind::ToolResult(result) if result.is_error => Begins::Open,
-                _ => Begins::Detail,
-            };
-            let mut lines = self.lines_of(block);
-            lines.start += usize::from(self.has_tag_row(block));
-            lines.end += self.gap_after(index, text);
-            if lines.len() < 2 {
-                continue;
-            }
+        let begins = match block.tool_result() {
+            Some(result) if !result.body.is_answer() => continue,
+            Some(result) if result.is_error => Begins::Open,
+            _ => Begins::Detail,
+        };
+        let mut lines = message.lines_of(block);
+        lines.start += usize::from(message.has_tag_row(block));
+        if block.lines > 1 {
+            lines.end += gap_after(message, index, text);
+        }
+        if lines.len() > 1 {
             found.push(Fold { lines, kind, begins });
         }
-        found
     }
+    found
+}
 
-    /// The number of results.
-    pub(super) fn results(&self) -> usize {
-        self.blocks.iter().filter(|block| matches!(block.kind, BlockKind::ToolResult(_))).count()
-    }
-
-    /// Whether no other result follows.
-    fn is_last_result(&self, fold: &Fold) -> bool {
-        let last = self.blocks.iter().rfind(|block| matches!(block.kind, BlockKind::ToolResult(_)));
-        last.is_some_and(|block| self.lines_of(block).start == fold.lines.start)
-    }
-
-    /// The number of blank lines between a fold and the next one, if there is nothing else between them.
-    pub(super) fn gap_after(&self, index: usize, text: &dyn Text) -> usize {
-        let (Some(gap), Some(next)) = (self.blocks.get(index + 1), self.blocks.get(index + 2)) else { return 0 };
-        if fold_kind(next).is_some() && self.is_gap(gap, text) { gap.lines as usize } else { 0 }
-    }
-
-    /// Whether a block is only a few blank lines.
-    fn is_gap(&self, block: &Block, text: &dyn Text) -> bool {
-        let mut is_blank = block.kind == BlockKind::Text && block.lines <= GAP;
-        if is_blank {
-            text.read(self.lines_of(block), &mut |line| is_blank &= line.trim().is_empty());
-        }
-        is_blank
-    }
+/// The number of blank lines between a fold and the next one, if there is nothing else between them.
+fn gap_after(message: &ParsedMessage, index: usize, text: &dyn Text) -> usize {
+    let [_, gap, next, ..] = &message.blocks[index..] else { return 0 };
+    let may_be_gap = fold_kind(next).is_some() && gap.kind == BlockKind::Text && gap.lines <= GAP;
+    if may_be_gap && text.is_blank(message.lines_of(gap)) { gap.lines as usize } else { 0 }
 }
 
 /// What a block is when it is folded; `None` for what is not.

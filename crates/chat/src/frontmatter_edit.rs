@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BlockKind, Document, Position, Speaker, Text, TextEdit, syntax};
+use super::{Document, Position, Text, TextEdit};
 use flemma_model::UserError;
 
 /// Adds `entries` to `flemma.opt.tools.auto_approve` in the frontmatter: at the end of Lua, in the right place of JSON,
@@ -15,7 +15,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
         let mut lines = vec!["```lua".to_owned()];
         lines.extend(entries.iter().map(|entry| lua(entry)));
         lines.extend(["```", "", ""].map(str::to_owned));
-        return Ok(vec![TextEdit::insert(Position { line: 0, column: 0 }, lines)]);
+        return Ok(vec![TextEdit::insert(Position::start_of(0), lines)]);
     };
     if !matter.closed {
         return Err(UserError::new("the frontmatter is not closed"));
@@ -25,7 +25,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
         "lua" => {
             let mut lines: Vec<String> = entries.iter().map(|entry| lua(entry)).collect();
             lines.push(String::new());
-            Ok(vec![TextEdit::insert(Position { line: last, column: 0 }, lines)])
+            Ok(vec![TextEdit::insert(Position::start_of(last), lines)])
         }
         "json" => {
             let mut code = String::new();
@@ -38,11 +38,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
             let amended = json_with(json, entries)?;
             let mut lines: Vec<String> = format!("{amended:#}").lines().map(str::to_owned).collect();
             lines.push(String::new());
-            Ok(vec![TextEdit {
-                start: Position { line: 1, column: 0 },
-                end: Position { line: last, column: 0 },
-                lines,
-            }])
+            Ok(vec![TextEdit { start: Position::start_of(1), end: Position::start_of(last), lines }])
         }
         other => Err(UserError::new(format!(
             "its frontmatter is in `{other}`; add {} to auto_approve there",
@@ -51,33 +47,10 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
     }
 }
 
-/// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
-/// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
-#[must_use]
-pub fn mark_cut_off(document: &Document, text: &dyn Text) -> Vec<TextEdit> {
-    let Some(message) = document.messages().last() else { return Vec::new() };
-    if message.role != Speaker::Assistant || message.is_aborted() {
-        return Vec::new();
-    }
-    let last = text.line_count().saturating_sub(1);
-    let mut lines = Vec::new();
-    match message.blocks.last() {
-        Some(block) if !block.closed && matches!(block.kind, BlockKind::Thinking) => {
-            lines.extend(["", syntax::THINKING_END]);
-        }
-        // The marker would become part of the open block. An open block is reported as an error and is not sent.
-        Some(_) if message.swallows() => return Vec::new(),
-        _ => {}
-    }
-    lines.extend(["", "", syntax::ABORTED]);
-    let end = Position { line: last, column: text.length(last) };
-    vec![TextEdit::insert(end, lines.into_iter().map(str::to_owned).collect())]
-}
-
 /// Restores frontmatter that now has `lines` lines: `code` between its fences, or no frontmatter.
 #[must_use]
 pub fn restore_frontmatter(text: &dyn Text, lines: usize, code: Option<&str>) -> Vec<TextEdit> {
-    let start = |line| Position { line, column: 0 };
+    let start = Position::start_of;
     match code {
         Some(code) => {
             let lines_of_code = code.split('\n').map(str::to_owned).collect();

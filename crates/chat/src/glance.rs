@@ -1,6 +1,6 @@
 //! What can be told of a conversation from the beginning and the end of its file, without reading all of it.
 
-use super::{Block, BlockKind, Document, ParsedMessage, ResultBody, Speaker, Status, Text};
+use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Status, Text};
 use flemma_text::one_line;
 
 /// The most characters of a title.
@@ -27,14 +27,8 @@ impl Glance {
     /// Looks at the beginning and the end of a file, which overlap if it is short. Bytes of any kind will do.
     #[must_use]
     pub fn of(beginning: &[u8], end: &[u8]) -> Self {
-        let (beginning, end) = (lines(beginning), lines(end));
-        let document = Document::parse(&beginning);
-        let last = end.iter().rposition(|line| line.starts_with("@You:")).unwrap_or(end.len());
-        Self {
-            title: title(&document, &beginning),
-            model: model(&document, &beginning),
-            is_waiting: Document::parse(&&end[last..]).messages().iter().any(waits),
-        }
+        let lines = |bytes| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
+        Self::of_lines(&lines(beginning), &lines(end))
     }
 
     /// Looks at the first and the last lines of a text.
@@ -42,20 +36,23 @@ impl Glance {
     pub fn of_text(text: &dyn Text) -> Self {
         let count = text.line_count();
         let read = |lines: std::ops::Range<usize>| {
-            let mut bytes = Vec::new();
-            text.read(lines, &mut |line| {
-                bytes.extend_from_slice(line.as_bytes());
-                bytes.push(b'\n');
-            });
-            bytes
+            let mut read = Vec::new();
+            text.read(lines, &mut |line| read.push(line.to_owned()));
+            read
         };
-        let (beginning, end) = (read(0..count.min(Self::LINES)), read(count.saturating_sub(Self::LINES)..count));
-        Self::of(&beginning, &end)
+        Self::of_lines(&read(0..count.min(Self::LINES)), &read(count.saturating_sub(Self::LINES)..count))
     }
-}
 
-fn lines(bytes: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+    fn of_lines(beginning: &[String], end: &[String]) -> Self {
+        let document = Document::parse(&beginning);
+        let last = end.iter().rposition(|line| line.starts_with("@You:")).unwrap_or(end.len());
+        let waiting = Document::parse(&&end[last..]);
+        Self {
+            title: title(&document, beginning),
+            model: model(&document, beginning),
+            is_waiting: waiting.calls().placeholders().any(|(_, block, _)| block.status == Status::Pending),
+        }
+    }
 }
 
 /// The first line that says something in a message of the user's: of prose, or else of code.
@@ -98,11 +95,4 @@ fn model(document: &Document, text: &[String]) -> Option<String> {
         _ => return None,
     };
     Some(one_line(&model, MAX_TITLE)).filter(|model| !model.is_empty())
-}
-
-fn waits(message: &ParsedMessage) -> bool {
-    message.blocks.iter().any(|block| {
-        matches!(&block.kind, BlockKind::ToolResult(result)
-            if matches!(&result.body, ResultBody::Placeholder(_, block) if block.status == Status::Pending))
-    })
 }

@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use super::{
     attributes,
-    blocks::{fenced, json},
+    blocks::{block, json},
     syntax::{result_header, use_header},
 };
 use flemma_model::{CallId, WebSource};
@@ -56,7 +56,7 @@ impl HostedInfo {
     /// Reads the line of an opening fence.
     pub fn read(line: &str) -> Self {
         let info = Fence::open(line).map_or("", |(_, info)| info);
-        let (word, words) = info.split_once(char::is_whitespace).unwrap_or((info, ""));
+        let (word, words) = attributes::split(info);
         let named = attributes::read(words).into_iter().find(|attribute| attribute.key == PROVIDER);
         let provider = named.and_then(|attribute| attribute.value).unwrap_or_default().into_owned();
         Self { provider, is_sources: word == SOURCES }
@@ -65,25 +65,24 @@ impl HostedInfo {
 
 /// The lines of a call.
 pub(super) fn call(provider: &str, name: &str, id: &CallId, raw: &Value) -> Vec<String> {
-    block(use_header(name, id, true), "json", provider, &json(raw))
+    block(use_header(name, id, true), &info("json", provider), &json(raw))
 }
 
 /// The lines of a result.
 pub(super) fn result(provider: &str, id: &CallId, raw: &Value, is_error: bool) -> Vec<String> {
-    block(result_header(id, is_error, true), "json", provider, &json(raw))
+    block(result_header(id, is_error, true), &info("json", provider), &json(raw))
 }
 
 /// The lines of a list of sources.
 pub(super) fn citations(provider: &str, sources: &[WebSource], raw: Option<&Value>) -> Vec<String> {
-    let mut content: Vec<String> =
-        sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned()).collect();
-    if let Some(raw) = raw {
-        if !content.is_empty() {
-            content.push(String::new());
-        }
-        content.push(raw.to_string());
-    }
-    block(result_header(&SOURCES.into(), false, true), SOURCES, provider, &content.join("\n"))
+    let list = sources.iter().map(|source| format!("{BULLET}{} {}", source.url, source.title).trim_end().to_owned());
+    let parts = [list.collect::<Vec<_>>().join("\n"), raw.map_or_else(String::new, Value::to_string)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    block(result_header(&SOURCES.into(), false, true), &info(SOURCES, provider), &parts.join("\n\n"))
+}
+
+fn info(word: &str, provider: &str) -> String {
+    format!("{word} {PROVIDER}={}", attributes::write(provider))
 }
 
 /// Reads the content of the fence of a list of sources: the sources and the vendor's JSON. `None` if the line that
@@ -96,10 +95,4 @@ pub(super) fn read_citations(content: &str) -> Option<(Vec<WebSource>, Option<Va
     let raw = content.lines().find(|line| line.starts_with(['[', '{']));
     let raw = raw.map(serde_json::from_str).transpose().ok()?;
     Some((sources.collect(), raw))
-}
-
-fn block(header: String, word: &str, provider: &str, content: &str) -> Vec<String> {
-    let mut lines = vec![header, String::new()];
-    lines.extend(fenced(&format!("{word} {PROVIDER}={}", attributes::write(provider)), content));
-    lines
 }

@@ -4,11 +4,11 @@
 //! has three roles:
 //!
 //! - **Reading.** [`Document`] is the structure. [`Document::update`] updates it at a cost proportional to the change.
-//!   It provides [`Document::diagnostics`], [`Document::open_calls`], [`Document::decorations`], [`Document::regions`],
-//!   [`Document::folds`], [`Document::completable`], [`Document::cards`], [`Document::hidden`] and, for a request,
-//!   [`Document::transcript`].
-//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_block`], [`write_result`],
-//!   [`write_result_with_attachments`] and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
+//!   [`Document::calls`] pairs calls with their results, and [`Document::transcript`] is what a request sends. Everything else
+//!   that is read from it is a function of its own: [`diagnostics()`], [`decorations`], [`regions()`], [`folds()`], [`cards()`],
+//!   [`hidden()`], [`files`], [`Completable::at`], [`Tail::of`].
+//! - **Writing.** [`ReplyWriter`] streams a reply to the end of the text. [`insert_placeholders`], [`set_block`], [`write_result`]
+//!   and [`open_prompt`] plan edits of existing text. [`render()`] writes a whole conversation.
 //! - **Escaping.** [`escape()`] ensures that text from a model or a tool is never read as structure.
 //!
 //! This module knows no editor, clock or socket.
@@ -24,14 +24,12 @@ mod calls;
 mod captured;
 mod cards;
 mod completable;
-mod count_words;
 mod decorate;
-mod diagnostic;
 mod diagnostics;
 mod document;
 mod edit;
+mod edit_step;
 mod editor_reference;
-mod editor_subject;
 mod escape;
 mod file_name;
 mod folded;
@@ -40,15 +38,14 @@ mod frontmatter_edit;
 mod glance;
 mod hidden;
 mod hosted;
-mod in_range;
 mod line_range;
 mod line_scan;
+mod line_set;
 mod mention;
 mod message_writer;
 mod objects;
 mod parse;
 mod plan;
-mod prose;
 mod provenance;
 mod read;
 mod reference;
@@ -61,47 +58,44 @@ mod tail;
 mod text;
 mod text_copy;
 mod transcript;
-mod uncaptured;
 mod unsent;
 
+pub use attachment::attachment_info;
 pub use awaiting::{AwaitKind, Awaiting, deadline};
-pub use bare_name::BareName;
+pub use bare_name::{BareName, bare_names};
 pub use block::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
     ToolUse,
 };
 pub use blocks::Language;
-pub use calls::{CallRef, OpenCall, Placeholder, PlaceholderRef};
-pub use captured::Capture;
-pub use cards::{Card, CardPart, Fate};
+pub use calls::{Calls, OpenCall, Placeholder};
+pub use captured::{Capture, CaptureTarget, Uncaptured, captures_in, uncaptured, write_captures};
+pub use cards::{Card, CardPart, Fate, cards};
 pub use completable::{AtWord, Completable};
-pub use decorate::{Decoration, LineKind};
-pub use diagnostic::{Diagnostic, Severity};
+pub use decorate::{Decoration, LineKind, decorations};
+pub use diagnostics::{Diagnostic, Severity, diagnostics};
 pub use document::{Document, Update};
 pub use edit::{Position, TextEdit};
-pub use editor_reference::EditorReference;
-pub use editor_subject::EditorSubject;
+pub use editor_reference::{EditorReference, EditorSubject, editor_references};
 pub use escape::{escape, unescape};
 pub use file_name::{file_name, given_title};
-pub use folded::Folded;
-pub use folds::{Begins, Fold, FoldGroup, FoldKind};
-pub use frontmatter_edit::{approve_always, mark_cut_off, restore_frontmatter};
+pub use folded::{Folded, folded};
+pub use folds::{Begins, Fold, FoldGroup, FoldKind, folds};
+pub use frontmatter_edit::{approve_always, restore_frontmatter};
 pub use glance::Glance;
-pub use hidden::Hidden;
+pub use hidden::{Hidden, hidden};
 pub use line_range::LineRange;
-pub use mention::Mention;
-pub use objects::{Extent, Object};
-pub use plan::{
-    append_words, insert_placeholders, open_prompt, set_block, set_status, write_result, write_result_with_attachments,
-};
+pub use mention::{Mention, mentioned};
+pub use objects::{Extent, Object, Selection, card_object, message_object};
+pub use plan::{append_words, count_words, insert_placeholders, open_prompt, set_block, set_status, write_result};
 pub use provenance::{Author, Provenance, Reattribution};
-pub use reference::{BEGINNINGS, NamedFile, decoded_name, reference_name, reference_to};
-pub use regions::Region;
+pub use reference::{BEGINNINGS, NamedFile, decoded_name, files, reference_name, reference_to};
+pub use regions::{Region, heads_of, regions};
 pub use render::render;
 pub use reply::{Ending, ReplyWriter};
 pub use status::{Status, StatusBlock};
-pub use tail::{Tail, drop_cut_off};
+pub use tail::{Tail, drop_cut_off, mark_cut_off};
 pub use text::{Change, Slice, Text};
 pub use text_copy::{Snapshot, TextCopy};
 pub use transcript::{Transcript, read};
-pub use uncaptured::{CaptureTarget, Uncaptured, write_captures};
+pub use unsent::unsent;

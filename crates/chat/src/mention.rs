@@ -5,9 +5,7 @@
 //! has mentions. Code, what begins like a path (`@./file`), and a reference to the editor (`@diff`) has none. Which names mean
 //! something is not known here.
 
-use std::ops::Range;
-
-use super::{Block, BlockKind, Document, EditorSubject, ParsedMessage, Speaker, Text, at_sign::read_at_signs};
+use super::{BlockKind, EditorSubject, ParsedMessage, Speaker, Text, at_sign::read_at_signs};
 
 /// The brackets that may precede a mention.
 pub(super) const BEFORE: &str = "([{<";
@@ -62,52 +60,41 @@ fn is_name(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len())
 }
 
-impl Document {
-    /// The names in what the user wrote last, above the line `before`: in the messages with text of their own after the
-    /// reply before those. Results of tools, and what stands in a status block, are no text of theirs.
-    #[must_use]
-    pub fn mentions(&self, before: usize, text: &dyn Text) -> Vec<Mention> {
-        let mut found = Vec::new();
-        let mut is_found = false;
-        for message in self.messages.iter().rev().filter(|message| message.start < before) {
-            match message.role {
-                Speaker::You => is_found |= message.mentions(before, text, &mut found),
-                Speaker::Assistant if is_found => break,
-                Speaker::Assistant | Speaker::System => {}
-            }
+/// The names in what the user wrote last, above the line `before`: in the messages with text of their own after the
+/// reply before those. Results of tools, and what stands in a status block, are no text of theirs.
+#[must_use]
+pub fn mentioned(messages: &[ParsedMessage], before: usize, text: &dyn Text) -> Vec<Mention> {
+    let mut found = Vec::new();
+    let mut is_found = false;
+    for message in messages.iter().rev().filter(|message| message.start < before) {
+        match message.role {
+            Speaker::You => is_found |= find_in(message, before, text, &mut found),
+            Speaker::Assistant if is_found => break,
+            Speaker::Assistant | Speaker::System => {}
         }
-        found.sort_by_key(|mention| mention.line);
-        found
     }
+    found.sort_by_key(|mention| mention.line);
+    found
 }
 
-impl ParsedMessage {
-    /// Finds the names in it. Says whether it has text of the user's.
-    fn mentions(&self, before: usize, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
-        let mut has_text = false;
-        for block in &self.blocks {
-            match &block.kind {
-                BlockKind::Text => has_text |= self.mentions_in(self.prose(block, before), text, found),
-                BlockKind::CodeFence(_) => has_text |= self.lines_of(block).start < before,
-                _ => {}
+/// Finds the names in a message. Says whether it has text of the user's.
+fn find_in(message: &ParsedMessage, before: usize, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
+    let mut has_text = false;
+    for block in &message.blocks {
+        let lines = message.lines_of(block);
+        match &block.kind {
+            BlockKind::Text => {
+                let lines = lines.start..lines.end.min(before.max(lines.start));
+                message.read_prose(lines, text, &mut |line, _, prose| {
+                    has_text |= !prose.trim().is_empty();
+                    found.extend(mentions(prose).into_iter().map(|name| Mention { line, name: name.to_owned() }));
+                });
             }
+            BlockKind::CodeFence(_) => has_text |= lines.start < before,
+            _ => {}
         }
-        has_text
     }
-
-    fn prose(&self, block: &Block, before: usize) -> Range<usize> {
-        let lines = self.lines_of(block);
-        lines.start..lines.end.min(before.max(lines.start))
-    }
-
-    fn mentions_in(&self, lines: Range<usize>, text: &dyn Text, found: &mut Vec<Mention>) -> bool {
-        let mut has_text = false;
-        self.read_prose(lines, text, &mut |line, _, prose| {
-            has_text |= !prose.trim().is_empty();
-            found.extend(mentions(prose).into_iter().map(|name| Mention { line, name: name.to_owned() }));
-        });
-        has_text
-    }
+    has_text
 }
 
 #[cfg(test)]

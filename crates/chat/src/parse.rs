@@ -15,7 +15,7 @@
 use super::{
     Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
     ToolUse, attachment,
-    block::Known,
+    block::Cache,
     captured,
     status::RESERVED,
     syntax::{self, Header},
@@ -236,13 +236,13 @@ fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
         Some(Header::Result { hosted: true, .. }) if !assistant => stray(InvalidHeader::MisplacedHostedResult),
         Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(InvalidHeader::MisplacedResult),
         Some(Header::Use { name, id, hosted }) => Some((
-            BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None, known: Known::default() })),
+            BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None, known: Cache::default() })),
             BodyState::Header,
         )),
         Some(Header::Result { id, is_error, hosted }) => {
             let body = ResultBody::Missing;
             Some((
-                BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body, known: Known::default() })),
+                BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body, known: Cache::default() })),
                 BodyState::Header,
             ))
         }

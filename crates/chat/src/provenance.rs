@@ -17,15 +17,13 @@
 //! user's, it was moved, copied or restored, and keeps its author. In the same way, an `approved` that nobody decided does
 //! not count if a whole line brings it back. It counts if the user types it, or changes a part of the line to it.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, HashSet},
-    ops::Range,
-};
+use std::{cell::RefCell, collections::BTreeMap, ops::Range};
 
 use super::{
     Change, Document, Text, Update,
+    edit_step::EditStep,
     line_scan::{BLANK, LineHasher, LineScan, NOT_APPROVED, SAYS_APPROVED, ScannedText},
+    line_set::{Hashes, LineSet},
 };
 
 /// Who changed the text.
@@ -89,9 +87,6 @@ const SCANNED_AT_ONCE: usize = 4_096;
 /// The user wrote it in this session.
 const BY_USER: u8 = 1;
 
-/// The maximum number of separate places that are tracked in one undo step.
-const PLACES: usize = 64;
-
 /// The author of every line.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
@@ -114,22 +109,6 @@ pub struct Provenance {
     hasher: LineHasher,
 }
 
-/// The undo step of the user's latest changes.
-#[derive(Clone, Debug)]
-struct EditStep {
-    id: u64,
-    /// The changed lines, in the current numbering.
-    touched: Vec<Range<usize>>,
-    /// The part of them that may contain text attributed to the user since text of another author was deleted in this
-    /// step.
-    unsuspected: Vec<Range<usize>>,
-    /// The hashes of the lines typed in it, unless it turns out to be undo.
-    typed: Vec<u64>,
-}
-
-/// Hashes of lines. They are random numbers, so a fast hasher is sufficient.
-type Hashes = HashSet<u64, foldhash::fast::RandomState>;
-
 /// Lines whose attribution to the user was, or may be, wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reattribution {
@@ -137,38 +116,6 @@ pub struct Reattribution {
     pub lost: Vec<Range<usize>>,
     /// All lines that were changed in the same undo step; empty if nothing was wrong.
     pub touched: Vec<Range<usize>>,
-}
-
-/// A set of lines, as hashes.
-#[derive(Clone, Debug, Default)]
-struct LineSet {
-    hashes: Hashes,
-    /// Hashes that are not in `hashes` yet. Inserting one costs as much as parsing the line, and most are never looked
-    /// up.
-    loose: Vec<u64>,
-    /// Some lines are missing, so any line may be in the set.
-    incomplete: bool,
-    /// Some lines are still to be added, so any line may be in the set until then.
-    is_reading: bool,
-}
-
-impl LineSet {
-    fn insert(&mut self, hash: u64) {
-        self.loose.push(hash);
-    }
-
-    /// Adds scanned lines. Blank lines have no author and are skipped.
-    fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
-        self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
-    }
-
-    fn contains(&mut self, hash: u64) -> bool {
-        if self.incomplete || self.is_reading {
-            return true;
-        }
-        self.hashes.extend(std::mem::take(&mut self.loose));
-        self.hashes.contains(&hash)
-    }
 }
 
 impl Provenance {
@@ -241,7 +188,7 @@ impl Provenance {
     /// Called when the latest changes were undo or redo. The restored text is not attributed to the user.
     pub fn undone(&mut self, text: &dyn Text) -> Reattribution {
         let Some(step) = self.step.take() else { return Reattribution::default() };
-        self.withdraw(|line| step.touched.iter().any(|lines| lines.contains(&line)));
+        self.withdraw(|line| step.has_touched(line));
         let mut lost = Vec::new();
         for lines in &step.touched {
             for own in self.lines_by_user(lines.clone()) {
@@ -421,20 +368,13 @@ impl Provenance {
 
     /// Scans lines of a reply. They are so many lines further down in the text than they are known to be here.
     fn scan_reply(&mut self, lines: Range<usize>, offset: isize, text: &dyn Text) {
-        let mut seen = Vec::with_capacity(lines.len());
-        let mut at = lines.start;
-        text.read(lines, &mut |words: &str| {
-            let (flags, hash) = self.hasher.scan(words);
-            seen.push((at.saturating_add_signed(-offset), flags, hash));
-            at += 1;
-        });
-        for (at, flags, hash) in seen {
-            self.known.insert(hash);
-            self.undecided.extend(approvals(&[(flags, hash)]));
-            if let Some(line) = self.lines.get_mut(at) {
+        self.scan(lines, text, |provenance, at, flags, hash| {
+            provenance.known.insert(hash);
+            provenance.undecided.extend(approvals(&[(flags, hash)]));
+            if let Some(line) = provenance.lines.get_mut(at.saturating_add_signed(-offset)) {
                 *line |= flags;
             }
-        }
+        });
     }
 
     /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
@@ -453,15 +393,12 @@ impl Provenance {
     ///
     /// Only lines attributed to the user have to be scanned, and no line twice.
     fn suspect(&mut self, except: Range<usize>, text: &dyn Text) {
-        let Some(step) = &mut self.step else { return };
+        let Some(mut step) = self.step.take() else { return };
         step.typed.clear();
         let unsuspected = std::mem::replace(&mut step.unsuspected, vec![except.clone()]);
         self.suspected.touched.clone_from(&step.touched);
-        let touched = std::mem::take(&mut step.touched);
-        self.withdraw(|line| !except.contains(&line) && touched.iter().any(|lines| lines.contains(&line)));
-        if let Some(step) = &mut self.step {
-            step.touched = touched;
-        }
+        self.withdraw(|line| !except.contains(&line) && step.has_touched(line));
+        self.step = Some(step);
         for lines in unsuspected {
             for part in [lines.start..lines.end.min(except.start), lines.start.max(except.end)..lines.end] {
                 for own in self.lines_by_user(part) {
@@ -480,15 +417,7 @@ impl Provenance {
             self.settle();
             self.step = None;
         }
-        let step = self.step.get_or_insert_with(|| EditStep {
-            id,
-            touched: Vec::new(),
-            unsuspected: Vec::new(),
-            typed: Vec::new(),
-        });
-        step.typed.extend(typed);
-        touch(&mut step.touched, change);
-        touch(&mut step.unsuspected, change);
+        self.step.get_or_insert_with(|| EditStep::new(id)).add(change, typed);
     }
 
     /// These lines are no longer authorised.
@@ -503,16 +432,19 @@ impl Provenance {
 
     /// Whether a line with this text, which says `approved`, was or may have been in the buffer without a decision.
     fn may_be_undecided(&self, hash: u64) -> bool {
-        self.known.incomplete || self.known.is_reading || self.undecided.contains(&hash)
+        self.known.is_unsure() || self.undecided.contains(&hash)
     }
 
     fn was_typed(&self, hash: u64) -> bool {
         self.typed.contains(&hash) || self.step.as_ref().is_some_and(|step| step.typed.contains(&hash))
     }
 
-    /// Scans lines and calls `each` with the number, the flags and the hash of each.
-    fn look(&mut self, lines: Range<usize>, text: &dyn Text, mut each: impl FnMut(&mut Self, usize, u8, u64)) {
-        let lines = lines.start..lines.end.min(self.lines.len());
+    /// Scans lines that are followed, and calls `each` with the number, the flags and the hash of each.
+    fn look(&mut self, lines: Range<usize>, text: &dyn Text, each: impl FnMut(&mut Self, usize, u8, u64)) {
+        self.scan(lines.start..lines.end.min(self.lines.len()), text, each);
+    }
+
+    fn scan(&mut self, lines: Range<usize>, text: &dyn Text, mut each: impl FnMut(&mut Self, usize, u8, u64)) {
         let mut at = lines.start;
         text.read(lines, &mut |words: &str| {
             let (flags, hash) = self.hasher.scan(words);
@@ -525,31 +457,6 @@ impl Provenance {
 /// The hashes of the lines that say `approved`.
 fn approvals(lines: &[(u8, u64)]) -> impl Iterator<Item = u64> {
     lines.iter().filter(|(flags, _)| flags & SAYS_APPROVED != 0).map(|(_, hash)| *hash)
-}
-
-/// Adds the changed lines to the places changed before, and moves those with the change.
-fn touch(places: &mut Vec<Range<usize>>, Change { first, old_last, new_last }: Change) {
-    let moved = |line: usize| line + new_last - old_last;
-    let mut merged = first..new_last;
-    let mut touched = Vec::with_capacity(places.len() + 1);
-    for range in places.drain(..) {
-        if range.end < first {
-            touched.push(range);
-        } else if range.start > old_last {
-            touched.push(moved(range.start)..moved(range.end));
-        } else {
-            merged.start = merged.start.min(range.start);
-            merged.end = merged.end.max(if range.end > old_last { moved(range.end) } else { new_last });
-        }
-    }
-    touched.push(merged);
-    if touched.len() > PLACES {
-        let start = touched.iter().map(|range| range.start).min().unwrap_or(first);
-        let end = touched.iter().map(|range| range.end).max().unwrap_or(new_last);
-        touched.clear();
-        touched.push(start..end);
-    }
-    *places = touched;
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One rule a test, in the terms of `on_lines`. The properties are in `tests/core/chat/provenance.rs`.
+//! One rule a test, in the terms of `on_lines`. The properties are in `tests/chat/provenance.rs`.
 
 use super::*;
 

@@ -19,6 +19,7 @@ use flemma_model::{Attachment, Part, ToolInput};
 
 /// Some lines, in one buffer.
 pub(super) struct Lines {
+    first: usize,
     buffer: String,
     ends: Vec<usize>,
 }
@@ -26,7 +27,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Reads `lines`, without carriage returns at their ends.
     pub fn read(text: &dyn Text, lines: Range<usize>) -> Self {
-        let mut read = Self { buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
+        let mut read = Self { first: lines.start, buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
         text.read(lines, &mut |line| {
             read.buffer.push_str(line.trim_end_matches('\r'));
             read.ends.push(read.buffer.len());
@@ -34,8 +35,9 @@ impl Lines {
         read
     }
 
-    /// One line; empty past the end.
+    /// One line; empty outside of them.
     fn get(&self, line: usize) -> &str {
+        let line = line - self.first;
         let start = if line == 0 { Some(&0) } else { self.ends.get(line - 1) };
         match (start, self.ends.get(line)) {
             (Some(start), Some(end)) => &self.buffer[*start..*end],
@@ -43,47 +45,23 @@ impl Lines {
         }
     }
 
-    /// The joined lines between the opening line `open` and the end of a block.
-    fn between(&self, open: usize, end: usize, closed: bool) -> String {
-        let last = if closed { end.saturating_sub(1) } else { end };
-        let mut content = String::new();
-        for line in open + 1..last {
-            if line > open + 1 {
-                content.push('\n');
-            }
-            content.push_str(self.get(line));
-        }
-        content
+    /// The joined lines inside a fence or inside thinking.
+    pub fn inside(&self, message: &ParsedMessage, block: &Block) -> String {
+        let lines: Vec<&str> = message.inside(block).unwrap_or_default().map(|line| self.get(line)).collect();
+        lines.join("\n")
     }
 
-    /// The content of the fence of a tool block that starts at line `at`.
-    pub fn fenced(&self, block: &Block, at: usize) -> String {
-        let Some(fence) = block.tool_fence() else { return String::new() };
-        self.between(at + fence.line as usize, at + block.lines as usize, block.closed)
-    }
-
-    /// The input of a tool use that starts at line `at`.
+    /// The input of a tool use.
     ///
     /// A `json` fence contains any JSON. Flemma writes a fence without a language for input that is not valid JSON; the
     /// user may have corrected it to a JSON object.
-    pub fn input(&self, block: &Block, at: usize) -> ToolInput {
-        let content = self.fenced(block, at);
+    pub fn input(&self, message: &ParsedMessage, block: &Block) -> ToolInput {
+        let content = self.inside(message, block);
         let json = block.tool_fence().is_some_and(|fence| fence.json);
         match serde_json::from_str::<Value>(&content) {
             Ok(value) if json || value.is_object() => ToolInput::Json(value),
             _ => ToolInput::Malformed(content),
         }
-    }
-
-    /// The provider and the kind of the hosted block that starts at line `at`.
-    pub fn mark(&self, block: &Block, at: usize) -> HostedInfo {
-        HostedInfo::read(block.tool_fence().map_or("", |fence| self.get(at + fence.line as usize)))
-    }
-
-    /// The text between thinking tags.
-    fn thinking(&self, block: &Block, at: usize) -> String {
-        let text = self.between(at, at + block.lines as usize, block.closed);
-        if text.contains('\\') { unescape_lines(&text) } else { text }
     }
 }
 
@@ -92,69 +70,45 @@ impl Lines {
 /// # Errors
 /// When a hosted block does not contain valid JSON.
 pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
-    let mut lines = Lines::read(text, message.range());
-    lines.drop_marker();
+    let lines = Lines::read(text, message.range());
     let mut parts = Parts::default();
     for block in &message.blocks {
-        let at = block.offset as usize;
-        let damaged = || {
-            let note = "This block from a provider's tool is no longer valid JSON. Undo the change, or delete the \
-                        call and its result.";
-            Diagnostic::error(message.start + at, note)
-        };
-        let vendor_json = || match lines.input(block, at) {
-            ToolInput::Json(value) => Ok(value),
-            ToolInput::Malformed(_) => Err(damaged()),
-        };
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
                 let has_references = message.role == Speaker::You && block.kind == BlockKind::Text;
-                for line in at..block.end() {
-                    let content = lines.get(line);
-                    if has_references {
-                        parts.files.extend(references(content).iter().filter_map(Reference::attachment));
-                    }
-                    parts.prose.push_str(unescape(content));
-                    parts.prose.push('\n');
+                for line in message.lines_of(block) {
+                    parts.line(without_marker(message, line, lines.get(line)), has_references);
                 }
             }
             BlockKind::Aborted => parts.end_prose(),
             BlockKind::Thinking => {
-                let tag = ThinkingTag::read(lines.get(at));
-                let text = lines.thinking(block, at);
-                // Other tools write the hidden data between the tags.
-                let hidden = || flemma_provider::redacted_signature(&text).filter(|_| tag.redacted);
-                parts.push(match tag.signature.clone().filter(|_| tag.redacted).or_else(hidden) {
-                    Some(signature) => Part::RedactedThinking(signature),
-                    None => {
-                        let is_sent = !tag.redacted && tag.is_of(|| &text);
-                        Part::Thinking { signature: tag.signature.filter(|_| is_sent), text }
-                    }
-                });
+                let first = message.lines_of(block).start;
+                let tag = ThinkingTag::read(without_marker(message, first, lines.get(first)));
+                parts.push(thinking(tag, unescape_lines(&lines.inside(message, block))));
             }
             BlockKind::ToolUse(tool) if tool.hosted => {
-                let raw = vendor_json()?;
+                let raw = vendor_json(message, block, &lines)?;
                 // The reply was aborted before the result. A call without a result is never sent back.
-                if !message.is_aborted() || message.answers_hosted(&tool.id) {
-                    let HostedInfo { provider, .. } = lines.mark(block, at);
+                if !message.is_aborted() || message.hosted_result(&tool.id).is_some() {
+                    let HostedInfo { provider, .. } = hosted_info(message, block, &lines);
                     parts.push(Part::HostedUse { provider, id: tool.id.clone(), name: tool.name.clone(), raw });
                 }
             }
             BlockKind::ToolUse(tool) => {
-                let input = match lines.input(block, at) {
+                let input = match lines.input(message, block) {
                     ToolInput::Json(value) => value,
                     ToolInput::Malformed(text) => json!({ "malformed_json": text }),
                 };
                 parts.push(Part::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input });
             }
             BlockKind::ToolResult(tool) if tool.hosted => {
-                let HostedInfo { provider, is_sources } = lines.mark(block, at);
+                let HostedInfo { provider, is_sources } = hosted_info(message, block, &lines);
                 parts.push(if is_sources {
-                    let content = lines.fenced(block, at);
-                    let (sources, raw) = hosted::read_citations(&content).ok_or_else(damaged)?;
+                    let sources = hosted::read_citations(&lines.inside(message, block));
+                    let (sources, raw) = sources.ok_or_else(|| damaged(message, block))?;
                     Part::Citations { provider, sources, raw }
                 } else {
-                    let (id, raw) = (tool.id.clone(), vendor_json()?);
+                    let (id, raw) = (tool.id.clone(), vendor_json(message, block, &lines)?);
                     Part::HostedResult { provider, id, raw, is_error: tool.is_error }
                 });
             }
@@ -164,7 +118,7 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
                     ResultBody::Attached(_, attachments) => attachments.clone(),
                     ResultBody::Placeholder(..) | ResultBody::Missing => continue,
                 };
-                let output = lines.fenced(block, at).into();
+                let output = lines.inside(message, block).into();
                 parts.push(Part::ToolResult { id: tool.id.clone(), output, is_error: tool.is_error, attachments });
             }
         }
@@ -174,15 +128,42 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
     Ok(Arc::new(model::Message { role, parts: parts.done }))
 }
 
-impl Lines {
-    /// Removes the role marker from the first line.
-    fn drop_marker(&mut self) {
-        let column = syntax::marker(self.get(0)).map_or(0, |(_, column)| column);
-        self.buffer.drain(..column);
-        for end in &mut self.ends {
-            *end -= column;
+/// A line without the marker of its message.
+fn without_marker<'a>(message: &ParsedMessage, line: usize, content: &'a str) -> &'a str {
+    match syntax::marker(content) {
+        Some((_, column)) if line == message.start => &content[column..],
+        _ => content,
+    }
+}
+
+/// Thinking as it is sent.
+fn thinking(tag: ThinkingTag, text: String) -> Part {
+    // Other tools write the hidden data between the tags.
+    let hidden = || flemma_provider::redacted_signature(&text).filter(|_| tag.redacted);
+    match tag.signature.clone().filter(|_| tag.redacted).or_else(hidden) {
+        Some(signature) => Part::RedactedThinking(signature),
+        None => {
+            let is_sent = !tag.redacted && tag.is_of(|| &text);
+            Part::Thinking { signature: tag.signature.filter(|_| is_sent), text }
         }
     }
+}
+
+/// The provider and the kind of a hosted block.
+fn hosted_info(message: &ParsedMessage, block: &Block, lines: &Lines) -> HostedInfo {
+    HostedInfo::read(message.fence_of(block).map_or("", |fence| lines.get(fence)))
+}
+
+fn vendor_json(message: &ParsedMessage, block: &Block, lines: &Lines) -> Result<Value, Diagnostic> {
+    match lines.input(message, block) {
+        ToolInput::Json(value) => Ok(value),
+        ToolInput::Malformed(_) => Err(damaged(message, block)),
+    }
+}
+
+fn damaged(message: &ParsedMessage, block: &Block) -> Diagnostic {
+    let note = "This block from a provider's tool is no longer valid JSON. Undo the change, or delete the call and its result.";
+    Diagnostic::error(message.lines_of(block).start, note)
 }
 
 /// The parts of a message that is being built.
@@ -200,6 +181,15 @@ impl Parts {
     fn push(&mut self, part: Part) {
         self.end_prose();
         self.done.push(part);
+    }
+
+    /// A line of prose, or of code in it.
+    fn line(&mut self, content: &str, has_references: bool) {
+        if has_references {
+            self.files.extend(references(content).iter().filter_map(Reference::attachment));
+        }
+        self.prose.push_str(unescape(content));
+        self.prose.push('\n');
     }
 
     fn end_prose(&mut self) {

@@ -14,7 +14,7 @@ use std::{
 
 use percent_encoding::percent_decode_str;
 
-use super::{BlockKind, Document, LineRange, ParsedMessage, ResultBody, Speaker, Text, at_sign::read_at_signs};
+use super::{BlockKind, Document, LineRange, ResultBody, Speaker, Text, at_sign::read_at_signs};
 use flemma_model::Attachment;
 use flemma_text::Fence;
 
@@ -237,63 +237,38 @@ pub(super) fn write(attachment: &Attachment) -> String {
     written
 }
 
-impl Document {
-    /// The files named in the lines in `range`: references in the user's own prose, and the fences of results with
-    /// attachments. Only the user's lines are read.
-    #[must_use]
-    pub fn files(&self, range: Range<usize>, text: &dyn Text) -> Vec<NamedFile> {
-        let mut found = Vec::new();
-        let first = self.messages.partition_point(|message| message.range().end <= range.start);
-        for message in self.messages.get(first..).unwrap_or_default() {
-            if message.start >= range.end {
-                break;
-            }
-            if message.role == Speaker::You {
-                message.files(&range, text, &mut found);
-            }
-        }
-        found
-    }
-}
-
-impl ParsedMessage {
-    fn files(&self, range: &Range<usize>, text: &dyn Text, found: &mut Vec<NamedFile>) {
-        let from = range.start.saturating_sub(self.start);
-        let first = self.blocks.partition_point(|block| block.end() <= from);
-        for block in &self.blocks[first..] {
-            let lines = self.lines_of(block);
-            if lines.start >= range.end {
-                break;
-            }
-            match &block.kind {
-                BlockKind::Text => {
-                    let lines = lines.start.max(range.start)..lines.end.min(range.end);
-                    self.read_prose(lines, text, &mut |line, skipped, prose| {
-                        for Reference { columns, path, lines, .. } in references(prose) {
-                            let columns = Some(columns.start + skipped..columns.end + skipped);
-                            if let Some((of, _)) = lines {
-                                found.push(NamedFile { line, columns, path: of.into(), has_lines: true });
-                                found.push(NamedFile { line, columns: None, path: path.into(), has_lines: true });
-                            } else {
-                                found.push(NamedFile { line, columns, path: path.into(), has_lines: false });
-                            }
-                        }
-                    });
+/// The files named in the lines in `range`: references in the user's own prose, and the fences of results with
+/// attachments. Only the user's lines are read.
+#[must_use]
+pub fn files(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<NamedFile> {
+    let mut found = Vec::new();
+    for (message, block) in document.blocks_in(range.clone()).filter(|(message, _)| message.role == Speaker::You) {
+        if block.kind == BlockKind::Text {
+            let lines = message.lines_of(block);
+            let lines = lines.start.max(range.start)..lines.end.min(range.end);
+            message.read_prose(lines, text, &mut |line, skipped, prose| {
+                for Reference { columns, path, lines, .. } in references(prose) {
+                    let columns = Some(columns.start + skipped..columns.end + skipped);
+                    let has_lines = lines.is_some();
+                    let literal = NamedFile { line, columns: None, path: (&path).into(), has_lines };
+                    let named = lines.map_or(path, |(of, _)| of);
+                    found.push(NamedFile { line, columns, path: named.into(), has_lines });
+                    found.extend(has_lines.then_some(literal));
                 }
-                BlockKind::ToolResult(tool) => {
-                    if let ResultBody::Attached(fence, attachments) = &tool.body {
-                        let line = lines.start + fence.line as usize;
-                        let named = |attachment: &Attachment| {
-                            let path = attachment.path.clone();
-                            NamedFile { line, columns: None, path, has_lines: false }
-                        };
-                        found.extend(attachments.iter().map(named).filter(|_| range.contains(&line)));
-                    }
-                }
-                _ => {}
-            }
+            });
+        } else if let Some(ResultBody::Attached(_, attachments)) = block.tool_result().map(|result| &result.body)
+            && let Some(line) = message.fence_of(block).filter(|line| range.contains(line))
+        {
+            let named = |attachment: &Attachment| NamedFile {
+                line,
+                columns: None,
+                path: attachment.path.clone(),
+                has_lines: false,
+            };
+            found.extend(attachments.iter().map(named));
         }
     }
+    found
 }
 
 #[cfg(test)]

@@ -19,54 +19,33 @@ pub struct Region {
     pub fence: Option<usize>,
 }
 
-impl Document {
-    /// The regions that overlap the lines in `range`, in order and complete. Lines with a highlight of their own are
-    /// left out: frontmatter, thinking, status blocks, attachments and tool headers.
-    #[must_use]
-    pub fn regions(&self, range: Range<usize>) -> Vec<Region> {
-        self.blocks_in(range).filter_map(|(message, block)| message.region(block)).collect()
-    }
-
-    /// The first lines of the message and of the block that a line is in, as far as what is drawn over them tells of the lines
-    /// below: a message says whether it has nothing but results, and a block how long it is. Over prose and code nothing is
-    /// drawn. With `all`, also those of which that may have been true before a change.
-    #[must_use]
-    pub fn heads_of(&self, line: usize, all: bool) -> Vec<usize> {
-        let message = self.message_at(line).and_then(|message| self.messages().get(message));
-        let block = self
-            .block_at(line)
-            .zip(message)
-            .and_then(|((_, block), message)| Some((message, message.blocks.get(block)?)));
-        let block = block.filter(|(_, block)| all || !matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_)));
-        let message = message.filter(|message| all || message.begins_with_results());
-        let marker = message.map(|message| message.start);
-        marker.into_iter().chain(block.map(|(message, block)| message.lines_of(block).start)).collect()
-    }
+/// The regions that overlap the lines in `range`, in order and complete. Lines with a highlight of their own are
+/// left out: frontmatter, thinking, status blocks, attachments and tool headers.
+#[must_use]
+pub fn regions(document: &Document, range: Range<usize>) -> Vec<Region> {
+    document.blocks_in(range).filter_map(|(message, block)| region(message, block)).collect()
 }
 
-impl ParsedMessage {
-    /// Whether there are results among its first blocks.
-    fn begins_with_results(&self) -> bool {
-        self.blocks.iter().take(LOOKED_AT).any(|block| matches!(block.kind, BlockKind::ToolResult(_)))
-    }
-
-    fn region(&self, block: &Block) -> Option<Region> {
-        let lines = self.lines_of(block);
-        let fence = match &block.kind {
-            BlockKind::Text => return Some(Region { lines, fence: None }),
-            BlockKind::CodeFence(_) => lines.start,
-            BlockKind::ToolUse(tool) => lines.start + tool.input?.line as usize,
-            BlockKind::ToolResult(tool) => match tool.body {
-                ResultBody::Output(fence) => lines.start + fence.line as usize,
-                ResultBody::Attached(..) | ResultBody::Placeholder(..) | ResultBody::Missing => return None,
-            },
-            BlockKind::Thinking | BlockKind::Aborted | BlockKind::Stray(_) => return None,
-        };
-        let end = code_end(lines.end, block.closed).max(fence + 1);
-        Some(Region { lines: fence + 1..end, fence: Some(fence) })
-    }
+/// The first lines of the message and of the block that a line is in, as far as what is drawn over them tells of the lines
+/// below: a message says whether it has nothing but results, and a block how long it is. Over prose and code nothing is
+/// drawn. With `all`, also those of which that may have been true before a change.
+#[must_use]
+pub fn heads_of(document: &Document, line: usize, all: bool) -> Vec<usize> {
+    let Some(message) = document.message_at(line).map(|index| &document.messages()[index]) else { return Vec::new() };
+    let begins_with_results = || message.blocks.iter().take(LOOKED_AT).any(|block| block.tool_result().is_some());
+    let block = document.block_at(line).map(|(_, block)| &message.blocks[block]);
+    let block = block.filter(|block| all || !matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_)));
+    let marker = (all || begins_with_results()).then_some(message.start);
+    marker.into_iter().chain(block.map(|block| message.lines_of(block).start)).collect()
 }
 
-fn code_end(end: usize, closed: bool) -> usize {
-    if closed { end.saturating_sub(1) } else { end }
+fn region(message: &ParsedMessage, block: &Block) -> Option<Region> {
+    let is_code = match &block.kind {
+        BlockKind::Text => return Some(Region { lines: message.lines_of(block), fence: None }),
+        BlockKind::CodeFence(_) | BlockKind::ToolUse(_) => true,
+        BlockKind::ToolResult(tool) => matches!(tool.body, ResultBody::Output(_)),
+        BlockKind::Thinking | BlockKind::Aborted | BlockKind::Stray(_) => false,
+    };
+    let lines = message.inside(block).filter(|_| is_code)?;
+    Some(Region { fence: Some(lines.start - 1), lines })
 }

@@ -4,7 +4,9 @@
 //! what the format does not preserve (blank lines around prose, carriage returns at line ends, the final line break of
 //! an output) and an open code fence, which is closed.
 
-use super::{Speaker, Transcript, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag};
+use super::{
+    Speaker, Transcript, attachment_info, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag,
+};
 use flemma_model as model;
 use flemma_model::{Part, ToolInput};
 
@@ -63,11 +65,9 @@ fn message(role: Speaker, parts: &[Part]) -> String {
             Part::HostedUse { provider, id, name, raw } => {
                 writer.block(&hosted::call(provider, name, id, raw));
             }
-            Part::ToolResult { id, output, is_error, attachments } if attachments.is_empty() => {
-                writer.block(&blocks::tool_result(id, output, *is_error, blocks::Language::Plain));
-            }
             Part::ToolResult { id, output, is_error, attachments } => {
-                writer.block(&blocks::attached_result(id, output, *is_error, attachments));
+                let info = if attachments.is_empty() { String::new() } else { attachment_info(attachments) };
+                writer.block(&blocks::tool_result(id, output, *is_error, &info));
             }
             Part::Attachment(attachment) if named.contains(attachment) => {}
             Part::Attachment(attachment) => {

@@ -54,21 +54,14 @@ impl ReplyWriter {
     /// A writer at the end of `text`. The first edits include the marker `@Assistant:`.
     #[must_use]
     pub fn open(text: &dyn Text) -> Self {
-        let line = text.line_count().saturating_sub(1);
-        let last = text.line(line);
-        let gap = match last.as_str() {
-            "" if line == 0 => "",
+        let end = Position::end(text);
+        let gap = match text.line(end.line).as_str() {
+            "" if end.line == 0 => "",
             blank if blank.trim().is_empty() => "\n",
             _ => "\n\n",
         };
         let writer = MessageWriter::after(format!("{gap}{}", Speaker::Assistant));
-        Self {
-            writer,
-            end: Position { line, column: text.length(line) },
-            tag: None,
-            signature: None,
-            ids: HashSet::new(),
-        }
+        Self { writer, end, tag: None, signature: None, ids: HashSet::new() }
     }
 
     /// Adds an event. Events without text are ignored.

@@ -6,8 +6,7 @@
 //! ````
 //!
 //! The user edits the status by hand. Case is ignored, and `reject` and `deny` are read as `rejected` and `denied`. A
-//! block with an invalid status has a [`StatusFault`], which is an error of the document: no tool runs until it is
-//! fixed. Such a block is read as `pending`.
+//! block with an invalid status is an error of the document: no tool runs until it is fixed. Such a block is read as `pending`.
 
 use std::fmt;
 
@@ -90,13 +89,11 @@ impl StatusBlock {
     }
 
     /// Like [`StatusBlock::parse`], with the fault of the status, if there is one.
-    pub(super) fn read(info: &str) -> Option<(Self, Option<StatusFault>)> {
-        let info = info.trim();
-        let rest = info.strip_prefix(RESERVED)?;
-        let (word, words) = match rest.find(char::is_whitespace) {
-            Some(end) => (&info[..RESERVED.len() + end], &rest[end..]),
-            None => (info, ""),
-        };
+    pub(super) fn read(info: &str) -> Option<(Self, Option<String>)> {
+        let (word, words) = attributes::split(info);
+        if !word.starts_with(RESERVED) {
+            return None;
+        }
         let (mut statuses, mut others) = (Vec::new(), Vec::new());
         for attribute in attributes::read(words) {
             match attribute.value {
@@ -106,19 +103,15 @@ impl StatusBlock {
             }
         }
         let status = match statuses.as_slice() {
-            _ if word != INFO => Err(StatusFault::Word(word.to_owned())),
-            [] => Err(StatusFault::Missing),
-            [(sound, word)] => match Status::parse(word) {
-                Some(status) if *sound => Ok(status),
-                _ => Err(StatusFault::Unknown(word.to_string())),
-            },
-            _ => Err(StatusFault::Twice),
+            _ if word != INFO => {
+                Err(format!("There is no block `{word}`. Write `{INFO} status=…`, with one of {}.", all_statuses()))
+            }
+            [] => Err(format!("This block has no status. Write `{INFO} status=…`, with one of {}.", all_statuses())),
+            [(sound, word)] => Status::parse(word).filter(|_| *sound).ok_or_else(|| unknown(word)),
+            _ => Err("This block has more than one `status=`. Keep one of them.".to_owned()),
         };
-        let block = |status| Self { status, attributes: others };
-        Some(match status {
-            Ok(status) => (block(status), None),
-            Err(fault) => (block(Status::Pending), Some(fault)),
-        })
+        let block = Self { status: *status.as_ref().unwrap_or(&Status::Pending), attributes: others };
+        Some((block, status.err()))
     }
 
     /// The value of an attribute other than `status`.
@@ -141,35 +134,15 @@ impl StatusBlock {
     }
 }
 
-/// Why the status of a block is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum StatusFault {
-    /// The first word of the info string is not `flemma:tool`.
-    Word(String),
-    /// There is no `status=`.
-    Missing,
-    /// There is more than one `status=`.
-    Twice,
-    /// There is no status of this name.
-    Unknown(String),
+/// There is no status of this name.
+fn unknown(word: &str) -> String {
+    let near = nearest(word, Status::ALL.map(Status::as_str));
+    let meant = near.map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+    format!("There is no status `{word}`.{meant} The statuses are {}.", all_statuses())
 }
 
-impl fmt::Display for StatusFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = Status::ALL.map(|status| format!("`{status}`")).join(", ");
-        match self {
-            Self::Word(word) => write!(f, "There is no block `{word}`. Write `{INFO} status=…`, with one of {all}."),
-            Self::Missing => write!(f, "This block has no status. Write `{INFO} status=…`, with one of {all}."),
-            Self::Twice => write!(f, "This block has more than one `status=`. Keep one of them."),
-            Self::Unknown(word) => {
-                write!(f, "There is no status `{word}`.")?;
-                if let Some(near) = nearest(word, Status::ALL.map(Status::as_str)) {
-                    write!(f, " Did you mean `{near}`?")?;
-                }
-                write!(f, " The statuses are {all}.")
-            }
-        }
-    }
+fn all_statuses() -> String {
+    Status::ALL.map(|status| format!("`{status}`")).join(", ")
 }
 
 #[cfg(test)]

@@ -30,6 +30,31 @@ pub trait Text {
         self.read(lines, &mut |line| each(line.as_bytes()));
     }
 
+    /// The first of these lines that is not blank. Of a long text, only its beginning is read.
+    fn first_written(&self, lines: Range<usize>) -> Option<usize> {
+        let (mut from, mut length, mut found) = (lines.start, 16, None);
+        while from < lines.end && found.is_none() {
+            let to = lines.end.min(from + length);
+            let mut line = from;
+            self.read(from..to, &mut |content| {
+                found = found.or((!content.trim().is_empty()).then_some(line));
+                line += 1;
+            });
+            (from, length) = (to, length * 2);
+        }
+        found
+    }
+
+    /// The last of these lines that is not blank.
+    fn last_written(&self, lines: Range<usize>) -> Option<usize> {
+        lines.rev().find(|line| !self.line(*line).trim().is_empty())
+    }
+
+    /// Whether all of these lines are blank.
+    fn is_blank(&self, lines: Range<usize>) -> bool {
+        self.first_written(lines).is_none()
+    }
+
     /// The number of bytes of all lines, with one more for the end of each line; `None` if it is not known without reading
     /// them.
     fn size(&self) -> Option<usize> {
@@ -37,36 +62,14 @@ pub trait Text {
     }
 }
 
-impl Text for [String] {
+impl<T: AsRef<[String]> + ?Sized> Text for T {
     fn line_count(&self) -> usize {
-        self.len()
+        self.as_ref().len()
     }
 
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let end = lines.end.min(self.len());
-        for line in self.get(lines.start..end).unwrap_or_default() {
-            each(line);
-        }
-    }
-}
-
-impl Text for Vec<String> {
-    fn line_count(&self) -> usize {
-        self.len()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        self.as_slice().read(lines, each);
-    }
-}
-
-impl<T: Text + ?Sized> Text for &T {
-    fn line_count(&self) -> usize {
-        (**self).line_count()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        (**self).read(lines, each);
+        let all = self.as_ref();
+        all.get(lines.start..lines.end.min(all.len())).unwrap_or_default().iter().for_each(|line| each(line));
     }
 }
 

@@ -1,12 +1,12 @@
 //! The conversation that is sent to a provider, built from the document.
 //!
 //! Each message is built once and cached until an update changes it, so that a request in a long conversation builds
-//! only what is new. Nothing is invented: a call without a result, and anything else that [`Document::diagnostics`]
+//! only what is new. Nothing is invented: a call without a result, and anything else that [`diagnostics()`]
 //! reports as an error, is an error here.
 
 use std::sync::Arc;
 
-use super::{Diagnostic, Document, Severity, Speaker, Text, read::build};
+use super::{Diagnostic, Document, Severity, Speaker, Text, diagnostics, read::build};
 use flemma_model as model;
 use flemma_model::Part;
 
@@ -26,17 +26,16 @@ impl Document {
     /// # Errors
     /// Every diagnostic of [`Severity::Error`], and one for every call without a result.
     pub fn transcript(&mut self, text: &dyn Text) -> Result<Transcript, Vec<Diagnostic>> {
-        let mut errors = self.diagnostics(text);
+        let mut errors = diagnostics(self, text);
         errors.retain(|diagnostic| diagnostic.severity == Severity::Error);
-        for (site, _) in self.open_sites() {
-            let id = self.id_at(site).map(ToString::to_string).unwrap_or_default();
-            let note = format!("The call `{id}` has no result yet. Run it, reject it, or delete it.");
-            errors.push(Diagnostic::error(self.line_of(site), note));
+        for call in self.calls().all_open().iter().map(|open| open.call) {
+            let note = format!("The call `{}` has no result yet. Run it, reject it, or delete it.", call.tool.id);
+            errors.push(Diagnostic::error(call.lines().start, note));
         }
         let mut conversation = Transcript::default();
         for message in &mut self.messages {
-            let built = match message.built.clone().map_or_else(|| build(message, text), Ok) {
-                Ok(built) => message.built.insert(built),
+            let built = match message.known.0.built.clone().map_or_else(|| build(message, text), Ok) {
+                Ok(built) => message.known.0.built.insert(built),
                 Err(error) => {
                     errors.push(error);
                     continue;
@@ -57,19 +56,17 @@ impl Document {
         errors.sort_by_key(|diagnostic| diagnostic.line);
         Err(errors)
     }
-}
 
-impl Document {
     /// Builds messages in advance for [`Document::transcript`], about `lines` lines at a time. Returns whether there
     /// are more. It stops at a message that cannot be built.
     pub fn build_ahead(&mut self, text: &dyn Text, lines: usize) -> bool {
         let mut left = lines;
-        for message in self.messages.iter_mut().filter(|message| message.built.is_none()) {
+        for message in self.messages.iter_mut().filter(|message| message.known.0.built.is_none()) {
             if left == 0 {
                 return true;
             }
             let Ok(built) = build(message, text) else { return false };
-            message.built = Some(built);
+            message.known.0.built = Some(built);
             left = left.saturating_sub(message.lines);
         }
         false

@@ -32,7 +32,7 @@ pub(super) fn check(place: &Place) -> Result<Report, Failure> {
             lines.push(format!("{name}: agent: {}", names::message(&agent)));
             agents.push(json!({ "file": true_name, "agent": agent }));
         }
-        for diagnostic in document.diagnostics(&text) {
+        for diagnostic in flemma_chat::diagnostics(&document, &text) {
             has_error |= diagnostic.severity == Severity::Error;
             let line = diagnostic.line + 1;
             let message = names::message(&diagnostic.message);

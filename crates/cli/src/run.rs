@@ -53,7 +53,7 @@ fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
     let configuration = Configuration::read()?;
     let (_, lines) = files::read(&arguments.path)?;
     let document = Document::parse(&lines);
-    if document.tail(&lines) == Tail::Reply && document.open_calls(&lines).is_empty() {
+    if Tail::of(document.messages(), &lines) == Tail::Reply && document.calls().open(&lines).is_empty() {
         return Ok(report(&arguments.path, &json!({ "state": "done", "requests": 0 }), &[], Vec::new()));
     }
     let timeout = arguments.timeout.map(Duration::from_secs);

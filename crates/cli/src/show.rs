@@ -19,7 +19,7 @@ use flemma_chat::{Document, Severity, Speaker};
 pub(super) fn show(file: &File) -> Result<Report, Failure> {
     let (_, lines) = files::read(&file.path)?;
     let document = Document::parse(&lines);
-    let diagnostics = document.diagnostics(&lines);
+    let diagnostics = flemma_chat::diagnostics(&document, &lines);
     let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     let warnings = diagnostics.len() - errors;
     let calls = Look::new()?.of(&file.path, &document, &lines)?;

@@ -17,8 +17,8 @@
 //! Any other line that cannot be read may be one that somebody relied on.
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{Actor, Asked, Binding, CallKey, Decision, Event, Proposed, Record, RecordedFile, RecordedResult, Role};
@@ -46,45 +46,31 @@ impl Record {
     #[must_use]
     pub fn to_line(&self) -> String {
         let Self { at, conversation, key, event, by } = self;
-        let mut line = Map::new();
-        let mut put = |name: &str, value: Value| drop(line.insert(name.to_owned(), value));
-        put("v", first_version(event).into());
-        put("at", at.to_string().into());
-        put("chat", conversation.as_str().into());
-        put("call", key.id.0.as_str().into());
-        put("tool", key.tool.as_str().into());
-        put("input", key.input.as_str().into());
-        put("event", event_name(event).into());
-        if let Event::Resolved(result) | Event::Expired(result) = event {
-            let RecordedResult { output, is_error, language, attachments } = result;
-            put("output", output.as_str().into());
-            if *is_error {
-                put("error", true.into());
+        let mut line = Line {
+            v: first_version(event),
+            at: at.to_string(),
+            chat: conversation.clone(),
+            call: key.id.0.clone(),
+            tool: key.tool.clone(),
+            input: key.input.as_str().to_owned(),
+            event: event_name(event).to_owned(),
+            role: by.role.as_str().to_owned(),
+            pid: by.process,
+            host: by.host.clone(),
+            ..Line::default()
+        };
+        match event.clone() {
+            Event::Resolved(result) | Event::Expired(result) => {
+                let RecordedResult { output, is_error, language, attachments } = result;
+                (line.output, line.error, line.language, line.files) = (Some(output), is_error, language, attachments);
             }
-            if !language.is_empty() {
-                put("language", language.as_str().into());
-            }
-            if !attachments.is_empty() {
-                let file = |file: &RecordedFile| json!({ "path": file.path, "type": file.media_type });
-                put("files", attachments.iter().map(file).collect());
-            }
+            Event::Asked(Asked { kind, schema }) => (line.kind, line.schema) = (Some(kind), schema),
+            Event::Bound(binding) | Event::Made(binding) => line.shown = Some(binding),
+            Event::Proposed(proposed) => line.proposed = Some(proposed),
+            Event::Opened | Event::Decided(_) | Event::Started | Event::WentOn | Event::Withdrawn => {}
         }
-        if let Event::Asked(Asked { kind, schema }) = event {
-            put("kind", kind.as_str().into());
-            if let Some(schema) = schema {
-                put("schema", schema.clone());
-            }
-        }
-        if let Event::Bound(binding) | Event::Made(binding) = event {
-            put("shown", json!(binding));
-        }
-        if let Event::Proposed(proposed) = event {
-            put("proposed", json!(proposed));
-        }
-        put("role", by.role.as_str().into());
-        put("pid", by.process.into());
-        put("host", by.host.as_str().into());
-        Value::Object(line).to_string()
+        // Its parts are texts, numbers and what was read from JSON.
+        serde_json::to_string(&line).unwrap_or_default()
     }
 
     /// Reads a line, with or without its line break.
@@ -109,7 +95,7 @@ struct Version {
     v: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Line {
     v: u64,
     at: String,
@@ -118,40 +104,34 @@ struct Line {
     tool: String,
     input: String,
     event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     error: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     language: String,
-    #[serde(default)]
-    files: Vec<File>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<RecordedFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<Binding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     proposed: Option<Proposed>,
     role: String,
     pid: u32,
     host: String,
 }
 
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    #[serde(rename = "type")]
-    media_type: String,
-}
-
 impl Line {
     fn record(self) -> Option<Record> {
         let at: Timestamp = self.at.parse().ok()?;
         let key = CallKey { id: CallId(self.call), tool: self.tool, input: Digest::parse(&self.input)? };
-        let by = Actor { role: role(&self.role)?, process: self.pid, host: self.host };
-        let (is_error, language) = (self.error, self.language);
-        let attachments = self.files.into_iter().map(|File { path, media_type }| RecordedFile { path, media_type });
-        let result = self.output.map(|output| {
-            let attachments = attachments.collect();
-            RecordedResult { output, is_error, language, attachments }
-        });
+        let by = Actor { role: Role::parse(&self.role)?, process: self.pid, host: self.host };
+        let (is_error, language, attachments) = (self.error, self.language, self.files);
+        let result = self.output.map(|output| RecordedResult { output, is_error, language, attachments });
         let asked = self.kind.map(|kind| Asked { kind, schema: self.schema });
         let event = match (self.event.as_str(), result) {
             ("opened", None) => Event::Opened,
@@ -201,8 +181,4 @@ fn first_version(event: &Event) -> u64 {
         | Event::Resolved(_)
         | Event::Expired(_) => 1,
     }
-}
-
-fn role(name: &str) -> Option<Role> {
-    Role::ALL.into_iter().find(|role| role.as_str() == name)
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Binding, CallKey, Proposed};
@@ -84,11 +85,12 @@ pub struct RecordedResult {
 }
 
 /// A file that is sent with a result. The conversation has only its name, so the journal has no more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFile {
     /// The path, as the conversation writes it.
     pub path: String,
     /// The media type; may be empty.
+    #[serde(rename = "type")]
     pub media_type: String,
 }
 
@@ -118,46 +120,33 @@ pub struct Actor {
 }
 
 impl Role {
-    /// All roles.
-    pub(super) const ALL: [Self; 8] = [
-        Self::Policy,
-        Self::User,
-        Self::Document,
-        Self::Script,
-        Self::CommandLine,
-        Self::Clock,
-        Self::Tool,
-        Self::Client,
+    /// All roles, each with the word for it in the journal and in Lua, and with who that is, in words for the user.
+    const ALL: [(Self, &'static str, &'static str); 8] = [
+        (Self::Policy, "policy", "a policy"),
+        (Self::User, "user", "you"),
+        (Self::Document, "document", "a key, as the file said"),
+        (Self::Script, "script", "a script"),
+        (Self::CommandLine, "command-line", "the command line"),
+        (Self::Clock, "clock", "the clock"),
+        (Self::Tool, "tool", "the tool"),
+        (Self::Client, "client", "the editor"),
     ];
 
     /// Who that is, in words for the user.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "a policy",
-            Self::User => "you",
-            Self::Document => "a key, as the file said",
-            Self::Script => "a script",
-            Self::CommandLine => "the command line",
-            Self::Clock => "the clock",
-            Self::Tool => "the tool",
-            Self::Client => "the editor",
-        }
+        Self::ALL[self as usize].2
     }
 
     /// The word for it in the journal and in Lua.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::User => "user",
-            Self::Document => "document",
-            Self::Script => "script",
-            Self::CommandLine => "command-line",
-            Self::Clock => "clock",
-            Self::Tool => "tool",
-            Self::Client => "client",
-        }
+        Self::ALL[self as usize].1
+    }
+
+    /// The role of this word.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known, _)| *known == word).map(|(role, ..)| role)
     }
 }
 

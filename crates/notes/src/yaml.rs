@@ -81,8 +81,11 @@ fn events(yaml: &str) -> Result<Vec<(Event<'_>, Range<usize>)>, Fault> {
                     at.end = at.start + yaml[at.clone()].trim_end().len();
                 }
                 // The parser counts a comment behind it as a part of it.
-                Event::Scalar(_, ScalarStyle::SingleQuoted, ..) => at.end = end_of_single(yaml, at.start),
-                Event::Scalar(_, ScalarStyle::DoubleQuoted, ..) => at.end = end_of_double(yaml, at.start),
+                Event::Scalar(_, style, ..) => {
+                    if let Some(quote) = quote_of(*style) {
+                        at.end = end_of_quoted(yaml, at.start, quote);
+                    }
+                }
                 _ => {}
             }
             found.push((event, at));
@@ -91,29 +94,28 @@ fn events(yaml: &str) -> Result<Vec<(Event<'_>, Range<usize>)>, Fault> {
     Ok(found)
 }
 
-/// The end of a scalar in single quotes, in which two of them stand for one.
-fn end_of_single(yaml: &str, start: usize) -> usize {
-    let bytes = yaml.as_bytes();
-    let mut at = start + 1;
-    while at < bytes.len() {
-        match (bytes[at], bytes.get(at + 1)) {
-            (b'\'', Some(b'\'')) => at += 2,
-            (b'\'', _) => return at + 1,
-            _ => at += 1,
-        }
+fn quote_of(style: ScalarStyle) -> Option<char> {
+    match style {
+        ScalarStyle::SingleQuoted => Some('\''),
+        ScalarStyle::DoubleQuoted => Some('"'),
+        _ => None,
     }
-    bytes.len()
 }
 
-/// The end of a scalar in double quotes, in which a backslash escapes the next character.
-fn end_of_double(yaml: &str, start: usize) -> usize {
+/// The end of a scalar in quotes. In single quotes, two of them stand for one; in double quotes, a backslash escapes the next
+/// character.
+fn end_of_quoted(yaml: &str, start: usize, quote: char) -> usize {
     let bytes = yaml.as_bytes();
     let mut at = start + 1;
     while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
+        let is_doubled = quote == '\'' && bytes[at..].starts_with(b"\'\'");
+        let is_escape = quote == '"' && bytes[at] == b'\\';
+        if is_doubled || is_escape {
+            at += 2;
+        } else if char::from(bytes[at]) == quote {
+            return at + 1;
+        } else {
+            at += 1;
         }
     }
     bytes.len()
@@ -184,12 +186,7 @@ impl<'a> Reader<'a> {
         let is_block = at.is_empty();
         let value = match event {
             Event::Scalar(text, style, _, tag) => {
-                let quote = match style {
-                    ScalarStyle::SingleQuoted => Some('\''),
-                    ScalarStyle::DoubleQuoted => Some('"'),
-                    _ => None,
-                };
-                self.table.scalars.push(Scalar { at, quote });
+                self.table.scalars.push(Scalar { at, quote: quote_of(style) });
                 let is_plain = style == ScalarStyle::Plain && tag.is_none();
                 let value = if is_plain { scalar(&text) } else { Value::String(text.into_owned()) };
                 return Ok(Read { value, start, end, is_block: false });
@@ -251,7 +248,7 @@ fn scalar(text: &str) -> Value {
         && unsigned.chars().all(|sign| sign.is_ascii_digit() || "+-.eE".contains(sign));
     if is_number {
         let text = text.strip_prefix('+').unwrap_or(text);
-        let whole = text.parse::<i64>().ok().map(Number::from).or_else(|| text.parse::<u64>().ok().map(Number::from));
+        let whole = text.parse().map(i64::into).or_else(|_| text.parse().map(u64::into)).ok();
         let number = whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64));
         if let Some(number) = number {
             return Value::Number(number);
@@ -315,20 +312,18 @@ pub(super) fn flow(value: &Value) -> String {
 
 /// A value behind a key and its colon. A list of plain values is written in one line unless `in_lines`.
 pub(super) fn after_key(value: &Value, in_lines: bool) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Array(items) if !items.is_empty() && (in_lines || items.iter().any(|item| item.is_object())) => {
-            let mut written = String::new();
-            block(value, 2, &mut written);
-            written
-        }
-        Value::Object(entries) if !entries.is_empty() => {
-            let mut written = String::new();
-            block(value, 2, &mut written);
-            written
-        }
-        other => format!(" {}", flow(other)),
+    let is_block = match value {
+        Value::Null => return String::new(),
+        Value::Array(items) => !items.is_empty() && (in_lines || items.iter().any(Value::is_object)),
+        Value::Object(entries) => !entries.is_empty(),
+        _ => false,
+    };
+    if !is_block {
+        return format!(" {}", flow(value));
     }
+    let mut written = String::new();
+    block(value, 2, &mut written);
+    written
 }
 
 /// A list or a table in lines of its own, each of them behind a line break.

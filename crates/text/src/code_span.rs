@@ -7,15 +7,20 @@
 /// becomes a dash.
 pub fn code_span(text: &str) -> String {
     let text = plain(text);
+    let marks = "`".repeat(longest_run(&text) + 1);
+    let spaced = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
+    let pad = if text.starts_with('`') || text.ends_with('`') || spaced { " " } else { "" };
+    format!("{marks}{pad}{text}{pad}{marks}")
+}
+
+/// The length of the longest run of backticks in a text.
+pub(super) fn longest_run(text: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
     for byte in text.bytes() {
         run = if byte == b'`' { run + 1 } else { 0 };
         longest = longest.max(run);
     }
-    let marks = "`".repeat(longest + 1);
-    let spaced = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
-    let pad = if text.starts_with('`') || text.ends_with('`') || spaced { " " } else { "" };
-    format!("{marks}{pad}{text}{pad}{marks}")
+    longest
 }
 
 /// A name or id made safe for a header. See [`code_span`].

@@ -14,6 +14,9 @@ use similar::{
     algorithms::{Capture, Compact, Replace, myers},
 };
 
+/// The most bytes of contents together that are compared line by line.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
 /// How the new parts come from the old ones. Once the time is over, the rest is compared less closely.
 pub fn diff<'a, P: Hash + Eq + ?Sized>(old: &[&'a P], new: &[&'a P], time: Duration) -> Vec<DiffOp> {
     let mut numbers: HashMap<&'a P, usize> = HashMap::new();
@@ -30,6 +33,29 @@ pub fn diff<'a, P: Hash + Eq + ?Sized>(old: &[&'a P], new: &[&'a P], time: Durat
         Ok(()) => hook.into_inner().into_inner().into_ops(),
         Err(never) => match never {},
     }
+}
+
+/// The same without what is equal in both.
+pub fn changes<'a, P: Hash + Eq + ?Sized>(old: &[&'a P], new: &[&'a P], time: Duration) -> Vec<DiffOp> {
+    let mut changes = diff(old, new, time);
+    changes.retain(|op| !matches!(op, DiffOp::Equal { .. }));
+    changes
+}
+
+/// Whether these contents are text, and so short that they can be compared line by line.
+pub fn are_comparable(contents: &[&[u8]]) -> bool {
+    let is_text = |content: &&[u8]| memchr::memchr(0, content).is_none();
+    contents.iter().all(is_text) && contents.iter().map(|content| content.len()).sum::<usize>() <= MAX_BYTES
+}
+
+/// Where each part begins that follows the one before it, and where the last one ends.
+pub fn ends<P: AsRef<[u8]>>(start: usize, parts: &[P]) -> Vec<usize> {
+    let mut at = start;
+    let ends = parts.iter().map(|part| {
+        at += part.as_ref().len();
+        at
+    });
+    std::iter::once(start).chain(ends).collect()
 }
 
 /// How much two lists of parts have in common: 1 if they are the same, 0 if nothing in them is.

@@ -10,7 +10,7 @@ use similar::DiffOp;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    diff::{diff, letters, words},
+    diff::{diff, ends, letters, words},
     visible::{Naming, draw, drawn, looks_same},
 };
 
@@ -324,16 +324,6 @@ fn compare(old: &str, new: &str, old_range: Range<usize>, new_range: Range<usize
 /// The clusters of a text; its letters, if there are none of more than one.
 fn clusters(text: &str) -> Vec<&str> {
     if text.is_ascii() { letters(text) } else { text.graphemes(true).collect() }
-}
-
-/// Where each part begins, and where the last one ends.
-fn ends(start: usize, parts: &[&str]) -> Vec<usize> {
-    let mut at = start;
-    let ends = parts.iter().map(|part| {
-        at += part.len();
-        at
-    });
-    std::iter::once(start).chain(ends).collect()
 }
 
 /// Joins changes with only a few letters between them: they are seen as one. What looks the same stays on its own.

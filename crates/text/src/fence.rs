@@ -4,6 +4,8 @@
 //! of indent, at least three marks, and a closing line with at least as many. The fences that Flemma writes are
 //! backticks, one longer than any run of backticks inside.
 
+use super::code_span::longest_run;
+
 /// An opening fence, which determines what closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
@@ -32,13 +34,8 @@ impl Fence {
     /// The shortest fence of backticks that `content` cannot close.
     #[must_use]
     pub fn around(content: &str) -> Self {
-        let mut longest = 0;
-        let mut run = 0;
-        for byte in content.bytes() {
-            run = if byte == b'`' { run + 1 } else { 0 };
-            longest = longest.max(run);
-        }
-        Self { mark: b'`', length: (longest + 1).max(3) }
+        let length = u32::try_from(longest_run(content)).unwrap_or(u32::MAX - 1);
+        Self { mark: b'`', length: (length + 1).max(3) }
     }
 
     /// The marks: they close the fence, and with an info string they open it.

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Duration};
 
 use similar::DiffOp;
 
-use super::diff::diff;
+use super::diff::{changes, ends};
 
 /// A place where two contents differ. Lines are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,26 +25,15 @@ impl HunkPlace {
     pub fn between(old: &[u8], new: &[u8], time: Duration) -> Vec<Self> {
         let lines_of = |content| <[u8]>::split_inclusive(content, |byte| *byte == b'\n').collect::<Vec<_>>();
         let (old, new) = (lines_of(old), lines_of(new));
-        let (old_ends, new_ends) = (ends(&old), ends(&new));
-        let ops = diff(&old, &new, time).into_iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+        let (old_ends, new_ends) = (ends(0, &old), ends(0, &new));
         let place = |op: DiffOp| {
             let (old, new) = (op.old_range(), op.new_range());
             let bytes = |lines: &Range<usize>, ends: &[usize]| ends[lines.start]..ends[lines.end];
             let (old_bytes, new_bytes) = (bytes(&old, &old_ends), bytes(&new, &new_ends));
             Self { old, new, old_bytes, new_bytes }
         };
-        ops.map(place).collect()
+        changes(&old, &new, time).into_iter().map(place).collect()
     }
-}
-
-/// Where each line begins, and where the last one ends.
-fn ends(lines: &[&[u8]]) -> Vec<usize> {
-    let mut end = 0;
-    let ends = lines.iter().map(|line| {
-        end += line.len();
-        end
-    });
-    [0].into_iter().chain(ends).collect()
 }
 
 #[cfg(test)]

@@ -89,9 +89,12 @@ impl HunkRows {
             other.is_some_and(|other| is_alike(line, other) || is_cut(drawn))
         };
         let repeated: Vec<bool> = gone.iter().zip(&gone_drawn).map(is_repeated).collect();
-        let old_heights = gone_drawn.iter().zip(&repeated);
-        let old_heights: Vec<usize> =
-            old_heights.map(|((drawn, _), is_repeated)| if *is_repeated { again(drawn, room) } else { 0 }).collect();
+        let again = |((drawn, _), is_repeated): (&Drawn<'_>, &bool)| match is_repeated {
+            false => 0,
+            true if room.wraps => 1,
+            true => height(drawn, room),
+        };
+        let old_heights: Vec<usize> = gone_drawn.iter().zip(&repeated).map(again).collect();
         let new_heights: Vec<usize> = come_drawn.iter().map(|(drawn, _)| height(drawn, room)).collect();
         let plan = Plan::of(&old_heights, &new_heights, reach);
 
@@ -128,11 +131,6 @@ fn height(drawn: &DrawnLine, room: HunkRoom) -> usize {
     let whole = drawn.cells().div_ceil(room.width).clamp(1, room.rows);
     let most = if room.wraps { 1 } else { whole };
     (1..most).find(|rows| !drawn.loses(room.width * rows)).unwrap_or(whole)
-}
-
-/// How many rows a line of the file takes that is drawn once more.
-fn again(drawn: &DrawnLine, room: HunkRoom) -> usize {
-    if room.wraps { 1 } else { height(drawn, room) }
 }
 
 /// How many lines of a hunk are drawn, and in how many rows each at most.

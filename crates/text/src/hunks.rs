@@ -4,13 +4,13 @@ use std::{ops::Range, time::Duration};
 
 use similar::DiffOp;
 
-use super::{diff::diff, unified::readable};
+use super::{
+    diff::{are_comparable, changes},
+    unified::readable,
+};
 
 /// How long comparing may take.
 const TIME: Duration = Duration::from_millis(500);
-
-/// The most bytes that are compared.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// What has become of each proposed change: the numbers of the lines, from 1, at which they begin in the old text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,19 +32,16 @@ impl Fates {
     /// compared. `first` is what the file had when the changes were proposed, if that was not `old`.
     #[must_use]
     pub fn of(old: &[u8], proposed: &[u8], written: &[u8], first: Option<&[u8]>) -> Option<Self> {
-        let texts = [old, proposed, written];
-        let is_binary = |text: &[u8]| memchr::memchr(0, text).is_some();
-        if texts.into_iter().any(is_binary) || texts.into_iter().map(<[u8]>::len).sum::<usize>() > MAX_BYTES {
+        if !are_comparable(&[old, proposed, written]) {
             return None;
         }
-        let [old, proposed, written] = texts.map(readable);
-        let first = first.filter(|text| !is_binary(text) && text.len() <= MAX_BYTES).map(readable);
+        let [old, proposed, written] = [old, proposed, written].map(readable);
+        let first = first.filter(|text| are_comparable(&[text])).map(readable);
         let lines_of = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
         let (old, proposed, written) = (lines_of(&old), lines_of(&proposed), lines_of(&written));
-        let wanted = changes(&diff(&old, &proposed, TIME));
-        let made = changes(&diff(&old, &written, TIME));
-        let first = first.as_deref().map(lines_of);
-        let meanwhile = first.map(|first| changes(&diff(&first, &old, TIME))).unwrap_or_default();
+        let wanted = changes(&old, &proposed, TIME);
+        let made = changes(&old, &written, TIME);
+        let meanwhile = first.as_deref().map(|first| changes(&lines_of(first), &old, TIME)).unwrap_or_default();
         let mut fates = Self::default();
         let is_same = |one: &DiffOp, other: &DiffOp| {
             one.old_range() == other.old_range() && proposed[one.new_range()] == written[other.new_range()]
@@ -64,10 +61,6 @@ impl Fates {
         fates.has_own = made.iter().any(|change| !wanted.iter().any(|other| touch(change, other)));
         Some(fates)
     }
-}
-
-fn changes(ops: &[DiffOp]) -> Vec<DiffOp> {
-    ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).copied().collect()
 }
 
 /// Whether two changes concern the same lines, or insert at the same place.

@@ -170,11 +170,7 @@ fn tail_of(text: &str, limits: Limits) -> Kept {
 
 /// The beginning of a text: at most `bytes` bytes, cut between characters.
 pub fn prefix(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 /// The number of lines of a text. The module page says what counts as a line.

@@ -7,16 +7,16 @@ use std::{borrow::Cow, time::Duration};
 
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
-use super::{diff::diff, truncate::format_size};
+use super::{
+    diff::{are_comparable, diff},
+    truncate::format_size,
+};
 
 /// How long comparing two files may take. After that, the rest counts as changed.
 const TIME: Duration = Duration::from_millis(500);
 
 /// The number of unchanged lines around a change.
 const AROUND: usize = 3;
-
-/// The most bytes of both files together that are compared line by line.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// What stands below a last line without a line break.
 pub const NO_BREAK: &str = "\\ No newline at end of file";
@@ -50,8 +50,7 @@ impl Unified {
         if old == new {
             return Self::default();
         }
-        let is_binary = |content: &[u8]| memchr::memchr(0, content).is_some();
-        if is_binary(old) || is_binary(new) || old.len() + new.len() > MAX_BYTES {
+        if !are_comparable(&[old, new]) {
             let (old, new) = (format_size(old.len() as u64), format_size(new.len() as u64));
             let lines = vec![format!("(not shown line by line: {old} become {new})")];
             return Self { lines, is_compared: false, ..Self::default() };
@@ -61,16 +60,9 @@ impl Unified {
         let (old, new) = (lines_of(&old), lines_of(&new));
         let ops = diff(&old, &new, TIME);
         let mut unified = Self::default();
-        for op in &ops {
-            match *op {
-                DiffOp::Equal { .. } => {}
-                DiffOp::Delete { old_len, .. } => unified.removed += old_len,
-                DiffOp::Insert { new_len, .. } => unified.added += new_len,
-                DiffOp::Replace { old_len, new_len, .. } => {
-                    unified.removed += old_len;
-                    unified.added += new_len;
-                }
-            }
+        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+            unified.removed += op.old_range().len();
+            unified.added += op.new_range().len();
         }
         for hunk in group_diff_ops(ops, AROUND) {
             for line in hunk_lines(&hunk, &old, &new) {

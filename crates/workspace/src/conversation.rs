@@ -147,8 +147,11 @@ impl Conversation {
     #[must_use]
     pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
-            let waiting =
-                document.waiting_in(lines).into_iter().filter(|(_, has_block, _)| *has_block || !self.is_busy());
+            let waiting = document
+                .calls()
+                .waiting_in(lines)
+                .into_iter()
+                .filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
     }
@@ -176,7 +179,10 @@ impl Conversation {
     pub(crate) fn since(&self, words: &str) -> Since {
         self.page.with_parsed(|document, text| {
             let message = document.messages().len().saturating_sub(1);
-            Since { message, found: document.count_words(words, message, text) }
+            Since {
+                message,
+                found: flemma_chat::count_words(document.messages().get(message..).unwrap_or_default(), words, text),
+            }
         })
     }
 
@@ -193,7 +199,7 @@ impl Conversation {
                 Status::Approved | Status::Running => !is_busy,
                 Status::Denied | Status::Rejected => false,
             };
-            document.open_states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
+            document.calls().states().into_iter().filter_map(|(_, block)| block).filter(waits).count()
         })
     }
 

@@ -305,7 +305,7 @@ impl Workspace {
         let writer = Writer::new(&self.shared, conversation);
         conversation.page.undo_step();
         writer.apply(&edits);
-        let (edits, _) = conversation.page.with_document(|document, text| chat::open_prompt(document, text));
+        let (edits, _) = conversation.page.with_document(|document, text| chat::open_prompt(document.messages(), text));
         writer.apply(&edits);
     }
 

@@ -15,8 +15,9 @@ use std::{
 use crate::{options::effective::Source, references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
 use flemma_chat as chat;
 use flemma_chat::{
-    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, Extent, FoldGroup, Hidden, NamedFile,
-    Object, OpenCall, Provenance, Reattribution, Region, Slice, Snapshot, Speaker, Text, TextCopy, Uncaptured, Update,
+    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, FoldGroup, Hidden, NamedFile, Object,
+    OpenCall, Provenance, Reattribution, Region, Selection, Slice, Snapshot, Speaker, Text, TextCopy, Uncaptured,
+    Update,
 };
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -150,7 +151,7 @@ impl Page {
         self.provenance.borrow_mut().follow(&mut document, change, Author::Stranger, &slice);
         self.files.borrow_mut().find(&document, known..next, &slice);
         // Asked after every slice, so that no slice has to look at all of the calls.
-        let _ = document.open_states();
+        let _ = document.calls().states();
         self.stale_folds.extend(known..next);
         let is_reading = next < text.line_count();
         self.provenance.borrow_mut().read(is_reading);
@@ -229,7 +230,7 @@ impl Page {
                 files.undone(&document, &provenance, doubt, text);
                 changed.extend(update.lines);
                 changed.tools |= update.tools;
-                changed.heads = document.heads_of(changed.lines.start.saturating_sub(1), changed.tools);
+                changed.heads = flemma_chat::heads_of(&document, changed.lines.start.saturating_sub(1), changed.tools);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
@@ -345,7 +346,7 @@ impl Page {
     /// The status that was just written into a call's block was decided.
     pub(crate) fn authorise(&self, call: &CallId) {
         self.with_document(|document, text| {
-            if let Some(line) = document.status_line(call) {
+            if let Some(line) = document.calls().status_line(call) {
                 self.provenance.borrow_mut().authorise(line, text);
             }
         });
@@ -363,12 +364,12 @@ impl Page {
 
     /// Every file that the text names, in order.
     pub(crate) fn named_files(&self) -> Vec<NamedFile> {
-        self.with_document(|document, text| document.files(0..text.line_count(), text))
+        self.with_document(|document, text| flemma_chat::files(document, 0..text.line_count(), text))
     }
 
     /// The references in what the user wrote last that are not captured yet.
     pub(crate) fn uncaptured(&self) -> Vec<Uncaptured> {
-        self.with_document(|document, text| document.uncaptured(text))
+        self.with_document(|document, text| flemma_chat::uncaptured(document, text))
     }
 
     /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
@@ -389,8 +390,8 @@ impl Page {
     /// What is wrong with the text, and with the files that it names.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_document(|document, text| {
-            let mut found = document.diagnostics(text);
-            found.extend(document.unsent(text));
+            let mut found = flemma_chat::diagnostics(document, text);
+            found.extend(flemma_chat::unsent(document.messages(), text));
             found.extend(self.files.borrow().diagnostics(document, text));
             found.sort_by_key(|diagnostic| diagnostic.line);
             found
@@ -401,25 +402,26 @@ impl Page {
     pub(crate) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
         self.with_document(|document, text| {
             let lines = lines.start..lines.end.min(text.line_count());
-            let touched: HashSet<CallId> = document.cards(lines).into_iter().map(|card| card.id).collect();
-            let open = document.open_states().into_iter();
+            let touched: HashSet<CallId> =
+                flemma_chat::cards(document, lines).into_iter().map(|card| card.id).collect();
+            let open = document.calls().states().into_iter();
             open.filter(|(id, _)| touched.contains(id)).map(|(id, _)| id.clone()).collect()
         })
     }
 
     /// The call whose use or result this line belongs to.
     pub fn call_at(&self, line: usize) -> Option<CallId> {
-        self.with_document(|document, _| document.call_at(line)).map(|call| call.id)
+        self.with_document(|document, _| document.calls().at(line).cloned())
     }
 
     /// The ids of all calls, with or without a result.
     pub(crate) fn call_ids(&self) -> HashSet<CallId> {
-        self.with_document(|document, _| document.call_ids().cloned().collect())
+        self.with_document(|document, _| document.calls().uses().map(|call| call.id.clone()).collect())
     }
 
     /// The calls whose results end the conversation: see [`flemma_chat::Document::calls_at_end`].
     pub(crate) fn calls_at_end(&self) -> Vec<CallId> {
-        self.with_document(|document, text| document.calls_at_end(text))
+        self.with_document(|document, text| document.calls().at_end(text))
     }
 
     /// How many calls with this key have a result here.
@@ -429,17 +431,17 @@ impl Page {
 
     /// The open calls, in their order.
     pub(crate) fn open_calls(&self) -> Vec<OpenCall> {
-        self.with_document(|document, text| document.open_calls(text))
+        self.with_document(|document, text| document.calls().open(text))
     }
 
     /// The last open call with this id.
     pub(crate) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
-        self.with_document(|document, text| document.open_call(id, text))
+        self.with_document(|document, text| document.calls().find(id, text))
     }
 
     /// The ids of the open calls, in their order.
     pub(crate) fn open_ids(&self) -> Vec<CallId> {
-        self.with_document(|document, _| document.open_states().into_iter().map(|(id, _)| id.clone()).collect())
+        self.with_document(|document, _| document.calls().states().into_iter().map(|(id, _)| id.clone()).collect())
     }
 
     /// The line of the next or the previous message's marker.
@@ -465,8 +467,8 @@ impl Page {
         let document = self.document.borrow();
         let known = document.line_count();
         let lines = lines.start.min(known)..lines.end.min(known);
-        let mut found = document.editor_references(&lines, self.text());
-        let files = document.files(lines, self.text());
+        let mut found = flemma_chat::editor_references(&document, &lines, self.text());
+        let files = flemma_chat::files(&document, lines, self.text());
         found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
         found.truncate(MOST_REFERENCES);
         found
@@ -476,22 +478,22 @@ impl Page {
     pub(crate) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
         let document = self.document.borrow();
         let known = document.line_count();
-        document.bare_names(&(lines.start.min(known)..lines.end.min(known)), self.text())
+        flemma_chat::bare_names(&document, &(lines.start.min(known)..lines.end.min(known)), self.text())
     }
 
     /// What can be completed at a place, as far as the text is parsed.
     pub(crate) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
-        self.document.borrow().completable(line, column, self.text())
+        Completable::at(&self.document.borrow(), line, column, self.text())
     }
 
     /// The colours of these lines, as far as they are parsed.
     pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
-        self.document.borrow().decorations(lines)
+        flemma_chat::decorations(&self.document.borrow(), lines)
     }
 
     /// What of these lines is Markdown and what is code, as far as they are parsed.
     pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
-        self.document.borrow().regions(lines)
+        flemma_chat::regions(&self.document.borrow(), lines)
     }
 
     /// The number of lines that are parsed.
@@ -501,7 +503,7 @@ impl Page {
 
     /// The folds of the messages in these lines, as far as they are parsed.
     pub(crate) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
-        self.document.borrow().folds(lines, self.text(), is_busy || !self.is_complete.get())
+        flemma_chat::folds(&self.document.borrow(), lines, self.text(), is_busy || !self.is_complete.get())
     }
 
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
@@ -514,25 +516,27 @@ impl Page {
         self.open_call(id)?.placeholder.map(|placeholder| placeholder.fence)
     }
 
-    /// The lines of `count` messages: see [`Document::message_object`].
-    pub fn message_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.with_document(|document, text| document.message_object(at, is_selected, extent, count, text))
+    /// The lines of messages: see [`flemma_chat::message_object`].
+    #[must_use]
+    pub fn message_object(&self, selection: &Selection) -> Option<Object> {
+        self.with_document(|document, text| flemma_chat::message_object(document, selection, text))
     }
 
-    /// The lines of a tool card: see [`Document::card_object`].
-    pub fn card_object(&self, at: &Range<usize>, is_selected: bool, extent: Extent, count: usize) -> Option<Object> {
-        self.with_document(|document, text| document.card_object(at, is_selected, extent, count, text))
+    /// The lines of a tool card: see [`flemma_chat::card_object`].
+    #[must_use]
+    pub fn card_object(&self, selection: &Selection) -> Option<Object> {
+        self.with_document(|document, text| flemma_chat::card_object(document, selection, text))
     }
 
     /// The edits that mark the reply at the end as cut off.
     pub(crate) fn cut_off(&self) -> Vec<chat::TextEdit> {
-        self.with_document(|document, text| chat::mark_cut_off(document, text))
+        self.with_document(|document, text| chat::mark_cut_off(document.messages(), text))
     }
 
     /// The lines of tokens and markers that are hidden.
     #[must_use]
     pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.with_parsed(|document, text| document.hidden(lines, text))
+        self.with_parsed(|document, text| flemma_chat::hidden(document, lines, text))
     }
 
     /// For each line, whether the user wrote it in this session: for tests.
@@ -545,6 +549,6 @@ impl Page {
 
 /// How many calls with this key have a result in a document.
 pub(crate) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
-    let inputs = document.answered_inputs(&key.id, &key.tool, text);
+    let inputs = document.calls().answered_inputs(&key.id, &key.tool, text);
     inputs.iter().filter(|input| input.digest() == key.input).count()
 }

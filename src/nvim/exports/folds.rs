@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::table::Exports;
 use crate::nvim::convert;
-use flemma_chat::{Extent, FoldGroup, Object};
+use flemma_chat::{Extent, FoldGroup, Object, Selection};
 
 /// What is looked for. Lines are counted from 0.
 #[derive(Deserialize)]
@@ -73,11 +73,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
                 let extent = if is_inner { Extent::Inner } else { Extent::Whole };
-                if is_message {
-                    conversation.page.message_object(&(first..last), is_selected, extent, count)
-                } else {
-                    conversation.page.card_object(&(first..last), is_selected, extent, count)
-                }
+                let selection = Selection { lines: first..last, is_selected, extent, count };
+                let page = &conversation.page;
+                if is_message { page.message_object(&selection) } else { page.card_object(&selection) }
             }
         };
         object

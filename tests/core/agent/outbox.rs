@@ -1,6 +1,7 @@
 //! What the user writes while a turn runs: when it goes out, and what becomes of it when the turn ends otherwise.
 
 use flemma_agent::{CallResult, Input, ResolvedBy, Shell};
+use flemma_chat as chat;
 use flemma_chat::Status;
 use flemma_model::{Event, StopReason};
 use flemma_provider::ErrorKind;
@@ -19,7 +20,10 @@ impl Harness {
     fn queue(&self, text: &str, urgency: Urgency) -> MessageId {
         let since = self.with_document(|document, lines| {
             let message = document.messages().len().saturating_sub(1);
-            Since { message, found: document.count_words(text, message, lines) }
+            Since {
+                message,
+                found: chat::count_words(document.messages().get(message..).unwrap_or_default(), text, lines),
+            }
         });
         let id = self.outbox.borrow_mut().add(text, urgency, since).expect("a text");
         self.feed([Input::Outbox]);
@@ -421,7 +425,8 @@ impl Writer {
         let kept = self.chat.outbox.borrow().kept();
         let chat = Harness::new(&self.file);
         chat.with_document(|document, text| {
-            let found = |words: &str, from| document.count_words(words, from, text);
+            let found =
+                |words: &str, from| chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text);
             chat.outbox.borrow_mut().take_kept(kept, found);
         });
         let all = chat.open_calls().into_iter().map(|call| call.id).collect();
@@ -454,7 +459,7 @@ impl Writer {
             }
         }
         if !self.chat.session.is_busy() && self.chat.open_calls().is_empty() {
-            let tail = self.chat.with_document(|document, text| document.tail(text));
+            let tail = self.chat.with_document(|document, text| chat::Tail::of(document.messages(), text));
             let may_wait = tail == flemma_chat::Tail::Results;
             assert!(may_wait || waiting.is_empty(), "{waiting:?} waits for nothing after\n{text}");
         }
@@ -464,7 +469,7 @@ impl Writer {
 impl Harness {
     /// The edits that mark a reply at the end as cut off.
     fn cut_off(&self) -> Vec<flemma_chat::TextEdit> {
-        self.with_document(|document, text| flemma_chat::mark_cut_off(document, text))
+        self.with_document(|document, text| flemma_chat::mark_cut_off(document.messages(), text))
     }
 }
 

@@ -55,9 +55,9 @@ fn assert_whole(shell: &Shell, name: &str, left: &[&str], what: &str) {
     let document = Document::parse(&lines);
     let before: Vec<String> = WAITING.lines().map(str::to_owned).collect();
     assert_eq!(document.messages().len(), Document::parse(&before).messages().len(), "{what:?}\n{text}");
-    let open: Vec<_> = document.open_calls(&lines).into_iter().map(|call| call.id.0).collect();
+    let open: Vec<_> = document.calls().open(&lines).into_iter().map(|call| call.id.0).collect();
     assert_eq!(open, left, "{what:?}\n{text}");
-    assert!(document.diagnostics(&lines).is_empty(), "{what:?}\n{text}");
+    assert!(flemma_chat::diagnostics(&document, &lines).is_empty(), "{what:?}\n{text}");
     assert!(!shell.path("ran").exists(), "{what:?}");
 }
 

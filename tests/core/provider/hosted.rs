@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::{
     anthropic,
-    chat::notation::Page,
     conversation::{conversation, decode, exchange, hello, result, text, tool},
+    notation::Page,
     responses, vertex,
 };
 use Role::{Assistant, User};
@@ -142,9 +142,9 @@ fn anthropics_hosted_blocks_round_trip_unchanged() {
         assert!(lines.iter().any(|known| known == line), "no {line:?} in\n{shown}");
     }
     let document = Document::parse(&lines);
-    assert_eq!(document.diagnostics(&lines), []);
+    assert_eq!(flemma_chat::diagnostics(&document, &lines), []);
     assert_eq!(document.messages().len(), 2, "a title became a message:\n{shown}");
-    assert_eq!(document.open_calls(&lines), [], "nothing of it is ever run here");
+    assert_eq!(document.calls().open(&lines), [], "nothing of it is ever run here");
 
     let content = body(&claude(), &next(&lines))["messages"][1]["content"].take();
     let expected = json!([
@@ -174,7 +174,7 @@ fn nobody_else_is_sent_what_a_provider_ran() {
     }
     let unmarked = lines.join("\n").replace(" provider=anthropic", "");
     let lines: Vec<String> = unmarked.split('\n').map(str::to_owned).collect();
-    let diagnostics = Document::parse(&lines).diagnostics(&lines);
+    let diagnostics = flemma_chat::diagnostics(&Document::parse(&lines), &lines);
     assert_eq!(diagnostics.len(), 3, "{diagnostics:?}");
     assert!(diagnostics.iter().all(|found| found.severity == Severity::Warning && found.message.contains("provider=")));
     assert!(!body(&claude(), &next(&lines)).to_string().contains("srvtoolu_1"));

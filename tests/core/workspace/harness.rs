@@ -26,8 +26,8 @@ use super::{
     scripts::FakeScripts,
 };
 use crate::{
-    chat::notation::screen,
     http::{Reply, Server},
+    notation::screen,
 };
 
 /// How long a test waits for something that should happen at once.

@@ -178,7 +178,7 @@ fn always_goes_on_after_the_frontmatter_is_trusted() {
     let chat = Harness::new(text, [prose("fine")]);
     chat.always("Tool Result");
     assert_eq!(chat.wait_for_question(), lua());
-    assert_eq!(chat.text(), crate::chat::notation::screen(text).join("\n"), "nothing is written before the answer");
+    assert_eq!(chat.text(), crate::notation::screen(text).join("\n"), "nothing is written before the answer");
     chat.answer(true);
     chat.wait_for("@Assistant:\nfine");
     assert_eq!(chat.buffer().lines()[2], "flemma.opt.tools.auto_approve:append(\"bash(echo one)\")", "{}", chat.text());
@@ -207,7 +207,7 @@ fn changing_a_letter_does_not_make_foreign_code_trusted() {
 
 #[test]
 fn foreign_code_that_becomes_frontmatter_stays_untrusted() {
-    let found = crate::chat::notation::screen(FOUND).join("\n");
+    let found = crate::notation::screen(FOUND).join("\n");
     let cases: [(String, Act); 5] = [
         (format!("\n\n{found}"), |chat| chat.delete(0..1)),
         (format!("@You:\n{found}"), |chat| chat.delete(0..1)),

@@ -3,7 +3,7 @@
 use std::{ops::Range, path::PathBuf};
 
 use super::harness::Harness;
-use crate::chat::notation::screen;
+use crate::notation::screen;
 
 impl Harness {
     #[track_caller]

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::FileState;
 use flemma_model::CallId;
 
 /// The name of a change, which no other change has.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ChangeId(pub String);
 
 /// One change of one file.
@@ -33,11 +34,13 @@ pub struct Change {
 }
 
 /// What a change was made for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Cause {
     /// A tool call.
     Call {
         /// The call's id.
+        #[serde(rename = "call")]
         id: CallId,
         /// The tool's name.
         tool: String,
@@ -58,7 +61,8 @@ pub enum Cause {
 }
 
 /// How a user takes changes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Act {
     /// Changes of calls.
     Undo,

@@ -126,7 +126,7 @@ impl History {
     /// What a call has left in files, as far as that stands.
     #[must_use]
     pub fn left_by_call(&self, key: &CallKey) -> BTreeMap<PathBuf, FileState> {
-        let wanted = (&key.id, key.tool.as_str(), key.input.as_str());
+        let wanted = parts(key);
         let standing = self.standing_of_calls().into_iter();
         let own = standing.filter(|change| key_of(change) == Some(wanted));
         own.map(|change| (change.path.clone(), change.new.clone())).collect()
@@ -280,7 +280,7 @@ impl History {
     /// after the message. A call that is no longer in the conversation counts by its place in the log: it came after the message if
     /// it came after all changes that were made up to there.
     fn after<'a>(&self, standing: &[&'a Change], before: &[CallKey], after: &[CallKey]) -> Vec<&'a Change> {
-        let mut runs: BTreeMap<(&CallId, &str, &str), Vec<&str>> = BTreeMap::new();
+        let mut runs: BTreeMap<KeyParts<'_>, Vec<&str>> = BTreeMap::new();
         for change in self.made() {
             if let (Some(key), Some(run)) = (key_of(change), run_of(change)) {
                 let runs = runs.entry(key).or_default();
@@ -289,11 +289,7 @@ impl History {
                 }
             }
         }
-        let key = |key: &CallKey| (key.id.clone(), key.tool.clone(), key.input.as_str().to_owned());
-        let count = |keys: &[CallKey], wanted: (&CallId, &str, &str)| {
-            let wanted = (wanted.0.clone(), wanted.1.to_owned(), wanted.2.to_owned());
-            keys.iter().filter(|each| key(each) == wanted).count()
-        };
+        let count = |keys: &[CallKey], wanted: KeyParts<'_>| keys.iter().filter(|key| parts(key) == wanted).count();
         let (mut kept, mut later): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
         for (key, runs) in &runs {
             let split = match (count(before, *key), count(after, *key)) {
@@ -361,7 +357,14 @@ fn run_of(change: &Change) -> Option<&str> {
     }
 }
 
-fn key_of(change: &Change) -> Option<(&CallId, &str, &str)> {
+/// A call by its id, its tool and the digest of its input.
+type KeyParts<'a> = (&'a CallId, &'a str, &'a str);
+
+fn parts(key: &CallKey) -> KeyParts<'_> {
+    (&key.id, &key.tool, key.input.as_str())
+}
+
+fn key_of(change: &Change) -> Option<KeyParts<'_>> {
     match &change.cause {
         Cause::Call { id, tool, input, .. } => Some((id, tool, input)),
         Cause::User { .. } => None,

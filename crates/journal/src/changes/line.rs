@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{Act, Cause, Change, ChangeId, FileState};
-use flemma_model::{CallId, Digest};
+use super::{Cause, Change, ChangeId, FileState};
+use flemma_model::Digest;
 
 /// The version of the format.
 const VERSION: u64 = 1;
@@ -56,7 +56,7 @@ pub enum LineError {
 struct Written {
     v: u64,
     is: String,
-    id: String,
+    id: ChangeId,
     #[serde(flatten)]
     about: Option<About>,
 }
@@ -66,7 +66,7 @@ struct About {
     at: String,
     chat: String,
     #[serde(flatten)]
-    cause: Why,
+    cause: Cause,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,13 +75,6 @@ struct About {
     new: Option<State>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     folders: Vec<PathBuf>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Why {
-    Call { call: String, tool: String, input: String, run: String },
-    User { act: String, step: String, reverts: Vec<String> },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,7 +92,7 @@ impl Line {
             Self::Made(id) => ("made", id, None),
             Self::NotMade(id) => ("not made", id, None),
         };
-        let written = Written { v: VERSION, is: is.to_owned(), id: id.0.clone(), about };
+        let written = Written { v: VERSION, is: is.to_owned(), id: id.clone(), about };
         let Ok(Value::Object(mut line)) = serde_json::to_value(&written) else { return String::new() };
         let sum = sum(&line);
         line.insert("sum".to_owned(), sum.into());
@@ -125,7 +118,7 @@ impl Line {
             return Err(LineError::Damaged);
         }
         let written: Written = serde_json::from_value(Value::Object(fields)).map_err(|_| LineError::Damaged)?;
-        let id = ChangeId(written.id);
+        let id = written.id;
         match (written.is.as_str(), written.about) {
             ("change", Some(about)) => {
                 about.change(id).map(|change| Self::Change(Box::new(change))).ok_or(LineError::Damaged)
@@ -155,18 +148,12 @@ fn sum(fields: &Map<String, Value>) -> String {
 impl About {
     fn of(change: &Change) -> Self {
         let Change { at, conversation, cause, path, old, new, folders, .. } = change;
-        let cause = match cause.clone() {
-            Cause::Call { id, tool, input, run } => Why::Call { call: id.0, tool, input, run },
-            Cause::User { act, step, reverts } => {
-                let act = if act == Act::Undo { "undo" } else { "redo" };
-                Why::User { act: act.to_owned(), step, reverts: reverts.into_iter().map(|id| id.0).collect() }
-            }
-        };
         let (text, bytes) = (path.to_str().map(str::to_owned), path.as_os_str().as_encoded_bytes());
         let hex = text.is_none().then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect());
         let folders = folders.iter().filter(|folder| folder.to_str().is_some()).cloned().collect();
         let (old, new) = (state(old), state(new));
-        Self { at: at.to_string(), chat: conversation.clone(), cause, path: text, path_hex: hex, old, new, folders }
+        let (at, chat, cause) = (at.to_string(), conversation.clone(), cause.clone());
+        Self { at, chat, cause, path: text, path_hex: hex, old, new, folders }
     }
 
     fn change(self, id: ChangeId) -> Option<Change> {
@@ -175,24 +162,13 @@ impl About {
             (None, Some(hex)) => PathBuf::from(OsString::from_vec(bytes(&hex)?)),
             _ => return None,
         };
-        let cause = match self.cause {
-            Why::Call { call, tool, input, run } => Cause::Call { id: CallId(call), tool, input, run },
-            Why::User { act, step, reverts } => {
-                let act = match act.as_str() {
-                    "undo" => Act::Undo,
-                    "redo" => Act::Redo,
-                    _ => return None,
-                };
-                Cause::User { act, step, reverts: reverts.into_iter().map(ChangeId).collect() }
-            }
-        };
         let at: Timestamp = self.at.parse().ok()?;
         let is_below = |folder: &PathBuf| path.parent().is_some_and(|parent| parent.starts_with(folder));
         if !path.is_absolute() || !self.folders.iter().all(is_below) {
             return None;
         }
         let (old, new) = (read_state(self.old)?, read_state(self.new)?);
-        Some(Change { id, at, conversation: self.chat, cause, path, old, new, folders: self.folders })
+        Some(Change { id, at, conversation: self.chat, cause: self.cause, path, old, new, folders: self.folders })
     }
 }
 

@@ -49,8 +49,8 @@ fn kinds(blocks: &[Value]) -> Vec<&str> {
 fn warnings(file: &str) -> Vec<(usize, String)> {
     let lines: Vec<String> = file.lines().map(str::to_owned).collect();
     let document = Document::parse(&lines);
-    assert_eq!(document.diagnostics(&lines), [], "it can be sent");
-    let found = document.unsent(&lines);
+    assert_eq!(flemma_chat::diagnostics(&document, &lines), [], "it can be sent");
+    let found = flemma_chat::unsent(document.messages(), &lines);
     assert!(found.iter().all(|one| one.severity == Severity::Warning), "{found:?}");
     found.into_iter().map(|one| (one.line, one.message)).collect()
 }
@@ -152,7 +152,7 @@ fn a_signature_is_not_sent_with_a_changed_text() {
         let body = |file: &str| body(nth, model, file).to_string();
         let diagnostics = |file: &str| {
             let lines: Vec<String> = file.split('\n').map(str::to_owned).collect();
-            Document::parse(&lines).unsent(&lines)
+            flemma_chat::unsent(Document::parse(&lines).messages(), &lines)
         };
         assert!(body(&whole).contains(sent), "{provider}: {whole}");
         assert_eq!(diagnostics(&whole), [], "{whole}");

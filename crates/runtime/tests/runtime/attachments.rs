@@ -381,14 +381,11 @@ fn settled(answer: &CallResult) -> Vec<String> {
             document.update(change, &*text);
         }
     };
-    let place = chat::insert_placeholders(&document, &text, &[("a".into(), StatusBlock::new(Status::Running))]);
+    let place = chat::insert_placeholders(document.calls(), &text, &[("a".into(), StatusBlock::new(Status::Running))]);
     apply(place, &mut text, &mut document);
     let CallResult { output, is_error, language, attachments } = answer;
-    let edits = if attachments.is_empty() {
-        chat::write_result(&document, &text, &"a".into(), output, *is_error, *language)
-    } else {
-        chat::write_result_with_attachments(&document, &text, &"a".into(), output, *is_error, attachments)
-    };
+    let info = if attachments.is_empty() { language.info().to_owned() } else { chat::attachment_info(attachments) };
+    let edits = chat::write_result(document.calls(), &text, &"a".into(), output, *is_error, &info);
     apply(edits, &mut text, &mut document);
     assert_eq!(document, Document::parse(&text));
     text
@@ -415,8 +412,8 @@ fn a_result_with_a_file_names_it_in_its_info_string() {
         ]
     );
     assert_eq!(last(&text), [result("a", "a: PNG image", false, vec![attachment])]);
-    assert_eq!(Document::parse(&text).open_calls(&text), []);
-    assert_eq!(Document::parse(&text).diagnostics(&text), []);
+    assert_eq!(Document::parse(&text).calls().open(&text), []);
+    assert_eq!(flemma_chat::diagnostics(&Document::parse(&text), &text), []);
 }
 
 #[test]
@@ -456,7 +453,7 @@ fn missing_or_broken_attributes_are_reported_with_their_line() {
     let says = |info: &str| -> Vec<String> {
         let text = format!("{CALL}**Tool Result:** `a`\n\n```{info}\nx\n```\n");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let found = Document::parse(&lines).diagnostics(&lines);
+        let found = flemma_chat::diagnostics(&Document::parse(&lines), &lines);
         assert!(found.iter().all(|found| found.line == 13 && found.severity == Severity::Warning), "{found:?}");
         assert!(matches!(&last(&lines)[..], [Part::ToolResult { output, .. }] if &**output == "x"), "the text is sent");
         found.into_iter().map(|found| found.message).collect()

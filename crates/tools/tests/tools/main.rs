@@ -18,6 +18,7 @@ mod judged;
 mod known_disk;
 mod leftovers;
 mod notes;
+mod overflow;
 mod permitted;
 mod permitted_properties;
 mod preview;

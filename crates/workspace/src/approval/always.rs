@@ -41,7 +41,7 @@ impl Gatekeeper {
     /// Writes what approves these calls into the frontmatter, and gives it.
     fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
         let page = &conversation.page;
-        let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.open_calls(text));
+        let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.calls().open(text));
         chosen.retain(|call| calls.contains(&call.id) && self.approval.verdict(conversation, call) == Verdict::Ask);
         let mut entries: Vec<String> = Vec::new();
         for call in &chosen {

@@ -74,7 +74,7 @@ impl CallsOnDisk {
     /// # Errors
     /// When the journal cannot be read.
     pub fn calls(&self, path: &Path, document: &Document, lines: &dyn Text) -> io::Result<Vec<CallOnDisk>> {
-        let open = document.open_calls(lines);
+        let open = document.calls().open(lines);
         if open.is_empty() {
             return Ok(Vec::new());
         }

@@ -74,7 +74,7 @@ impl Calls {
             return Some(Rest::Failed);
         }
         let has_open_calls = !conversation.page.open_ids().is_empty();
-        let tail = conversation.page.with_document(|document, text| document.tail(text));
+        let tail = conversation.page.with_document(|document, text| Tail::of(document.messages(), text));
         Some(if has_open_calls || tail != Tail::Reply { Rest::Paused } else { Rest::Done })
     }
 

@@ -72,7 +72,7 @@ impl Completions {
     ) {
         // It becomes a message of the user's.
         let text: Vec<String> = std::iter::once(Speaker::You.to_string()).chain(draft).collect();
-        let found = match Document::parse(&text).completable(line + 1, column, &text) {
+        let found = match Completable::at(&Document::parse(&text), line + 1, column, &text) {
             Some(Completable::Word(word)) if word.has_sign => {
                 Some(Completable::Word(AtWord { may_be_role: false, ..word }))
             }

@@ -117,7 +117,7 @@ impl Drives {
             let end = if waiting.is_empty() { DriveEnd::Failed(None) } else { DriveEnd::Suspended };
             return self.end_drive(conversation, end);
         }
-        let tail = conversation.page.with_document(|document, text| document.tail(text));
+        let tail = conversation.page.with_document(|document, text| Tail::of(document.messages(), text));
         let end = match tail {
             _ if has_open_calls => return self.step_drive(conversation, true),
             Tail::Unanswered | Tail::Results | Tail::CutOff if drive.is_progress(false) => {
@@ -144,7 +144,7 @@ impl Drives {
     /// A driven conversation may be sent. A reply at its end that was cut off is asked for again.
     pub(crate) fn drop_cut_off(&self, conversation: &Conversation) {
         if conversation.drive.is_on() && !conversation.is_busy() {
-            let edits = conversation.page.with_document(|document, text| chat::drop_cut_off(document, text));
+            let edits = conversation.page.with_document(|document, text| chat::drop_cut_off(document.messages(), text));
             Writer::new(&self.shared, conversation).apply(&edits);
         }
     }

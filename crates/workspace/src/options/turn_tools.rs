@@ -32,7 +32,7 @@ impl Frontmatter {
         let mut turn = TurnTools::default();
         let page = &conversation.page;
         let is_trusted = conversation.drive.trusts() == Some(true);
-        for mention in page.with_document(|document, text| document.mentions(line, text)) {
+        for mention in page.with_document(|document, text| flemma_chat::mentioned(document.messages(), line, text)) {
             let is_own = is_trusted || page.is_by_user(mention.line..mention.line + 1);
             self.shared.toolbox.name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
         }

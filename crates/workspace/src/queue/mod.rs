@@ -181,7 +181,9 @@ impl Queue {
         let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
         conversation.page.with_document(|document, text| {
             outbox.change(|outbox| {
-                outbox.take_kept(kept, |words, from| document.count_words(words, from, text));
+                outbox.take_kept(kept, |words, from| {
+                    flemma_chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
+                });
             });
         });
         if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {

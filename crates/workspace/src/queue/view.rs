@@ -52,7 +52,7 @@ impl Queue {
                 AwaitKind::ClientExec => format!("it waits for the result of `{tool}`"),
             });
         }
-        Some(match conversation.page.with_document(|document, text| document.tail(text)) {
+        Some(match conversation.page.with_document(|document, text| Tail::of(document.messages(), text)) {
             Tail::Results => "it waits until the results are sent".to_owned(),
             _ => "it waits until you send".to_owned(),
         })

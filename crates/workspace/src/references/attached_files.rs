@@ -48,7 +48,7 @@ impl AttachedFiles {
 
     /// Lines of a file that is being opened.
     pub(crate) fn find(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
-        self.found.extend(document.files(lines, text).into_iter().map(|file| file.path));
+        self.found.extend(flemma_chat::files(document, lines, text).into_iter().map(|file| file.path));
     }
 
     /// The lines `changed` were written just now, and all of `lines` may mean something else: a fence that was taken away
@@ -66,7 +66,7 @@ impl AttachedFiles {
             self.fresh = (step, Vec::new());
         }
         let all = lines.start.min(changed.start)..lines.end.max(changed.end);
-        for NamedFile { line, path, .. } in document.files(all, text) {
+        for NamedFile { line, path, .. } in flemma_chat::files(document, all, text) {
             if changed.contains(&line) && provenance.is_by_user(line..line + 1) {
                 if self.typed.insert(path.clone()) {
                     self.fresh.1.push(path);
@@ -80,7 +80,7 @@ impl AttachedFiles {
     /// Flemma has written to these lines: the files in them are what its tools have read. A file that a stranger has named
     /// stays that: a reply is put behind the text that stands in its first line.
     pub(crate) fn written(&mut self, document: &Document, lines: Range<usize>, text: &dyn Text) {
-        let named = document.files(lines, text).into_iter().map(|file| file.path);
+        let named = flemma_chat::files(document, lines, text).into_iter().map(|file| file.path);
         let own = named.filter(|path| !self.found.contains(path) && !self.vetted.contains(path));
         self.typed.extend(own);
     }
@@ -222,6 +222,10 @@ impl AttachedFiles {
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };
         // Lines of a file are captured, and not read for each request.
-        document.files(0..text.line_count(), text).into_iter().filter(|file| !file.has_lines).filter_map(tell).collect()
+        flemma_chat::files(document, 0..text.line_count(), text)
+            .into_iter()
+            .filter(|file| !file.has_lines)
+            .filter_map(tell)
+            .collect()
     }
 }

@@ -79,7 +79,7 @@ impl References {
         self.check_end(&conversation)?;
         let (writer, page) = (Writer::new(&self.shared, &conversation), &conversation.page);
         page.undo_step();
-        let (edits, _) = page.with_document(|document, text| chat::open_prompt(document, text));
+        let (edits, _) = page.with_document(|document, text| chat::open_prompt(document.messages(), text));
         writer.apply(&edits);
         writer.apply(&[page.with_document(|_, text| chat::append_words(text, &added))]);
         if own.is_empty() {

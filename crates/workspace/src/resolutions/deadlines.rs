@@ -46,7 +46,7 @@ impl Deadlines {
         let now = self.shared.host.now();
         let (mut next, mut expired): (Option<Timestamp>, _) = (None, 0);
         let deadlines = conversation.page.with_document(|document, _| {
-            let states = document.open_states().into_iter();
+            let states = document.calls().states().into_iter();
             let waiting = states.filter_map(|(id, block)| Some((id, block?)));
             let waiting = waiting.filter(|(_, block)| block.status == Status::Pending);
             waiting.filter_map(|(id, block)| Some((id.clone(), block.expires()?))).collect::<Vec<_>>()

@@ -165,7 +165,7 @@ impl Undo {
         let Some(conversation) = self.shared.conversation(buffer) else { return then(self, Err(closed())) };
         let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
         let wanted = conversation.page.with_document(|document, text| {
-            let calls = document.all_calls(text);
+            let calls = document.calls().all(text);
             let last = calls.last().map_or(0, |(of, _)| *of);
             let asks = |message: &ParsedMessage| message.role == Speaker::You && !message.has_only_results(text);
             split(calls, document.messages()[..last].iter().rposition(asks).unwrap_or(0))
@@ -183,7 +183,7 @@ impl Undo {
         let mut found: Vec<String> = Vec::new();
         let writes = |tool: &str| self.shared.toolbox.get(tool).is_some_and(|tool| tool.write_path_param.is_some());
         conversation.page.with_document(|document, _| {
-            for (id, _) in document.calls_backwards().filter(|(_, tool)| writes(tool)) {
+            for id in document.calls().uses().rev().filter(|call| writes(&call.name)).map(|call| &call.id) {
                 if !found.contains(&id.0) {
                     found.push(id.0.clone());
                 }
@@ -267,7 +267,7 @@ fn wanted(conversation: &Conversation, what: TakeBack) -> Result<Wanted, UserErr
         let message = document
             .message_at(line)
             .ok_or_else(|| UserError::new("the cursor is not on a message; put it on the last message to keep"))?;
-        Ok(split(document.all_calls(text), message))
+        Ok(split(document.calls().all(text), message))
     })
 }
 

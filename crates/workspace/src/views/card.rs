@@ -47,9 +47,9 @@ impl Looks {
         card: &Card,
         text: &dyn Text,
     ) -> Option<Rc<CallFacts>> {
-        let hash = (self.shared.toolbox.generation(), document.card_hash(card, text)?);
+        let hash = (self.shared.toolbox.generation(), card.hash(document.calls(), text)?);
         conversation.known_calls.get_or_find(hash, || {
-            let input = document.card_input(card, text)?;
+            let input = card.input(document.calls(), text)?;
             let definition = self.shared.toolbox.get(&card.name);
             Some(CallFacts {
                 summary: Summary::of(definition.as_deref(), &card.name, &input),

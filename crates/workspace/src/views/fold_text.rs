@@ -13,6 +13,7 @@ use crate::{
         look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
     },
 };
+use flemma_chat as chat;
 use flemma_chat::{Card, Document, Folded, Speaker, Text};
 use flemma_tools::preview;
 
@@ -42,7 +43,7 @@ impl Looks {
         let card = |card: &Card| self.card(conversation, document, card, text, style, CardView::Closed);
         let mut look = Look::default();
         let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);
-        match document.folded(lines, text)? {
+        match chat::folded(document, lines, text)? {
             Folded::Frontmatter { language } => {
                 look.left = vec![mark("FlemmaFoldSize"), chunk("frontmatter", "FlemmaFrontmatter")];
                 add_words(&mut look, &language, "FlemmaFoldSize", style);
@@ -82,7 +83,7 @@ impl Looks {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Call | Folded::Result => return document.cards(lines.clone()).first().map(card),
+            Folded::Call | Folded::Result => return chat::cards(document, lines.clone()).first().map(card),
         }
         Some(look)
     }

@@ -27,6 +27,7 @@ use crate::{
         look::{Look, LookStyle, Signs, chunk},
     },
 };
+use flemma_chat as chat;
 use flemma_chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
@@ -44,7 +45,7 @@ impl Looks {
         conversation.page.with_parsed(|document, text| {
             let range = range.start.min(document.line_count())..range.end.min(document.line_count());
             let mut looks = Vec::new();
-            for decoration in document.decorations(range.clone()) {
+            for decoration in chat::decorations(document, range.clone()) {
                 match decoration.kind {
                     LineKind::Marker(_) => {
                         let message = document.message_at(decoration.line);
@@ -58,7 +59,7 @@ impl Looks {
                     _ => {}
                 }
             }
-            for card in document.cards(range.clone()) {
+            for card in chat::cards(document, range.clone()) {
                 if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
                     looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
                 }
@@ -73,7 +74,7 @@ impl Looks {
                     });
                 }
             }
-            let captures = document.captures_in(range.clone(), text);
+            let captures = chat::captures_in(document, range.clone(), text);
             looks.extend(captures.into_iter().filter(|(line, _)| range.contains(line)).map(|(line, reference)| Look {
                 line,
                 left: vec![chunk(format!(" {}", preview::clip(&reference, style.width)), "FlemmaReference")],
@@ -92,14 +93,14 @@ impl Looks {
         conversation.page.with_parsed(|document, text| {
             let end = document.line_count();
             let range = range.start.min(end)..range.end.min(end);
-            let cards = document.cards(range.clone());
+            let cards = chat::cards(document, range.clone());
             let results = cards.into_iter().filter(|card| card.part != CardPart::Use && card.fate == Fate::Done);
             let shown = results.filter_map(|card| {
                 let facts = self.call_facts(conversation, document, &card, text)?;
                 Some((card.fence?, facts.shows.clone()?))
             });
             // The other captured texts have line numbers.
-            let captures = document.captures_in(range, text).into_iter();
+            let captures = chat::captures_in(document, range, text).into_iter();
             let diffs = captures.filter(|(_, reference)| reference.starts_with("@diff"));
             shown.chain(diffs.map(|(line, _)| (line, "captured.diff".to_owned()))).collect()
         })

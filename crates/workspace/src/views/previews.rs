@@ -136,7 +136,7 @@ impl Previews {
             return (Vec::new(), None);
         }
         let (calls, next) = conversation.page.with_document(|document, text| {
-            let (calls, next) = (document.open_calls(text).into_iter(), first + PREVIEWED_AT_ONCE);
+            let (calls, next) = (document.calls().open(text).into_iter(), first + PREVIEWED_AT_ONCE);
             let next = Some(next).filter(|next| *next < calls.len());
             (calls.skip(first).take(PREVIEWED_AT_ONCE).collect::<Vec<_>>(), next)
         });
@@ -264,10 +264,10 @@ impl Conversation {
         let text = self.activity_text().map(|text| text + &self.progress_text());
         let running = self.session.running();
         let places: Vec<(CallId, usize)> = self.page.with_document(|document, _| {
-            let placeholders = document.placeholders();
+            let placeholders = document.calls().placeholders();
             placeholders
-                .filter(|place| running.iter().any(|call| call.id == *place.id))
-                .map(|place| (place.id.clone(), place.line))
+                .filter(|(id, _, _)| running.iter().any(|call| call.id == **id))
+                .map(|(id, _, lines)| (id.clone(), lines.start))
                 .collect()
         });
         let running = running.iter().filter_map(|call: &OpenCall| {
@@ -318,7 +318,7 @@ impl Conversation {
             let seconds = self.tasks.elapsed(&call.id).as_secs();
             lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));
         }
-        let open = self.page.with_document(|document, text| document.open_calls(text));
+        let open = self.page.with_document(|document, text| document.calls().open(text));
         for call in open.iter().filter(|call| !self.tasks.is_running(&call.id)) {
             let place = call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence);
             let status = call

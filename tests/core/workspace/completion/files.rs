@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Offer, ask, offer, with_files};
 use crate::{
-    chat::notation::screen,
+    notation::screen,
     workspace::harness::{Harness, Setup},
 };
 
@@ -189,7 +189,7 @@ fn what_is_taken_is_a_reference_to_the_file() {
         // The user goes on with the sentence.
         let taken = found.taken(&item.word).replacen(&format!(" {behind}"), &behind, 1);
         let lines = vec!["@You:".to_owned(), taken.clone()];
-        let references = Document::parse(&lines).files(0..2, &lines);
+        let references = flemma_chat::files(&Document::parse(&lines), 0..2, &lines);
         prop_assert_eq!(references.len(), 1, "{}", &taken);
         let expected = format!("./{root}/{folder}/{file}");
         prop_assert_eq!(references[0].path.to_str(), Some(&*expected), "{}", &taken);

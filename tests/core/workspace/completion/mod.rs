@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use flemma_workspace::{Completion, Item};
 
 use super::harness::{Harness, Setup};
-use crate::chat::notation::screen;
+use crate::notation::screen;
 
 /// What was offered.
 #[derive(Debug)]

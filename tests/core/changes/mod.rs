@@ -1,3 +1,0 @@
-//! Changes of files by tools: what follows from the log.
-
-mod moves;

@@ -1,5 +1,0 @@
-//! Plain text.
-
-mod bounds;
-mod hunk_rows;
-mod truncate;
