@@ -126,23 +126,6 @@ impl Environment {
             None => Ok(self.fetched.iter().find(|(name, _)| name == variable).map(|(_, key)| key.clone())),
         }
     }
-
-    /// The key of `vendor` in `variable`, or the one that was fetched instead.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Authentication`] when there is none, or when its value cannot be part of an HTTP header. The
-    /// message names the variable and the fix, never the value.
-    pub fn key(&self, vendor: &str, variable: &str) -> Result<Key, ProviderError> {
-        self.find(variable)?.ok_or_else(|| ProviderError::new(ErrorKind::Authentication, no_key(vendor, variable)))
-    }
-}
-
-/// What is said where there is no key of `vendor`, which `variable` would hold.
-pub(super) fn no_key(vendor: &str, variable: &str) -> String {
-    format!(
-        "{variable} is not set. Set it in the shell that starts Neovim (:help flemma-api-keys), \
-         or for this session with :let ${variable} = \"…\"; there is no key for {vendor}"
-    )
 }
 
 impl fmt::Debug for Environment {

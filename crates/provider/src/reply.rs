@@ -261,3 +261,8 @@ pub(super) fn text_of(object: &mut Value, field: &str) -> Option<String> {
 pub(super) fn str_of<'a>(object: &'a Value, field: &str) -> &'a str {
     object.get(field).and_then(Value::as_str).unwrap_or_default()
 }
+
+/// The values in a list; none without one.
+pub(super) fn items<'a>(object: &'a Value, field: &str) -> &'a [Value] {
+    object.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::{
     ErrorKind, ErrorResponse, ProviderError,
-    auth::{Key, no_key},
+    auth::Key,
     context_overflow::context_overflow,
     headers::Headers,
-    reply::str_of,
+    reply::{items, str_of},
     secrets::Secrets,
 };
 
@@ -64,7 +64,11 @@ impl Vendor {
 
     /// What is said where the key is not set.
     pub fn unset(&self) -> String {
-        no_key(self.title, self.key_variable)
+        let Self { title, key_variable, .. } = self;
+        format!(
+            "{key_variable} is not set. Set it in the shell that starts Neovim (:help flemma-api-keys), \
+             or for this session with :let ${key_variable} = \"…\"; there is no key for {title}"
+        )
     }
 }
 
@@ -348,7 +352,7 @@ fn read_json(json: &Value) -> ErrorBody {
     if let Some(raw) = text(inner.pointer("/metadata/raw")).filter(|raw| !message.contains(raw.as_str())) {
         let _ = write!(message, " ({raw})");
     }
-    let details = inner.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let details = items(inner, "details");
     for violation in details.iter().filter_map(|detail| detail.get("fieldViolations")?.as_array()).flatten() {
         let (field, words) = (str_of(violation, "field"), str_of(violation, "description"));
         // The message often holds them already.

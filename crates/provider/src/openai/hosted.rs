@@ -10,6 +10,7 @@
 use serde_json::{Value, json};
 
 use super::NAME;
+use crate::reply::{items, str_of};
 use flemma_model::{CallId, Event, WebSource};
 
 /// The name of a hosted call's tool, by the type of its item; `None` for other items.
@@ -50,17 +51,15 @@ pub(super) fn events(item: &Value) -> Result<Option<[Event; 2]>, &'static str> {
 
 /// Adds the page that an annotation points to, if it is a page.
 pub(super) fn cite(annotation: &Value, sources: &mut Vec<WebSource>) {
-    let text = |field| annotation.get(field).and_then(Value::as_str).unwrap_or_default();
-    if text("type") == "url_citation" {
-        WebSource::new(text("url"), text("title")).add(sources);
+    if str_of(annotation, "type") == "url_citation" {
+        WebSource::new(str_of(annotation, "url"), str_of(annotation, "title")).add(sources);
     }
 }
 
 /// Adds the pages that a complete message cites.
 pub(super) fn cite_all(message: &Value, sources: &mut Vec<WebSource>) {
-    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
-    let annotations = parts.filter_map(|part| part.get("annotations").and_then(Value::as_array)).flatten();
-    annotations.for_each(|annotation| cite(annotation, sources));
+    let parts = items(message, "content").iter();
+    parts.flat_map(|part| items(part, "annotations")).for_each(|annotation| cite(annotation, sources));
 }
 
 /// Says what a message cites, if anything.

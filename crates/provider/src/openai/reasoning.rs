@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use crate::{signature::from_base64, wire};
+use crate::{reply::items, signature::from_base64, wire};
 use flemma_model::Signature;
 
 /// The fields of [`Reasoning`].
@@ -51,8 +51,8 @@ impl Reasoning {
         if !is_vendors && !item.as_object().is_some_and(is_ours) {
             return None;
         }
-        let summary = item.get("summary").and_then(Value::as_array).into_iter().flatten();
-        let summary = summary.filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
+        let summary =
+            items(&item, "summary").iter().filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
         Some(json!({
             "type": "reasoning",
             "id": filled(&item, "id")?,
@@ -69,6 +69,5 @@ fn filled<'a>(item: &'a Value, field: &str) -> Option<&'a str> {
 
 /// What the parts in `list` of an item have in `field`.
 pub(super) fn texts(item: &Value, list: &str, field: &str) -> Vec<String> {
-    let parts = item.get(list).and_then(Value::as_array).into_iter().flatten();
-    parts.filter_map(|part| part.get(field).and_then(Value::as_str)).map(str::to_owned).collect()
+    items(item, list).iter().filter_map(|part| part.get(field).and_then(Value::as_str)).map(str::to_owned).collect()
 }

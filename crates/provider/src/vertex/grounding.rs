@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::NAME;
 use crate::{
     HostedTool,
-    reply::{made_up_id, str_of},
+    reply::{items, made_up_id, str_of},
 };
 use flemma_model::{Event, WebSource};
 
@@ -23,13 +23,12 @@ pub(super) struct Grounding {
 impl Grounding {
     /// Takes note of a `groundingMetadata`. A later one may repeat an earlier one.
     pub fn note(&mut self, metadata: &Value) {
-        let list = |field| metadata.get(field).and_then(Value::as_array).into_iter().flatten();
-        for query in list("webSearchQueries").filter_map(Value::as_str) {
+        for query in items(metadata, "webSearchQueries").iter().filter_map(Value::as_str) {
             if self.queries.iter().all(|known| known != query) {
                 self.queries.push(query.to_owned());
             }
         }
-        for web in list("groundingChunks").filter_map(|chunk| chunk.get("web")) {
+        for web in items(metadata, "groundingChunks").iter().filter_map(|chunk| chunk.get("web")) {
             WebSource::new(str_of(web, "uri"), str_of(web, "title")).add(&mut self.sources);
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use ring::{rand::SystemRandom, rsa, signature::RSA_PKCS1_SHA256};
 use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
@@ -67,15 +67,6 @@ struct User {
     client_secret: String,
     refresh_token: String,
     quota_project_id: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Claims<'a> {
-    iss: &'a str,
-    scope: &'static str,
-    aud: &'a str,
-    iat: u64,
-    exp: u64,
 }
 
 impl KeyFile {
@@ -229,17 +220,19 @@ impl ServiceAccount {
         if let Some(id) = &self.private_key_id {
             header["kid"] = id.as_str().into();
         }
-        let exp = iat + LIFETIME.as_secs();
-        let claims = Claims { iss: &self.client_email, scope: SCOPE, aud: &self.token_uri, iat, exp };
-        let cannot = |why: &str| {
-            ProviderError::new(ErrorKind::Authentication, format!("the request for a token cannot be signed: {why}"))
-        };
-        let claims = serde_json::to_vec(&claims).map_err(|error| cannot(&error.to_string()))?;
-        let mut statement = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims));
+        let claims = json!({
+            "iss": self.client_email,
+            "scope": SCOPE,
+            "aud": self.token_uri,
+            "iat": iat,
+            "exp": iat + LIFETIME.as_secs(),
+        });
+        let mut statement = format!("{}.{}", BASE64.encode(header.to_string()), BASE64.encode(claims.to_string()));
         let mut signature = vec![0; private.public().modulus_len()];
-        private
-            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature)
-            .map_err(|_| cannot("the system provides no random numbers"))?;
+        private.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), statement.as_bytes(), &mut signature).map_err(|_| {
+            let message = "the request for a token cannot be signed: the system provides no random numbers";
+            ProviderError::new(ErrorKind::Authentication, message)
+        })?;
         statement.push('.');
         BASE64.encode_string(signature, &mut statement);
         Ok(statement)

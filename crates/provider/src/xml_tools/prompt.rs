@@ -107,8 +107,8 @@ fn example_of_object(schema: &Value, depth: usize) -> Value {
 
 /// Of several schemas the one that is shown: the first that is not null.
 fn chosen(schema: &Value) -> &Value {
-    let choices = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
-    let shown = choices.and_then(|choices| choices.iter().find(|choice| values::types(choice) != ["null"]));
+    let shown =
+        values::choices(schema).and_then(|choices| choices.iter().find(|choice| values::types(choice) != ["null"]));
     shown.filter(|_| schema.get("type").is_none()).map_or(schema, chosen)
 }
 

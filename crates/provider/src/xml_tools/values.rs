@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::reply;
 use flemma_text::is_quickly_checked;
 use flemma_text::xml::{Element, Node};
 
@@ -197,7 +198,7 @@ fn items(element: &Element, schema: Option<&Value>, source: &str) -> Vec<Value> 
 
 /// The one of several schemas that an element was written for; the schema itself where it is one.
 fn choice<'a>(schema: &'a Value, element: &Element, source: &str) -> &'a Value {
-    let Some(choices) = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array()) else { return schema };
+    let Some(choices) = choices(schema) else { return schema };
     let is = |choice: &&Value, kind: &str| types(choice).contains(&kind);
     let is_text = |choice: &&Value| !is(choice, "object") && !is(choice, "array");
     let mut objects = choices.iter().filter(|choice| is(choice, "object"));
@@ -266,11 +267,16 @@ pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Valu
 
 /// The names of the properties that an object has to have.
 pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    reply::items(schema, "required").iter().filter_map(Value::as_str)
 }
 
 fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     schema.get("properties")?.get(name)
+}
+
+/// The schemas of which a value fits one.
+pub(super) fn choices(schema: &Value) -> Option<&Vec<Value>> {
+    ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array())
 }
 
 /// The types that a schema allows; none for any.
@@ -285,9 +291,6 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
             vec!["string"]
         }
         _ if schema.get("properties").is_some() => vec!["object"],
-        _ => {
-            let choices = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
-            choices.into_iter().flatten().flat_map(types).collect()
-        }
+        _ => choices(schema).into_iter().flatten().flat_map(types).collect(),
     }
 }

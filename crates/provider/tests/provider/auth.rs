@@ -3,7 +3,10 @@
 use flemma_provider::{
     ErrorKind,
     auth::{Environment, Key},
+    openai::OpenAi,
 };
+
+use crate::conversation::{exchange, hello};
 
 fn environment(value: Option<&'static str>) -> Environment {
     Environment::new(move |name| value.filter(|_| name == "ACME_API_KEY").map(str::to_owned))
@@ -11,16 +14,18 @@ fn environment(value: Option<&'static str>) -> Environment {
 
 #[test]
 fn a_key_is_read_from_its_variable_and_trimmed() {
-    let key = environment(Some(" sk-1\n")).key("Acme", "ACME_API_KEY").unwrap();
+    let key = environment(Some(" sk-1\n")).find("ACME_API_KEY").unwrap().unwrap();
     assert_eq!(key.expose(), "sk-1");
 }
 
 #[test]
 fn a_missing_key_names_the_variable_and_the_mend() {
     for value in [None, Some(""), Some("  \n")] {
-        let error = environment(value).key("Acme", "ACME_API_KEY").unwrap_err();
+        assert_eq!(environment(value).find("ACME_API_KEY"), Ok(None));
+        let environment = Environment::new(move |_| value.map(str::to_owned));
+        let error = exchange(&OpenAi::new("https://api.openai.com/v1", environment), &hello()).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Authentication);
-        for words in ["Acme", "ACME_API_KEY is not set", ":let $ACME_API_KEY"] {
+        for words in ["OpenAI", "OPENAI_API_KEY is not set", ":let $OPENAI_API_KEY"] {
             assert!(error.message.contains(words), "{words:?} is not in {error}");
         }
     }
@@ -29,7 +34,7 @@ fn a_missing_key_names_the_variable_and_the_mend() {
 #[test]
 fn a_value_that_cannot_be_a_key_is_refused_without_showing_it() {
     for value in ["sk-1 sk-2", "sk-1\nsk-2", "schlüssel", "sk\u{7f}"] {
-        let error = environment(Some(value)).key("Acme", "ACME_API_KEY").unwrap_err();
+        let error = environment(Some(value)).find("ACME_API_KEY").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Authentication, "{value:?}");
         assert!(error.message.contains("ACME_API_KEY") && !error.message.contains("sk"), "{error}");
     }
@@ -38,7 +43,7 @@ fn a_value_that_cannot_be_a_key_is_refused_without_showing_it() {
 #[test]
 fn a_key_is_never_printed() {
     let environment = environment(Some("sk-secret"));
-    let key = environment.key("Acme", "ACME_API_KEY").unwrap();
+    let key = environment.find("ACME_API_KEY").unwrap().unwrap();
     assert_eq!(format!("{key:?} {:?}", Some(&key)), "… Some(…)");
     assert!(!format!("{environment:?}").contains("sk-secret"));
     assert_eq!(key.redact("bad key sk-secret (sk-secret)"), "bad key … (…)");
@@ -50,11 +55,11 @@ fn a_fetched_key_replaces_an_unset_variable() {
     for value in [None, Some(" ")] {
         let environment = environment(value).with("ACME_API_KEY", fetched());
         assert!(environment.has("ACME_API_KEY") && !environment.has("OTHER_API_KEY"));
-        let key = environment.key("Acme", "ACME_API_KEY").unwrap();
+        let key = environment.find("ACME_API_KEY").unwrap().unwrap();
         assert_eq!((key.expose(), key.origin()), ("sk-fetched", "in the keyring"));
         assert!(!format!("{environment:?}").contains("sk-fetched"));
     }
-    let key = environment(Some("sk-set")).with("ACME_API_KEY", fetched()).key("Acme", "ACME_API_KEY").unwrap();
+    let key = environment(Some("sk-set")).with("ACME_API_KEY", fetched()).find("ACME_API_KEY").unwrap().unwrap();
     assert_eq!((key.expose(), key.origin()), ("sk-set", "in ACME_API_KEY"));
 }
 
