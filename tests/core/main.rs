@@ -21,8 +21,6 @@ mod http;
 mod notation;
 #[path = "../support/other_holder.rs"]
 mod other_holder;
-#[path = "../support/plain.rs"]
-mod plain;
 mod provider;
 #[path = "../support/providers.rs"]
 mod providers;

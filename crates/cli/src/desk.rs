@@ -64,7 +64,7 @@ impl Desk {
         };
         let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake);
         host.report_to(&workspace);
-        let conversation = workspace.attach(BUFFER);
+        workspace.attach(BUFFER);
         let desk = Self { workspace, host, woken, path };
         desk.wait("the lock", |desk| desk.workspace.ownership.holder(BUFFER).map(drop))?;
         if lock == Lock::Steal && matches!(desk.workspace.ownership.holder(BUFFER), Some(Err(_))) {
