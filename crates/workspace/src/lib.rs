@@ -125,7 +125,7 @@ pub use workspace::Workspace;
 /// The components of a [`Workspace`].
 pub mod components {
     pub use super::{
-        approval::Approval, approval::permissions::Permissions, calls::Calls, calls::forms::Forms,
+        approval::Approval, approval::permissions::Permissions, calls::OpenCalls, calls::forms::Forms,
         completion::Completions, drives::Drives, execution::Execution, execution::commands::Commands,
         execution::context::ToolContexts, journaling::Journaling, journaling::recovery::Recovery, lists::Lists,
         options::Frontmatter, options::switch::Switches, ownership::Ownership, projects::ProjectConversations,

@@ -15,7 +15,7 @@ use crate::{
     Conversation,
     approval::{Approval, chain, lookups::Lookups, patience::Patience, permissions::Permissions},
     background::Background,
-    calls::{Calls, forms::Forms},
+    calls::{OpenCalls, forms::Forms},
     completion::Completions,
     drives::Drives,
     execution::{Execution, commands::Commands, context::ToolContexts},
@@ -109,7 +109,7 @@ components! {
     /// What the user's policies say of a call.
     approval: Approval, asks [frontmatter, permissions, contexts];
     /// The open calls: what each waits for, and what was decided.
-    calls: Calls of background, asks [frontmatter, approval];
+    calls: OpenCalls of background, asks [frontmatter, approval];
     /// Starts that are recorded and have not happened yet.
     starts: Starts, asks [journaling];
     /// What the model is told of a call that a person or the clock has ended.

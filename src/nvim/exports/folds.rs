@@ -47,7 +47,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // line of the card, the number of runs of lines in it that a reader need not see, and the first line of each run and the one after it
     exports.add("cards", |_, binding, (buffer, first, last): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
-        let cards = conversation.map(|conversation| conversation.page.hidden(first..last)).unwrap_or_default();
+        let cards = conversation
+            .map(|conversation| {
+                conversation.page.with_parsed(|document, text| flemma_chat::hidden(document, first..last, text))
+            })
+            .unwrap_or_default();
         let mut list = Vec::new();
         for card in cards {
             list.extend([card.block.start, card.block.end, card.card, card.lines.len()]);

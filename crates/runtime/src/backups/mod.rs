@@ -15,7 +15,6 @@
 mod clean;
 mod contents;
 mod conversation;
-mod edited;
 mod log;
 mod proposal;
 mod recorder;

@@ -1,7 +1,7 @@
 //! The store: where everything is in its folder, and its lock.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use super::{LogKey, contents::Contents};
@@ -18,6 +18,13 @@ use crate::{
     line_file::{self, Lock, Locked},
     lock_file,
 };
+use flemma_model::Digest;
+
+/// How long a content that a user has made is kept after it was needed last.
+const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+/// When it is noted again that such a content is needed.
+const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// By which part of the most that is allowed the store may grow before it is looked at again.
 const PARTS: u64 = 16;
@@ -89,5 +96,37 @@ impl Backups {
 
     pub(super) fn is_clean_due(&self, limits: Limits) -> bool {
         self.grown.load(Ordering::Relaxed) > limits.max_bytes / PARTS
+    }
+
+    fn edited_contents(&self) -> Contents {
+        Contents(self.folder().join("edited"))
+    }
+
+    /// Keeps a content that the user has made. It blocks on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_edited(&self, content: &[u8]) -> io::Result<()> {
+        self.edited_contents().put(content)
+    }
+
+    /// A content that the user has made; `None` if it is not kept, or damaged. It blocks on the disk.
+    #[must_use]
+    pub fn edited(&self, digest: &Digest) -> Option<Vec<u8>> {
+        let contents = self.edited_contents();
+        let content = contents.read(digest).ok().flatten()?;
+        contents.note_use(digest, NOTED);
+        Some(content)
+    }
+
+    /// Deletes those that are too old.
+    pub(super) fn clean_edited(&self) -> io::Result<()> {
+        let now = SystemTime::now();
+        for content in self.edited_contents().all()? {
+            if now.duration_since(content.modified).is_ok_and(|age| age > KEPT) {
+                let _ = fs::remove_file(&content.path);
+            }
+        }
+        Ok(())
     }
 }

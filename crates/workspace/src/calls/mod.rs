@@ -116,14 +116,14 @@ impl Conversation {
 }
 
 /// The open calls: what each waits for, and what was decided.
-pub struct Calls {
+pub struct OpenCalls {
     pub(crate) shared: Rc<Shared>,
     pub(crate) background: Background<Self>,
     pub(crate) frontmatter: Rc<Frontmatter>,
     pub(crate) approval: Rc<Approval>,
 }
 
-impl Calls {
+impl OpenCalls {
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
     /// the user's journal has the decision, or a run that went before had got so far.
     pub(crate) fn counts(&self, conversation: &Conversation, call: &OpenCall) -> bool {
@@ -173,7 +173,7 @@ impl Conversation {
     }
 }
 
-impl Calls {
+impl OpenCalls {
     pub(crate) fn is_proposing(&self, conversation: &Conversation, call: &OpenCall) -> bool {
         conversation.records.has_proposed(&call.key())
             || self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{Conversation, calls::Calls};
+use crate::{Conversation, calls::OpenCalls};
 use flemma_chat::{AwaitKind, OpenCall};
 use flemma_model::{CallId, ToolInput};
 
@@ -32,7 +32,7 @@ pub struct PendingCall {
     pub line: usize,
 }
 
-impl Calls {
+impl OpenCalls {
     /// The calls that wait in a buffer, or in all of them, in their order.
     #[must_use]
     pub fn pending_calls(&self, buffer: Option<i32>) -> Vec<PendingCall> {

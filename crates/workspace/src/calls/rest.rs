@@ -3,7 +3,7 @@
 //! While a conversation is out of sight, its messages begin with its name ([`Shared::with_name`](crate::components::Shared::with_name)). A stop that no message has
 //! explained gets one of its own.
 
-use crate::{Conversation, PendingCall, calls::Calls, ending::Known};
+use crate::{Conversation, PendingCall, calls::OpenCalls, ending::Known};
 use flemma_agent::Level;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_text::one_line;
@@ -52,7 +52,7 @@ impl Rest {
     }
 }
 
-impl Calls {
+impl OpenCalls {
     /// Why a conversation rests; `None` while it is at work, or waits for the editor alone.
     #[must_use]
     pub fn rest(&self, conversation: &Conversation) -> Option<Rest> {

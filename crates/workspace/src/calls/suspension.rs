@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    calls::{Calls, Standing, key::Keyed as _, waits},
+    calls::{OpenCalls, Standing, key::Keyed as _, waits},
     execution::waiting_writes::names,
 };
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Severity, deadline};
@@ -29,7 +29,7 @@ const QUESTION: usize = 160;
 /// The longest list of names in a question, in characters.
 const NAMES: usize = 120;
 
-impl Calls {
+impl OpenCalls {
     /// What a call that may run waits for, if this process does not run it itself.
     pub(crate) fn suspends_as(&self, call: &OpenCall) -> Option<AwaitKind> {
         match self.shared.toolbox.get(&call.name)?.executor {
@@ -130,7 +130,7 @@ impl Calls {
     }
 }
 
-impl Calls {
+impl OpenCalls {
     /// How many more tools may start now.
     pub(crate) fn free_slots(&self, conversation: &Conversation) -> usize {
         let limit = self.frontmatter.of(conversation).config.tools.max_concurrent as usize;

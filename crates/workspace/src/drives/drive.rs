@@ -30,7 +30,7 @@ pub struct DriveOptions {
 pub enum DriveEnd {
     /// The model has replied, and nothing is left to do.
     Done,
-    /// Calls wait for a person ([`Calls::pending_calls`](crate::components::Calls::pending_calls)).
+    /// Calls wait for a person ([`OpenCalls::pending_calls`](crate::components::OpenCalls::pending_calls)).
     Suspended,
     /// The user has to trust what the file brings.
     Untrusted(Question),

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::{
     Conversation, HostEffect,
     background::Background,
-    calls::Calls,
+    calls::OpenCalls,
     drives::drive::{DriveEnd, DriveOptions},
     event::LoopEvent,
     ownership::Ownership,
@@ -30,7 +30,7 @@ pub struct Drives {
     pub(crate) shared: Rc<Shared>,
     pub(crate) background: Background<Self>,
     pub(crate) ownership: Rc<Ownership>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
 }
 
 impl Drives {

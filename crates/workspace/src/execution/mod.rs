@@ -20,7 +20,7 @@ use crate::{
     Conversation, HostEffect,
     approval::{Approval, permissions::Permissions},
     background::Background,
-    calls::{Calls, key::Keyed as _},
+    calls::{OpenCalls, key::Keyed as _},
     execution::{context::ToolContexts, latest_output::LatestOutput, launch::Launch, tasks::Stop},
     journaling::Journaling,
     options::Frontmatter,
@@ -46,7 +46,7 @@ pub struct Execution {
     pub(crate) undo: Rc<Undo>,
     pub(crate) contexts: Rc<ToolContexts>,
     pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
     pub(crate) starts: Rc<Starts>,
     pub(crate) reviews: Rc<Reviews>,
 }
@@ -220,7 +220,8 @@ impl Execution {
         self.starts.withdraw(conversation, [key.clone()]);
         let what = if self.calls.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
-        if let Some(fence) = conversation.page.result_line(&call.id) {
+        let open = conversation.page.open_call(&call.id);
+        if let Some(fence) = open.and_then(|open| open.placeholder).map(|placeholder| placeholder.fence) {
             self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line: fence });
         }
     }

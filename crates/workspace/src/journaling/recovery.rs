@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation,
-    calls::{Calls, Standing, key::Keyed as _, suspension::asks_again},
+    calls::{OpenCalls, Standing, key::Keyed as _, suspension::asks_again},
     drives::Drives,
     journaling::Journaling,
     options::Frontmatter,
@@ -33,7 +33,7 @@ pub struct Recovery {
     pub(crate) ownership: Rc<Ownership>,
     pub(crate) journaling: Rc<Journaling>,
     pub(crate) undo: Rc<Undo>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
     pub(crate) reviews: Rc<Reviews>,
     pub(crate) queue: Rc<Queue>,
     pub(crate) deadlines: Rc<Deadlines>,

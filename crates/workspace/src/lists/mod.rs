@@ -17,7 +17,7 @@ use std::{
 use crate::{
     background::Background,
     calls::{
-        Calls,
+        OpenCalls,
         on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk},
         outlook::CallState,
     },
@@ -90,7 +90,7 @@ pub struct Lists {
     pub(crate) background: Background<Self>,
     pub(crate) ownership: Rc<Ownership>,
     pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
     pub(crate) projects: Rc<ProjectConversations>,
 }
 

@@ -13,7 +13,7 @@ use std::{io, path::PathBuf, rc::Rc, sync::mpsc, thread, time::Duration};
 use crate::{
     Conversation, HostEffect,
     background::Background,
-    calls::Calls,
+    calls::OpenCalls,
     journaling::Journaling,
     ownership::Ownership,
     queue::{
@@ -34,7 +34,7 @@ pub struct Queue {
     pub(crate) background: Background<Self>,
     pub(crate) ownership: Rc<Ownership>,
     pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
     pub(crate) outboxes: OutboxFiles,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     Conversation, HostEffect, Resolution,
     approval::Approval,
     background::Background,
-    calls::{Calls, key::Keyed as _},
+    calls::{OpenCalls, key::Keyed as _},
     execution::context::ToolContexts,
     journaling::Journaling,
     options::Frontmatter,
@@ -48,7 +48,7 @@ pub struct Reviews {
     pub(crate) undo: Rc<Undo>,
     pub(crate) contexts: Rc<ToolContexts>,
     pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<Calls>,
+    pub(crate) calls: Rc<OpenCalls>,
     pub(crate) reviewers: Reviewers<Self>,
 }
 

@@ -3,22 +3,17 @@
 //! A file that is opened is parsed in slices, so that the first screen is there at once. After that every change of the
 //! text comes here, and the document, the provenance and the attached files follow it together.
 
+mod readings;
+
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::{Path, PathBuf},
     rc::Rc,
 };
 
-use crate::{options::effective::Source, references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
-use flemma_chat as chat;
-use flemma_chat::{
-    Author, BareName, Change, Completable, Decoration, Diagnostic, Document, FoldGroup, Hidden, NamedFile, Object,
-    OpenCall, Provenance, Reattribution, Region, Selection, Slice, Snapshot, Speaker, Text, TextCopy, Uncaptured,
-    Update,
-};
+use crate::{references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
+use flemma_chat::{Author, Change, Document, Provenance, Reattribution, Slice, Snapshot, Text, TextCopy, Update};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
 use flemma_runtime::SkippedFile;
@@ -133,7 +128,7 @@ impl Page {
     }
 
     /// Lends the document as far as it is parsed.
-    pub(crate) fn with_parsed<R>(&self, look: impl FnOnce(&Document, &dyn Text) -> R) -> R {
+    pub fn with_parsed<R>(&self, look: impl FnOnce(&Document, &dyn Text) -> R) -> R {
         look(&self.document.borrow(), self.text())
     }
 
@@ -338,11 +333,6 @@ impl Page {
         self.with_document(|_, text| self.provenance.borrow_mut().adopt(lines, text));
     }
 
-    /// Whether the status in a call's block was written in this session, by the user or after a decision.
-    pub(crate) fn is_authorised(&self, call: &OpenCall) -> bool {
-        call.placeholder.as_ref().is_some_and(|placeholder| self.provenance.borrow().is_authorised(placeholder.fence))
-    }
-
     /// The status that was just written into a call's block was decided.
     pub(crate) fn authorise(&self, call: &CallId) {
         self.with_document(|document, text| {
@@ -352,34 +342,9 @@ impl Page {
         });
     }
 
-    /// The frontmatter, if there is any that is complete.
-    pub(crate) fn frontmatter(&self) -> Option<Source> {
-        self.with_document(|document, text| Source::of(document, text))
-    }
-
     /// The files of the conversation.
     pub(crate) fn files(&self) -> std::cell::RefMut<'_, AttachedFiles> {
         self.files.borrow_mut()
-    }
-
-    /// Every file that the text names, in order.
-    pub(crate) fn named_files(&self) -> Vec<NamedFile> {
-        self.with_document(|document, text| flemma_chat::files(document, 0..text.line_count(), text))
-    }
-
-    /// The references in what the user wrote last that are not captured yet.
-    pub(crate) fn uncaptured(&self) -> Vec<Uncaptured> {
-        self.with_document(|document, text| flemma_chat::uncaptured(document, text))
-    }
-
-    /// The files that the text names and that may not be the user's to show. Relative paths start in `folder`.
-    pub(crate) fn unvetted(&self, folder: &Path) -> Vec<PathBuf> {
-        self.files.borrow_mut().start_in(folder);
-        if self.files.borrow().is_vetted() {
-            return Vec::new();
-        }
-        let named = self.named_files();
-        self.files.borrow_mut().unvetted(&named)
     }
 
     /// Keeps what the last request left out; says whether that has changed.
@@ -387,163 +352,9 @@ impl Page {
         self.files.borrow_mut().leave_out(left_out)
     }
 
-    /// What is wrong with the text, and with the files that it names.
-    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.with_document(|document, text| {
-            let mut found = flemma_chat::diagnostics(document, text);
-            found.extend(flemma_chat::unsent(document.messages(), text));
-            found.extend(self.files.borrow().diagnostics(document, text));
-            found.sort_by_key(|diagnostic| diagnostic.line);
-            found
-        })
-    }
-
-    /// The open calls whose blocks these lines touch, in their order.
-    pub(crate) fn calls_in(&self, lines: Range<usize>) -> Vec<CallId> {
-        self.with_document(|document, text| {
-            let lines = lines.start..lines.end.min(text.line_count());
-            let touched: HashSet<CallId> =
-                flemma_chat::cards(document, lines).into_iter().map(|card| card.id).collect();
-            let open = document.calls().states().into_iter();
-            open.filter(|(id, _)| touched.contains(id)).map(|(id, _)| id.clone()).collect()
-        })
-    }
-
-    /// The call whose use or result this line belongs to.
-    pub fn call_at(&self, line: usize) -> Option<CallId> {
-        self.with_document(|document, _| document.calls().at(line).cloned())
-    }
-
-    /// The ids of all calls, with or without a result.
-    pub(crate) fn call_ids(&self) -> HashSet<CallId> {
-        self.with_document(|document, _| document.calls().uses().map(|call| call.id.clone()).collect())
-    }
-
-    /// The calls whose results end the conversation: see [`flemma_chat::Document::calls_at_end`].
-    pub(crate) fn calls_at_end(&self) -> Vec<CallId> {
-        self.with_document(|document, text| document.calls().at_end(text))
-    }
-
-    /// How many calls with this key have a result here.
-    pub(crate) fn answered(&self, key: &CallKey) -> usize {
-        self.with_document(|document, text| answered(document, text, key))
-    }
-
-    /// The open calls, in their order.
-    pub(crate) fn open_calls(&self) -> Vec<OpenCall> {
-        self.with_document(|document, text| document.calls().open(text))
-    }
-
-    /// The last open call with this id.
-    pub(crate) fn open_call(&self, id: &CallId) -> Option<OpenCall> {
-        self.with_document(|document, text| document.calls().find(id, text))
-    }
-
-    /// The ids of the open calls, in their order.
-    pub(crate) fn open_ids(&self) -> Vec<CallId> {
-        self.with_document(|document, _| document.calls().states().into_iter().map(|(id, _)| id.clone()).collect())
-    }
-
-    /// The line of the next or the previous message's marker.
-    pub fn message_from(&self, line: usize, is_forward: bool) -> Option<usize> {
-        self.with_document(|document, _| {
-            let mut starts = document.messages().iter().map(|message| message.start);
-            if is_forward {
-                starts.find(|start| *start > line)
-            } else {
-                starts.take_while(|start| *start < line).last()
-            }
-        })
-    }
-
-    /// The line of the last marker of a speaker.
-    pub(crate) fn last_marker(&self, role: Speaker) -> Option<usize> {
-        let document = self.document.borrow();
-        document.messages().iter().rev().find(|message| message.role == role).map(|message| message.start)
-    }
-
-    /// The references in these lines, as far as they are parsed: the line of each, and its range in the line in bytes.
-    pub fn references(&self, lines: Range<usize>) -> Vec<(usize, Range<usize>)> {
-        let document = self.document.borrow();
-        let known = document.line_count();
-        let lines = lines.start.min(known)..lines.end.min(known);
-        let mut found = flemma_chat::editor_references(&document, &lines, self.text());
-        let files = flemma_chat::files(&document, lines, self.text());
-        found.extend(files.into_iter().filter_map(|file| Some((file.line, file.columns?))));
-        found.truncate(MOST_REFERENCES);
-        found
-    }
-
-    /// The words in these lines that may be files which the user wants to attach, as far as they are parsed.
-    pub(crate) fn bare_names(&self, lines: Range<usize>) -> Vec<BareName> {
-        let document = self.document.borrow();
-        let known = document.line_count();
-        flemma_chat::bare_names(&document, &(lines.start.min(known)..lines.end.min(known)), self.text())
-    }
-
-    /// What can be completed at a place, as far as the text is parsed.
-    pub(crate) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
-        Completable::at(&self.document.borrow(), line, column, self.text())
-    }
-
-    /// The colours of these lines, as far as they are parsed.
-    pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
-        flemma_chat::decorations(&self.document.borrow(), lines)
-    }
-
-    /// What of these lines is Markdown and what is code, as far as they are parsed.
-    pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
-        flemma_chat::regions(&self.document.borrow(), lines)
-    }
-
-    /// The number of lines that are parsed.
-    pub fn parsed(&self) -> usize {
-        self.document.borrow().line_count()
-    }
-
-    /// The folds of the messages in these lines, as far as they are parsed.
-    pub(crate) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
-        flemma_chat::folds(&self.document.borrow(), lines, self.text(), is_busy || !self.is_complete.get())
-    }
-
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.
     pub fn take_stale_folds(&self) -> Option<Range<usize>> {
         self.stale_folds.take()
-    }
-
-    /// The first line of the block in place of an open call's result.
-    pub(crate) fn result_line(&self, id: &CallId) -> Option<usize> {
-        self.open_call(id)?.placeholder.map(|placeholder| placeholder.fence)
-    }
-
-    /// The lines of messages: see [`flemma_chat::message_object`].
-    #[must_use]
-    pub fn message_object(&self, selection: &Selection) -> Option<Object> {
-        self.with_document(|document, text| flemma_chat::message_object(document, selection, text))
-    }
-
-    /// The lines of a tool card: see [`flemma_chat::card_object`].
-    #[must_use]
-    pub fn card_object(&self, selection: &Selection) -> Option<Object> {
-        self.with_document(|document, text| flemma_chat::card_object(document, selection, text))
-    }
-
-    /// The edits that mark the reply at the end as cut off.
-    pub(crate) fn cut_off(&self) -> Vec<chat::TextEdit> {
-        self.with_document(|document, text| chat::mark_cut_off(document.messages(), text))
-    }
-
-    /// The lines of tokens and markers that are hidden.
-    #[must_use]
-    pub fn hidden(&self, lines: Range<usize>) -> Vec<Hidden> {
-        self.with_parsed(|document, text| flemma_chat::hidden(document, lines, text))
-    }
-
-    /// For each line, whether the user wrote it in this session: for tests.
-    #[must_use]
-    pub fn own_lines(&self) -> Vec<bool> {
-        let count = self.with_document(|_, text| text.line_count());
-        (0..count).map(|line| self.is_by_user(line..line + 1)).collect()
     }
 }
 
