@@ -507,7 +507,7 @@ fn a_policy_judges_again_what_starts_later() {
             chat.wait_for("@Assistant:\nfine");
             assert!(chat.results(1)[1].contains("policy denies"), "{to} {call:?}: {:?}", chat.results(1));
         } else {
-            chat.wait_for_words("your rules approved this call before");
+            chat.wait_for_words("your rules approved this call earlier");
             chat.wait_for_pending(1);
         }
         for file in [".git/config", "denied/config", "../secret/config"] {

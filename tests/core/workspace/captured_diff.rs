@@ -125,7 +125,7 @@ fn differences_say_what_is_not_saved() {
     chat.wait_for("@Assistant:\nok");
     let (sent, told) = (chat.words(0), chat.told().join("\n"));
     assert!(sent.contains("[a.rs has unsaved changes in the editor, which are not in this diff.]"), "{sent}");
-    assert!(told.contains("@diff: a.rs has changes that are not saved"), "{told}");
+    assert!(told.contains("@diff: a.rs has unsaved changes, which are not in the diff"), "{told}");
     assert!(!sent.contains("secret.env has") && !sent.contains("outside.rs has"), "{sent}");
 }
 

@@ -17,7 +17,9 @@ fn text(name: &str, content: &str) -> AskedAbout {
 
 fn start(text: &str) -> Harness {
     let files = &[("src/my a.rs", "one\ntwo\n"), ("../b.rs", "outside\n")];
-    Harness::start(Setup { text, files, ..Setup::default() }, [prose("ok")])
+    let chat = Harness::start(Setup { text, files, ..Setup::default() }, [prose("ok")]);
+    chat.drain_until("the lock", |chat| chat.workspace.ownership.holder(chat.current()).is_some());
+    chat
 }
 
 /// Asks, and gives where the user goes on.

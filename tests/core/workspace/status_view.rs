@@ -60,7 +60,7 @@ fn the_short_page_has_what_was_set_and_fits_a_screen() {
     assert!(lines.len() <= 22, "{lines:#?}");
     assert_eq!(lines[7], "  and 24 more calls: `:Flemma tool:list`");
     assert!(!lines.iter().any(|line| line.contains("tools.x")), "{lines:#?}");
-    assert!(lines.last().unwrap().starts_with("`:Flemma status all` shows"), "{lines:#?}");
+    assert!(lines.last().unwrap().starts_with("`:Flemma status all` also shows"), "{lines:#?}");
     let all = view.lines(80, true);
     assert!(all.iter().any(|line| line.contains("tools.x")) && all.iter().any(|line| line.contains("bash (29)")));
 }
