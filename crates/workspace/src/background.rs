@@ -13,6 +13,9 @@ use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
 /// What the main thread does with the result of a task.
 pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
 
+/// The same for something that waits for a result.
+pub(crate) type JobWith<R> = Box<dyn FnOnce(&Workspace, R) + Send>;
+
 /// Where results are left for a component. A clone is the same mailbox.
 pub(crate) struct Mailbox<C: 'static> {
     queue: Arc<Queue<Job>>,
@@ -48,10 +51,7 @@ impl<C> Mailbox<C> {
     }
 
     /// The same for something that waits for a result.
-    pub(crate) fn addressed_with<R>(
-        &self,
-        then: impl FnOnce(&C, R) + Send + 'static,
-    ) -> Box<dyn FnOnce(&Workspace, R) + Send> {
+    pub(crate) fn addressed_with<R>(&self, then: impl FnOnce(&C, R) + Send + 'static) -> JobWith<R> {
         let component = self.component;
         Box::new(move |workspace, result| then(component(workspace), result))
     }

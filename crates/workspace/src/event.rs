@@ -1,7 +1,8 @@
 //! What components tell the loop. A component asks those below it, and never one above: what is to happen there, it tells.
 
 use crate::{
-    Conversation, Workspace,
+    Conversation,
+    background::JobWith,
     resolutions::{Resolution, ResolveError},
     trust::wish::Wish,
 };
@@ -11,7 +12,7 @@ use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
 
 /// Who hears how a resolution ended.
-pub(crate) type Reply = Box<dyn FnOnce(&Workspace, Result<(), ResolveError>) + Send>;
+pub(crate) type Reply = JobWith<Result<(), ResolveError>>;
 
 /// Something that has happened, or should.
 pub(crate) enum LoopEvent<'a> {

@@ -24,7 +24,7 @@ pub enum HostEffect<'a> {
     /// What is drawn over the text of a buffer has changed.
     Redraw { buffer: i32 },
     /// The user's edit has to be settled when it is complete: before the next key, which may be undo
-    /// ([`Conversation::settle`](crate::Conversation::settle)), and at the latest when nothing else is to be done
+    /// (`conversation.page.settle()`), and at the latest when nothing else is to be done
     /// ([`crate::Workspace::noticed`]).
     Unsettled { buffer: i32 },
     /// Shows diagnostics in place of those before.

@@ -82,6 +82,9 @@ impl Conversations {
     }
 }
 
+/// Takes what the components tell the loop.
+type EventLoop = Box<dyn Fn(LoopEvent<'_>)>;
+
 /// What all components share.
 pub struct Shared {
     pub(crate) host: Rc<dyn Host>,
@@ -99,7 +102,7 @@ pub struct Shared {
     /// Whether a caller that resolves a call is to be answered before anything else follows from it.
     pub(crate) is_answering: Cell<bool>,
     /// The loop.
-    pub(crate) events: OnceCell<Box<dyn Fn(LoopEvent<'_>)>>,
+    pub(crate) events: OnceCell<EventLoop>,
 }
 
 impl Shared {

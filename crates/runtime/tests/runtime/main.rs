@@ -15,9 +15,7 @@ mod queue;
 mod save;
 mod steal;
 mod trust;
-#[allow(dead_code)]
 #[path = "../../../../tests/support/vault.rs"]
 mod vault;
-#[allow(dead_code)]
 #[path = "../../../../tests/support/workshop.rs"]
 mod workshop;

@@ -19,8 +19,7 @@ const USUAL_LIMIT: usize = 500;
 const MAX_LIMIT: usize = 100_000;
 
 /// The tool.
-pub(super) const TOOL: Looking =
-    Looking { look: |input, context| list(input, &Space::open(context)?), preview: preview };
+pub(super) const TOOL: Looking = Looking { look: |input, context| list(input, &Space::open(context)?), preview };
 
 fn preview(input: &Value) -> Option<String> {
     Some(super::super::optional_text(input, "path").unwrap_or("all notes").to_owned())

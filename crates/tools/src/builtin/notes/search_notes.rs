@@ -21,8 +21,7 @@ const MAX_LIMIT: usize = 1000;
 const MAX_LINE: usize = 300;
 
 /// The tool.
-pub(super) const TOOL: Looking =
-    Looking { look: |input, context| search(input, &Space::open(context)?), preview: preview };
+pub(super) const TOOL: Looking = Looking { look: |input, context| search(input, &Space::open(context)?), preview };
 
 fn preview(input: &Value) -> Option<String> {
     input.get("query")?.as_str().map(str::to_owned)
