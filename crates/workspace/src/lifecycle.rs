@@ -181,7 +181,10 @@ impl Workspace {
     /// The editor has a user interface now: it can run the calls that wait for one.
     pub fn ui_attached(&self) {
         for conversation in self.shared.conversations.all() {
-            self.execution.offer_again(&conversation);
+            // What is still being read has offered nothing yet. To read it here would delay the first screen.
+            if conversation.is_complete() {
+                self.execution.offer_again(&conversation);
+            }
             if conversation.is_known() && conversation.holding.is_here() {
                 self.queue.read_outbox(&conversation);
             }

@@ -349,6 +349,7 @@ fn a_long_file_is_parsed_in_slices_for_its_journal() {
     let buffer = desk.chat.load("other.chat");
     let conversation = desk.chat.workspace.attach(buffer);
     let parsed = Cell::new(conversation.page.parsed());
+    desk.chat.workspace.ui_attached();
     desk.chat.drain_until("the result in the journal", |chat| {
         let before = parsed.replace(conversation.page.parsed());
         assert!(parsed.get() - before <= SLICE, "from {before} to {} at once", parsed.get());
