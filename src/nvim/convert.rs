@@ -187,6 +187,17 @@ pub(super) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lual> {
     })
 }
 
+/// A Lua table with these fields, perhaps more than a table has already.
+macro_rules! table {
+    ($lua:expr, { $($fields:tt)* }) => { table!($lua, $lua.create_table()?, { $($fields)* }) };
+    ($lua:expr, $table:expr, { $($name:ident: $value:expr),* $(,)? }) => {{
+        let table = $table;
+        $(table.raw_set(stringify!($name), $value)?;)*
+        table
+    }};
+}
+pub(super) use table;
+
 /// A list of any length. Lua keeps only a few thousand values for Rust at the same time, so they are never collected first.
 ///
 /// # Errors

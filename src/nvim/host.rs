@@ -5,7 +5,12 @@ use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc};
 use jiff::Timestamp;
 use mlua::{BString, Table};
 
-use super::{buffer::BufferText, convert, shim::Shim, usage_table};
+use super::{
+    buffer::BufferText,
+    convert::{self, table},
+    shim::Shim,
+    usage_table,
+};
 use flemma_agent::{CursorReason, Level};
 use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
 use flemma_model::UserError;
@@ -76,74 +81,52 @@ impl Shim {
     }
 
     fn announcement(&self, buffer: i32, what: Announcement<'_>) -> mlua::Result<(&'static str, Table)> {
-        let data = self.lua.create_table()?;
-        data.set("buf", buffer)?;
-        let event = match what {
-            Announcement::RequestSending => "FlemmaRequestSending",
+        let lua = &self.lua;
+        Ok(match what {
+            Announcement::RequestSending => ("FlemmaRequestSending", table!(lua, { buf: buffer })),
             Announcement::RequestFinished { complete, usage } => {
-                data.set("complete", complete)?;
-                let usage = usage.map(|record| usage_table::record(&self.lua, &record)).transpose()?;
-                data.set("usage", usage)?;
-                "FlemmaRequestFinished"
+                let usage = usage.map(|record| usage_table::record(lua, &record)).transpose()?;
+                ("FlemmaRequestFinished", table!(lua, { buf: buffer, complete: complete, usage: usage }))
             }
             Announcement::ToolExecuting { tool, call } => {
-                data.set("tool", tool)?;
-                data.set("id", call)?;
-                "FlemmaToolExecuting"
+                ("FlemmaToolExecuting", table!(lua, { buf: buffer, tool: tool, id: call }))
             }
-            Announcement::ToolFinished { call } => {
-                data.set("id", call)?;
-                "FlemmaToolFinished"
-            }
+            Announcement::ToolFinished { call } => ("FlemmaToolFinished", table!(lua, { buf: buffer, id: call })),
             Announcement::ToolPending { call, kind } => {
-                data.set("id", call)?;
-                data.set("kind", kind.as_str())?;
-                "FlemmaToolPending"
+                ("FlemmaToolPending", table!(lua, { buf: buffer, id: call, kind: kind.as_str() }))
             }
-        };
-        Ok((event, data))
+        })
     }
 
     fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
         let item = |diagnostic: &Diagnostic| {
-            let item = self.lua.create_table()?;
-            item.set("line", diagnostic.line)?;
-            item.set("severity", if diagnostic.severity == Severity::Error { "error" } else { "warning" })?;
-            item.set("message", diagnostic.message.as_str())?;
-            Ok(item)
+            let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
+            let message = diagnostic.message.as_str();
+            Ok(table!(self.lua, { line: diagnostic.line, severity: severity, message: message }))
         };
         convert::list(&self.lua, diagnostics.iter().map(item))
     }
 
     fn end_of_write(&self, saved: &Saved) -> mlua::Result<Table> {
-        let told = self.lua.create_table()?;
-        told.set("tick", saved.tick)?;
-        told.set("problem", saved.problem.as_ref().map(ToString::to_string))?;
-        told.set("is_current", saved.is_current)?;
-        told.set("is_replying", saved.is_replying)?;
-        Ok(told)
+        let problem = saved.problem.as_ref().map(ToString::to_string);
+        Ok(table!(self.lua, {
+            tick: saved.tick, problem: problem, is_current: saved.is_current, is_replying: saved.is_replying
+        }))
     }
 
     fn question(&self, question: Question) -> mlua::Result<Table> {
-        let asked = self.lua.create_table()?;
-        match question {
-            Question::Frontmatter { language } => asked.set("language", language)?,
+        Ok(match question {
+            Question::Frontmatter { language } => table!(self.lua, { language: language }),
             Question::Files { files, references, line } => {
-                asked.set("files", files)?;
-                asked.set("references", references)?;
-                asked.set("line", line)?;
+                table!(self.lua, { files: files, references: references, line: line })
             }
-        }
-        Ok(asked)
+        })
     }
 
     fn references(&self, references: &[LookedUp]) -> mlua::Result<Table> {
         let wanted = references.iter().map(|(subject, path)| {
-            let wanted = self.lua.create_table()?;
-            wanted.set("subject", subject.as_str())?;
-            let path = path.as_ref().map(|path| self.lua.create_string(path.as_os_str().as_bytes()));
-            wanted.set("path", path.transpose()?)?;
-            Ok(wanted)
+            let path = path.as_ref().map(|path| self.lua.create_string(path.as_os_str().as_bytes())).transpose()?;
+            Ok(table!(self.lua, { subject: subject.as_str(), path: path }))
         });
         convert::list(&self.lua, wanted)
     }

@@ -2,9 +2,12 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, Lua, Value};
 
-use super::{convert, shim::Shim};
+use super::{
+    convert::{self, table},
+    shim::Shim,
+};
 use flemma_tools::{
     LuaError,
     approval::{ApprovalCall, Decision, Resolve},
@@ -12,23 +15,17 @@ use flemma_tools::{
 
 /// How a function is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Limits {
+pub(super) enum Limits {
     /// None: it is part of the user's configuration.
     None,
     /// Those of the code of a file.
     OfFiles,
 }
 
-/// A policy of the user's: the function gets the tool's name, the input, and a table with `bufnr` and `tool_id`.
-pub(super) fn policy(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
+/// A policy: the function gets the tool's name, the input, and a table with `bufnr` and `tool_id`.
+pub(super) fn policy(lua: &Lua, shim: &Rc<Shim>, function: Function, limits: Limits) -> Resolve {
     let (lua, shim) = (lua.clone(), Rc::clone(shim));
-    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, Limits::None)))
-}
-
-/// A policy that is a function in the frontmatter of a file. It runs within the limits of such code.
-pub(super) fn file_policy(lua: &Lua, shim: &Rc<Shim>, function: Function) -> Resolve {
-    let (lua, shim) = (lua.clone(), Rc::clone(shim));
-    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, Limits::OfFiles)))
+    Rc::new(move |call| own_decision(ask(&lua, &shim, &function, call, limits)))
 }
 
 /// A policy in a module: a function, or a table with `resolve`. The module is loaded when the policy is first asked.
@@ -95,9 +92,7 @@ pub(super) fn word(decision: Decision) -> &'static str {
 }
 
 fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
-    let context: Table = lua.create_table()?;
-    context.set("bufnr", call.buffer)?;
-    context.set("tool_id", call.id.0.as_str())?;
+    let context = table!(lua, { bufnr: call.buffer, tool_id: call.id.0.as_str() });
     let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
     match limits {
         Limits::None => function.call(arguments),

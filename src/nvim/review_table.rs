@@ -4,47 +4,34 @@ use std::{ops::Range, sync::Arc};
 
 use mlua::{Lua, Table};
 
-use super::convert;
+use super::convert::{self, table};
 use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows};
 use flemma_workspace::{DrawnHunks, Reviewed, ReviewedFile};
 
 /// The table that `review` calls back with.
 pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("call_id", reviewed.call.0.as_str())?;
-    table.set("tool", reviewed.tool.as_str())?;
-    table.set("revision", reviewed.revision.as_str())?;
-    table.set("change", reviewed.change)?;
-    let files = convert::list(lua, reviewed.files.iter().map(|reviewed| file(lua, reviewed)))?;
-    table.set("files", files)?;
-    Ok(table)
+    let Reviewed { call, tool, revision, change, files } = reviewed;
+    let files = convert::list(lua, files.iter().map(|reviewed| file(lua, reviewed)))?;
+    Ok(table!(lua, {
+        call_id: call.0.as_str(), tool: tool.as_str(), revision: revision.as_str(), change: *change, files: files
+    }))
 }
 
 fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     let content = |bytes: &Option<Arc<Vec<u8>>>| bytes.as_ref().map(|bytes| lua.create_string(&**bytes)).transpose();
-    let table = lua.create_table()?;
-    table.set("path", file.path.as_str())?;
-    table.set("name", file.name.as_str())?;
-    table.set("old", content(&file.old)?)?;
-    table.set("new", content(&file.new)?)?;
-    table.set("old_size", file.old_size)?;
-    table.set("new_size", file.new_size)?;
-    table.set("moved_to", file.moved_to.as_deref())?;
-    table.set("after", file.after.as_deref())?;
-    table.set("note", file.note)?;
-    table.set("is_read_only", file.is_read_only)?;
-    table.set("line_breaks", file.line_breaks.as_deref())?;
-    table.set("is_left", file.made.is_left)?;
-    if let Some(made) = &file.made.draft {
-        let draft = lua.create_table()?;
-        draft.set("text", lua.create_string(&*made.text)?)?;
-        draft.set("base", lua.create_string(&*made.base)?)?;
-        table.set("draft", draft)?;
-    }
-    if file.note.is_none() {
-        table.set("hunks", places(lua, &file.hunks)?)?;
-    }
-    Ok(table)
+    let draft = file.made.draft.as_ref().map(|made| {
+        let (text, base) = (lua.create_string(&*made.text)?, lua.create_string(&*made.base)?);
+        Ok::<_, mlua::Error>(table!(lua, { text: text, base: base }))
+    });
+    let hunks = file.note.is_none().then(|| places(lua, &file.hunks));
+    Ok(table!(lua, {
+        path: file.path.as_str(), name: file.name.as_str(), moved_to: file.moved_to.as_deref(),
+        old: content(&file.old)?, old_size: file.old_size,
+        new: content(&file.new)?, new_size: file.new_size,
+        after: file.after.as_deref(), note: file.note, line_breaks: file.line_breaks.as_deref(),
+        is_read_only: file.is_read_only, is_left: file.made.is_left,
+        draft: draft.transpose()?, hunks: hunks.transpose()?,
+    }))
 }
 
 /// Where contents differ: eight numbers for each place, as in `flemma.Hunk`. One list is made faster than a table for each.
@@ -78,21 +65,13 @@ pub(super) fn read_places(numbers: &[usize]) -> Vec<HunkPlace> {
 
 /// The table that `hunk_rows` calls back with.
 pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("hunks", places(lua, &drawn.places)?)?;
-    let rows = drawn.rows.iter().map(|rows| hunk(lua, rows));
-    table.set("rows", convert::list(lua, rows)?)?;
-    Ok(table)
+    let rows = convert::list(lua, drawn.rows.iter().map(|rows| hunk(lua, rows)))?;
+    Ok(table!(lua, { hunks: places(lua, &drawn.places)?, rows: rows }))
 }
 
 fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     let lines = |lines: &[Vec<String>]| {
         convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
     };
-    let table = lua.create_table()?;
-    table.set("old", lines(&rows.old)?)?;
-    table.set("new", lines(&rows.new)?)?;
-    table.set("more", rows.more)?;
-    table.set("is_cut", rows.is_cut)?;
-    Ok(table)
+    Ok(table!(lua, { old: lines(&rows.old)?, new: lines(&rows.new)?, more: rows.more, is_cut: rows.is_cut }))
 }

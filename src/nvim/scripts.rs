@@ -2,10 +2,18 @@
 
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLuaMulti, Lua, Table, Value};
+use mlua::{IntoLua, IntoLuaMulti, Lua, Value};
 use nvim_oxi::api;
 
-use super::{convert, functions::Functions, lua_tools, opt, policies, review_table, shim::Shim, tool_functions};
+use super::{
+    convert::{self, table},
+    functions::Functions,
+    lua_tools, opt,
+    policies::{self, Limits},
+    review_table,
+    shim::Shim,
+    tool_functions,
+};
 use flemma_config::buffer::BufferOptions;
 use flemma_model::{ModelError, UserError};
 use flemma_tools::{
@@ -28,9 +36,7 @@ impl LuaScripts {
     pub(super) fn new(lua: &Lua, shim: &Rc<Shim>, functions: &Rc<Functions>) -> Self {
         Self { lua: lua.clone(), shim: Rc::clone(shim), functions: Rc::clone(functions) }
     }
-}
 
-impl LuaScripts {
     /// Calls a function of a definition, which cannot change the buffer. One that was released says nothing.
     fn ask_tool<A: IntoLuaMulti>(
         &self,
@@ -41,6 +47,28 @@ impl LuaScripts {
         let Some(function) = self.functions.get(function) else { return Ok(Value::Nil) };
         let asked = arguments().and_then(|arguments| self.shim.ask_tool(buffer, &function, arguments));
         asked.map_err(|error| convert::lua_error(&error))
+    }
+
+    /// Calls a function that was kept for it, once.
+    fn call_back<A: IntoLuaMulti>(&self, callback: LuaRef, arguments: impl FnOnce(&Lua) -> mlua::Result<A>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        if let Err(error) = arguments(&self.lua).and_then(|arguments| function.call::<()>(arguments)) {
+            self.shim.report(&error);
+        }
+    }
+
+    /// The same with what was found, or with nil and what went wrong.
+    fn call_back_with<T, A: IntoLua>(
+        &self,
+        callback: LuaRef,
+        found: Result<T, UserError>,
+        convert: impl FnOnce(&Lua, T) -> mlua::Result<A>,
+    ) {
+        self.call_back(callback, |lua| match found {
+            Ok(found) => convert(lua, found)?.into_lua_multi(lua),
+            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+        });
     }
 }
 
@@ -104,12 +132,7 @@ impl Scripts for LuaScripts {
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
-        let arguments = || {
-            let about = self.lua.create_table()?;
-            about.set("bufnr", buffer)?;
-            about.set("named", is_named)?;
-            Ok(about)
-        };
+        let arguments = || Ok(table!(self.lua, { bufnr: buffer, named: is_named }));
         let asked = self.ask_tool(buffer, function, arguments);
         tool_functions::switch(&asked.map_err(tool_functions::failed)?)
     }
@@ -141,7 +164,8 @@ impl Scripts for LuaScripts {
         let (options, function) = evaluation.finish();
         match options {
             Some(options) if ok => {
-                let policy = function.map(|function| policies::file_policy(&self.lua, &self.shim, function));
+                let policy =
+                    function.map(|function| policies::policy(&self.lua, &self.shim, function, Limits::OfFiles));
                 Ok(FrontmatterRun { file: options.finish(), policy })
             }
             _ => Err(ScriptError { line: line.unwrap_or(1).saturating_sub(1), message: problem.unwrap_or_default() }),
@@ -158,86 +182,40 @@ impl Scripts for LuaScripts {
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match files {
-            Ok(files) => function.call::<()>((files.paths, files.more, files.denied, files.is_partial)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, |lua| match files {
+            Ok(files) => (files.paths, files.more, files.denied, files.is_partial).into_lua_multi(lua),
+            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
+        });
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let table = || {
-            let table = self.lua.create_table()?;
-            table.set("code", result.code)?;
-            table.set("signal", result.signal)?;
-            table.set("stdout", result.stdout)?;
-            table.set("stderr", result.stderr)?;
-            table.set("stopped", result.is_stopped)?;
-            table.set("problem", result.problem.map(|problem| problem.to_string()))?;
-            Ok(table)
-        };
-        if let Err(error) = table().and_then(|table: Table| function.call::<()>(table)) {
-            self.shim.report(&error);
-        }
+        let CommandResult { code, signal, stdout, stderr, is_stopped, problem } = result;
+        let problem = problem.map(|problem| problem.to_string());
+        self.call_back(callback, |lua| {
+            Ok(table!(lua, {
+                code: code, signal: signal, stdout: stdout, stderr: stderr, stopped: is_stopped, problem: problem
+            }))
+        });
     }
 
     fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match outcome {
-            Ok(()) => function.call::<()>(true),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, |_| Ok(outcome.map(|()| true).map_err(|problem| problem.to_string())));
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match answer {
-            Ok(answer) => convert::from_json(&self.lua, &answer).and_then(|answer| function.call::<()>(answer)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back_with(callback, answer, |lua, answer| convert::from_json(lua, &answer));
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match reviewed {
-            Ok(reviewed) => review_table::review(&self.lua, &reviewed).and_then(|review| function.call::<()>(review)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back_with(callback, reviewed, |lua, reviewed| review_table::review(lua, &reviewed));
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = review_table::drawn(&self.lua, drawn).and_then(|drawn| function.call::<()>(drawn));
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, |lua| review_table::drawn(lua, drawn));
     }
 
     fn ended(&self, callback: LuaRef, problem: Option<UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        if let Err(error) = function.call::<()>(problem.map(|problem| problem.to_string())) {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, |_| Ok(problem.map(|problem| problem.to_string())));
     }
 
     fn forget(&self, callback: LuaRef) {
@@ -245,15 +223,7 @@ impl Scripts for LuaScripts {
     }
 
     fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match models {
-            Ok(models) => function.call::<()>(models),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back_with(callback, models, |_, models| Ok(models));
     }
 }
 

@@ -121,9 +121,8 @@ fn general(lua: &Lua, binding: &Binding, action: GeneralAction) -> mlua::Result<
         GeneralAction::Switch { words } => options::switch(lua, binding, &words),
         GeneralAction::Set { option, enabled } => {
             let toggle = Toggle::of(&option).ok_or_else(|| format!("`{option}` cannot be set at run time"));
-            let set = toggle.and_then(|toggle| {
-                binding.workspace.switches.set(toggle, enabled).map_err(|problem| problem.to_string())
-            });
+            let switches = &binding.workspace.switches;
+            let set = toggle.and_then(|toggle| switches.set(toggle, enabled).map_err(|problem| problem.to_string()));
             match set {
                 Ok(message) => (options::effective(lua, binding)?, message).into_lua_multi(lua),
                 Err(problem) => (Value::Nil, problem).into_lua_multi(lua),
@@ -145,15 +144,14 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
         Action::CancelTools => Command::CancelTools,
         Action::CancelTool { line } => Command::CancelTool { line },
         Action::Execute { line } => Command::Execute { line },
+        Action::Decide { decision: Decision::AlwaysApprove, first, last, .. } => {
+            Command::AlwaysApprove { lines: first..last + 1 }
+        }
         Action::Decide { decision, first, last, message } => {
-            let lines = first..last + 1;
-            match decision {
-                Decision::Approve => Command::Decide { lines, choice: Choice::Approve },
-                Decision::AlwaysApprove => Command::AlwaysApprove { lines },
-                Decision::Reject => {
-                    Command::Decide { lines, choice: Choice::Reject(message.map(|message| message.to_string())) }
-                }
-            }
+            let reason = message.map(|message| message.to_string());
+            let is_approved = matches!(decision, Decision::Approve);
+            let choice = if is_approved { Choice::Approve } else { Choice::Reject(reason) };
+            Command::Decide { lines: first..last + 1, choice }
         }
         Action::Answer { question, is_yes } => Command::Answer { question, is_yes },
         Action::Queue { text, steers } => {
@@ -164,12 +162,10 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
             return workspace.queue.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
         }
         Action::Steer => {
-            workspace.queue.steer_with_queued(buffer);
-            return Ok(MultiValue::new());
+            return workspace.queue.steer_with_queued(buffer).into_lua_multi(lua);
         }
         Action::KeepDraft { text } => {
-            workspace.queue.keep_draft(buffer, &text.to_string());
-            return Ok(MultiValue::new());
+            return workspace.queue.keep_draft(buffer, &text.to_string()).into_lua_multi(lua);
         }
         Action::Ask(Question { words, path, first, last, name, language, lines }) => {
             let about = match lines {

@@ -1,10 +1,10 @@
 //! Calls that wait: resolving them, and listing them.
 
-use mlua::{Function, Lua, LuaString, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::convert;
+use crate::nvim::convert::{self, table};
 use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
 use flemma_workspace::{PendingCall, Resolution, ResolveError};
@@ -46,10 +46,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                     .resolve_now(buffer, &call, resolution, role)
                     .map_err(|error| words(&error, role))
             });
-            return Ok(match resolved {
-                Ok(()) => (Some(true), None),
-                Err(problem) => (None, Some(problem.to_string())),
-            });
+            return resolved.map(|()| true).map_err(|problem| problem.to_string()).into_lua_multi(lua);
         };
         let callback = binding.functions.keep(callback);
         match resolution {
@@ -60,7 +57,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             }
             Err(problem) => binding.workspace.shared.call_back(callback, Err(problem)),
         }
-        Ok((None, None))
+        Ok(MultiValue::new())
     })?;
     // calls(buffer or nil, which, fields or nil) -> a list of the calls that `Which` means
     exports.add("calls", |lua, binding, (buffer, which, fields): (Option<i32>, String, Option<Table>)| {
@@ -78,11 +75,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Which::Waiting { first, last } => {
                 let waiting = conversation.waiting_in(&(first..last)).into_iter();
                 let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {
-                    let call = named(id)?;
-                    call.set("tool", tool)?;
-                    call.set("has_block", has_block)?;
-                    call.set("line", line)?;
-                    Ok(call)
+                    Ok(table!(lua, { id: id, tool: tool, has_block: has_block, line: line }))
                 };
                 convert::list(lua, waiting.map(entry))
             }
@@ -135,16 +128,11 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
 
 /// A call that waits, for Lua. Times are seconds since 1970.
 fn describe(lua: &Lua, call: PendingCall) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("buf", call.buffer)?;
-    table.set("file", Some(call.file).filter(|file| !file.is_empty()))?;
-    table.set("id", call.id.0)?;
-    table.set("tool", call.tool)?;
-    table.set("kind", call.kind.as_str())?;
-    table.set("executor", call.executor)?;
-    table.set("expires", call.expires.map(|expires| expires.as_duration().as_secs_f64()))?;
-    table.set("question", call.question)?;
-    table.set("input", call.input.map(|input| convert::from_json(lua, &input)).transpose()?)?;
-    table.set("line", call.line)?;
-    Ok(table)
+    let input = call.input.map(|input| convert::from_json(lua, &input)).transpose()?;
+    Ok(table!(lua, {
+        buf: call.buffer, file: Some(call.file).filter(|file| !file.is_empty()), line: call.line,
+        id: call.id.0, tool: call.tool, executor: call.executor, input: input,
+        kind: call.kind.as_str(), expires: call.expires.map(|expires| expires.as_duration().as_secs_f64()),
+        question: call.question
+    }))
 }

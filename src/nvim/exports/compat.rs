@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mlua::{Lua, LuaString, MultiValue, Table, Value};
+use mlua::{BString, IntoLua, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
@@ -31,8 +31,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Xml::Text { name } => compat::to_xml(&value, name.as_deref()).map(serde_json::Value::String),
         });
         match made {
-            Ok(made) => multi(convert::from_json(lua, &made)?, Value::Nil),
-            Err(problem) => refused(lua, &problem),
+            Ok(made) => convert::from_json(lua, &made)?.into_lua_multi(lua),
+            Err(problem) => refused(lua, problem),
         }
     })?;
     // fill_template(script or list, values) -> the same filled, a table of variables that it needs in its environment; or nil and why
@@ -42,20 +42,14 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match template {
             Value::String(text) => {
                 let filled = compat::fill_script(&text.as_bytes(), &values);
-                answer(lua, filled, |text| Ok(Value::String(lua.create_string(text)?)))
+                answer(lua, filled, |text| lua.create_string(text))
             }
             Value::Table(argv) => {
-                let argv: Vec<_> = argv.sequence_values::<LuaString>().collect::<mlua::Result<_>>()?;
-                let argv: Vec<_> = argv.iter().map(|word| word.as_bytes().to_vec()).collect();
-                answer(lua, compat::fill_arguments(&argv, &values), |argv| {
-                    let argv = argv.iter().map(|word| lua.create_string(word)).collect::<mlua::Result<Vec<_>>>()?;
-                    Ok(Value::Table(lua.create_sequence_from(argv)?))
-                })
+                let argv = argv.sequence_values::<LuaString>().map(|word| Ok(word?.as_bytes().to_vec()));
+                let filled = compat::fill_arguments(&argv.collect::<mlua::Result<Vec<_>>>()?, &values);
+                answer(lua, filled, |argv| convert::list(lua, argv.iter().map(|word| lua.create_string(word))))
             }
-            other => {
-                let problem = format!("a template must be a string or a list, not a {}", other.type_name());
-                refused(lua, &problem)
-            }
+            other => refused(lua, format!("a template must be a string or a list, not a {}", other.type_name())),
         }
     })
 }
@@ -73,20 +67,17 @@ fn read_values(table: &Table) -> BTreeMap<Vec<u8>, Vec<u8>> {
     pairs.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
-fn answer<T>(
+fn answer<T, A: IntoLua>(
     lua: &Lua,
     filled: Result<Filled<T>, ModelError>,
-    write: impl FnOnce(T) -> mlua::Result<Value>,
+    write: impl FnOnce(T) -> mlua::Result<A>,
 ) -> mlua::Result<MultiValue> {
     match filled {
         Ok(Filled { text, env }) => {
-            let table = lua.create_table()?;
-            for (name, value) in env {
-                table.set(name, lua.create_string(value)?)?;
-            }
-            multi(write(text)?, Value::Table(table))
+            let env = lua.create_table_from(env.into_iter().map(|(name, value)| (name, BString::from(value))))?;
+            (write(text)?, env).into_lua_multi(lua)
         }
-        Err(problem) => refused(lua, &problem),
+        Err(problem) => refused(lua, problem),
     }
 }
 
@@ -94,10 +85,6 @@ fn json(lua: &Lua, value: Value) -> Result<serde_json::Value, UserError> {
     convert::to_json(lua, value).map_err(|error| UserError::new(convert::words(&error)))
 }
 
-fn refused(lua: &Lua, problem: &impl ToString) -> mlua::Result<MultiValue> {
-    multi(Value::Nil, Value::String(lua.create_string(problem.to_string())?))
-}
-
-fn multi(first: Value, second: Value) -> mlua::Result<MultiValue> {
-    Ok(MultiValue::from_vec(vec![first, second]))
+fn refused(lua: &Lua, problem: impl ToString) -> mlua::Result<MultiValue> {
+    (Value::Nil, problem.to_string()).into_lua_multi(lua)
 }

@@ -6,7 +6,11 @@ use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::{binding::Binding, convert, policies};
+use crate::nvim::{
+    binding::Binding,
+    convert,
+    policies::{self, Limits},
+};
 use flemma_model::UserError;
 use flemma_provider::auth::Environment;
 use flemma_workspace::Switched;
@@ -27,14 +31,13 @@ enum Question {
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // setup(options, log_dir) -> the effective options, problems if these were not taken
     exports.add("setup", |lua, binding, (options, log_dir): (Value, String)| {
-        let policy = take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function));
+        let policy =
+            take_policy(&options)?.map(|function| policies::policy(lua, &binding.shim, function, Limits::None));
         let configured = convert::to_json(lua, options)
             .map_err(|error| vec![UserError::new(format!("setup: {error}"))])
             .and_then(|options| binding.workspace.configure(&options, policy, Path::new(&log_dir)));
-        match configured {
-            Ok(()) => Ok((effective(lua, binding)?, None)),
-            Err(problems) => Ok((effective(lua, binding)?, Some(texts(&problems)))),
-        }
+        let texts = |problems: Vec<UserError>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Ok((effective(lua, binding)?, configured.err().map(texts)))
     })?;
     // options(what, fields or nil) -> what `Question` says of them
     exports.add("options", |lua, binding, (what, fields): (String, Option<Table>)| {
@@ -67,11 +70,6 @@ pub(super) fn switch(lua: &Lua, binding: &Binding, words: &[String]) -> mlua::Re
     }
 }
 
-/// Errors as Lua shows them.
-fn texts(errors: &[UserError]) -> Vec<String> {
-    errors.iter().map(ToString::to_string).collect()
-}
-
 /// The effective options.
 pub(super) fn effective(lua: &Lua, binding: &Binding) -> mlua::Result<Value> {
     convert::to_lua(lua, &*binding.workspace.shared.config())
@@ -82,15 +80,7 @@ fn take_policy(options: &Value) -> mlua::Result<Option<Function>> {
     let Some(Value::Table(tools)) = options.as_table().map(|table| table.get::<Value>("tools")).transpose()? else {
         return Ok(None);
     };
-    take_function(&tools, "auto_approve")
-}
-
-fn take_function(table: &Table, name: &str) -> mlua::Result<Option<Function>> {
-    match table.get::<Value>(name)? {
-        Value::Function(function) => {
-            table.set(name, Value::Nil)?;
-            Ok(Some(function))
-        }
-        _ => Ok(None),
-    }
+    let Value::Function(function) = tools.get("auto_approve")? else { return Ok(None) };
+    tools.set("auto_approve", Value::Nil)?;
+    Ok(Some(function))
 }

@@ -1,10 +1,10 @@
 //! Plain text.
 
-use mlua::{BString, IntoLuaMulti, Lua, Table, Value};
+use mlua::{BString, IntoLuaMulti, Lua, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::convert;
+use crate::nvim::convert::{self, table};
 use flemma_text::{
     suggest,
     truncate::{self, Limit, Limits, Truncation},
@@ -39,29 +39,22 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             let truncate = if from_end { truncate::truncate_tail } else { truncate::truncate_head };
             truncation(lua, &truncate(&text, limits))?.into_lua_multi(lua)
         }
-        Question::Section { text, heading } => match locate_section(&text.to_string(), &heading.to_string()) {
-            Ok(line) => line.into_lua_multi(lua),
-            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
-        },
+        Question::Section { text, heading } => {
+            let line = locate_section(&text.to_string(), &heading.to_string());
+            line.map_err(|problem| problem.to_string()).into_lua_multi(lua)
+        }
     })
 }
 
 fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("content", &*cut.content)?;
-    table.set("truncated", cut.truncated)?;
-    table.set(
-        "truncated_by",
-        cut.truncated_by.map(|limit| match limit {
-            Limit::Lines => "lines",
-            Limit::Bytes => "bytes",
-        }),
-    )?;
-    table.set("total_lines", cut.total_lines)?;
-    table.set("total_bytes", cut.total_bytes)?;
-    table.set("output_lines", cut.output_lines)?;
-    table.set("output_bytes", cut.output_bytes)?;
-    table.set("last_line_partial", cut.last_line_partial)?;
-    table.set("first_line_exceeds_limit", cut.first_line_exceeds_limit)?;
-    Ok(table)
+    let truncated_by = cut.truncated_by.map(|limit| match limit {
+        Limit::Lines => "lines",
+        Limit::Bytes => "bytes",
+    });
+    Ok(table!(lua, {
+        content: &*cut.content, truncated: cut.truncated, truncated_by: truncated_by,
+        total_lines: cut.total_lines, total_bytes: cut.total_bytes,
+        output_lines: cut.output_lines, output_bytes: cut.output_bytes,
+        last_line_partial: cut.last_line_partial, first_line_exceeds_limit: cut.first_line_exceeds_limit
+    }))
 }
