@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::{
     Conversation, Workspace,
-    approval::always::BUSY,
-    trust::{questions::QuestionSubject, wish::Wish},
+    trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_journal::CallKey;
@@ -109,22 +108,24 @@ impl Workspace {
             self.shared.feed(conversation, [Input::Cancel]);
         }
         self.ownership.lock_while_wanted(conversation);
-        let starts: Vec<CallKey> = conversation.records.take_starts().into_iter().collect();
+        let starts: Vec<CallKey> = conversation.records.startable.take().into_iter().collect();
         if self.shared.is_ending(conversation) {
-            self.starts.keep_approved(conversation, starts.clone(), starts);
+            self.journaling.keep_approved(conversation, starts.clone(), starts);
         } else {
-            self.starts.withdraw(conversation, starts);
+            self.journaling.withdraw(conversation, starts);
         }
     }
 
     pub(crate) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
-        match conversation.questions.take(question) {
-            Some(QuestionSubject::Frontmatter) => self.admission.frontmatter_was_answered(conversation, is_yes),
-            Some(QuestionSubject::Files) => {
-                let next = conversation.gate().files_were_answered(is_yes);
-                self.admission.pass(conversation, next);
-            }
-            None => {}
+        // An earlier question may still be on the screen, and be about a text that has changed since.
+        if !conversation.questions.is_current(question) {
+            return;
+        }
+        if conversation.gate().asks_about_files() {
+            let next = conversation.gate().files_were_answered(is_yes);
+            self.admission.pass(conversation, next);
+        } else {
+            self.admission.frontmatter_was_answered(conversation, is_yes);
         }
     }
 

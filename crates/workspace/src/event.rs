@@ -4,7 +4,7 @@ use crate::{
     Conversation,
     background::JobWith,
     resolutions::{Resolution, ResolveError},
-    trust::wish::Wish,
+    trust::Wish,
 };
 use flemma_agent::Input;
 use flemma_chat::OpenCall;

@@ -121,8 +121,8 @@ impl Workspace {
 
     /// Does what waits longest for records that are on the disk now. Says whether there was anything.
     pub(crate) fn go_on_after_commit(&self) -> bool {
-        let next = self.journaling.commits.pop();
-        next.map(|next| next(self)).is_some()
+        let next = self.journaling.commits.1.try_recv();
+        next.map(|next| next(self)).is_ok()
     }
 
     /// Resolves a call from outside, as soon as the conversation is read and it is known who holds it. `reply` hears of the end,

@@ -29,7 +29,7 @@ impl Workspace {
             self.undo.clean_backups();
             self.ask_shell();
         }
-        let file = self.saving.flights.of(buffer).unwrap_or_default();
+        let file = self.saving.flights.borrow().get(&buffer).cloned().unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
         self.shared.conversations.insert(Rc::clone(&conversation));
         let file = self.shared.place(&conversation).file;

@@ -14,7 +14,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
-    execution::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer},
+    execution::{
+        lua_outcome::LuaOutcome,
+        tasks::{LatestOutput, StopTool},
+        tool_answer::ToolAnswer,
+    },
     host_effect::HostEffect,
     reviews::reviewed::{DrawnHunks, Reviewed},
 };

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::patience::Patience,
+    approval::lookups::Patience,
     event::LoopEvent,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},

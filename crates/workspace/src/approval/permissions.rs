@@ -15,7 +15,10 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::{facts::path_base, lookups::Lookups, questions::PathQuestions},
+    approval::{
+        lookups::Lookups,
+        questions::{PathQuestions, path_base},
+    },
     background::Background,
     options::{Frontmatter, effective::Effective, notes},
     ports::{Place, folder_of},
@@ -24,11 +27,11 @@ use crate::{
 };
 use flemma_agent::Level;
 use flemma_config::{AgentOptions, Config};
-use flemma_model::{CallId, ModelError};
+use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{
-    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, PathKind, Permitted, Silent,
-    TurnTools,
+    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, Owner, PathKind, Permitted,
+    Protected, Silent, TurnTools,
     builtin::{Readable, missing_file},
     paths,
     rules::{DeniedPaths, Names, SHELL_TOOL},
@@ -85,7 +88,7 @@ impl Permissions {
         self.agents_at(&self.frontmatter.of(conversation), &self.shared.place(conversation))
     }
 
-    fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
+    pub(crate) fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
         let config = self.shared.config();
         // Not the file's own folder of notes: it would choose what the paths mean.
         let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
@@ -321,5 +324,48 @@ impl Permissions {
     pub(crate) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
         let file = self.frontmatter.of(conversation);
         self.shared.toolbox.denied(file.list(), &path_base(&self.shared.place(conversation)))
+    }
+
+    /// Whose files are judged: the user's, with the conversations that are open now and what Neovim runs files from now.
+    pub(crate) fn owner(&self) -> Owner {
+        let state = Some(self.trust.path.parent().unwrap_or(&self.trust.path).to_owned());
+        let (open, runtime) = (self.shared.host.open_conversations(), self.shared.host.runtime_folders());
+        Owner { home: std::env::home_dir(), state, open, runtime }
+    }
+
+    /// Says what a file is to tools that write.
+    pub(crate) fn protected(&self) -> Protected {
+        let owner = self.owner();
+        Arc::new(move |path| owner.class_of(path))
+    }
+}
+
+/// Looking at the disk for a function that has to answer at once.
+///
+/// The Lua functions that show conversations return them, and keys that are typed after a command are for what it shows. So these
+/// look at the disk in the background, as everything does, and wait for it for a moment only. A file system that does not answer,
+/// such as a lost network share, is an error then, and holds nobody up.
+impl Permissions {
+    /// What there is at an absolute path: the path with its links resolved, and whether it is a regular file; `None` if there is
+    /// nothing.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn found_file(&self, path: &Path) -> Result<Option<(PathBuf, bool)>, UserError> {
+        let looked = path.to_owned();
+        self.shared.promptly(path, move || {
+            let real = looked.canonicalize().ok()?;
+            let is_file = real.is_file();
+            Some((real, is_file))
+        })
+    }
+
+    /// Absolute paths with their links resolved; `None` for those where there is nothing.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn real_paths(&self, paths: Vec<PathBuf>) -> Result<Vec<Option<PathBuf>>, UserError> {
+        let place = paths.first().cloned().unwrap_or_default();
+        self.shared.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
     }
 }

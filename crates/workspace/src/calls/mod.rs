@@ -3,7 +3,6 @@
 pub(crate) mod forms;
 pub(crate) mod key;
 pub(crate) mod on_disk;
-pub(crate) mod outlook;
 pub(crate) mod pending;
 pub(crate) mod rest;
 pub(crate) mod suspension;

@@ -18,9 +18,8 @@ use crate::{
     calls::key::Keyed as _,
     execution::{
         Execution,
-        latest_output::LatestOutput,
         lua_outcome::FilePlaces,
-        tasks::Stop,
+        tasks::{LatestOutput, Stop},
         tool_answer::{Deliver, ToolAnswer},
     },
     ports::ToolRun,
@@ -61,7 +60,7 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// If the call does not start.
-    pub(crate) fn check(&mut self, definition: &Definition, input: &Value) -> Result<(), Ended> {
+    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Result<(), Ended> {
         let (execution, conversation, call) = (self.execution, self.conversation, self.call);
         if self.by.role == Role::Policy {
             let judged = execution.approval.judge_start(conversation, call);
@@ -279,9 +278,9 @@ impl Launch<'_> {
         conversation.tasks.remove_tool(&self.call.id);
         let key = self.call.key();
         conversation.tasks.forget_judged(&key);
-        execution.starts.withdraw(conversation, [key.clone()]);
+        execution.journaling.withdraw(conversation, [key.clone()]);
         // A client tool's call does not wait for the editor any more.
-        execution.starts.take_back(conversation, vec![key], Vec::new());
+        execution.journaling.take_back(conversation, vec![key], Vec::new());
         execution.background.mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 

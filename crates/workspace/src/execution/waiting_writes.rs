@@ -20,7 +20,7 @@ use crate::{
     calls::{Standing, key::Keyed as _},
     event::LoopEvent,
     execution::Execution,
-    resolutions::rejection::with_writes_before,
+    resolutions::answers::with_writes_before,
 };
 use flemma_agent::{CallResult, Input, Level, Verdict};
 use flemma_chat::OpenCall;
@@ -90,7 +90,7 @@ impl Execution {
             false => Some(context.resolve(&file.name)),
         };
         let paths: Vec<PathBuf> = files.iter().filter_map(path).collect();
-        let is_approved = self.approval.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
+        let is_approved = self.approval.verdict_as(&conversation, &call, &Standing::Proposed) == Verdict::Run;
         let judged = is_approved.then(|| self.approval.judge_written(&conversation, &call.id, paths)).flatten();
         let is_decided = judged.is_some();
         let context = Context { judged: judged.map(Arc::new).or(context.judged.clone()), ..context };
@@ -116,10 +116,7 @@ impl Execution {
             }
             Ok(found) => this.await_decision(conversation, wanting, found.proposed),
         };
-        if self.background.run_for(conversation.id(), work, then).is_err() {
-            let problem = "no thread could be started, so nothing was written";
-            self.shared.give_answer(callback, Err(UserError::new(problem)));
-        }
+        self.background.run_for(conversation.id(), work, then);
         is_asked
     }
 
@@ -395,9 +392,8 @@ impl Execution {
         let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
         let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
         let work = move || answer_page_request(&request, &context);
-        self.background.run_or_tell(self, work, move |this, answer| {
-            let answer = answer.and_then(|answer| answer.map_err(|problem| UserError::new(problem.to_string())));
-            then(this, answer);
+        self.background.run(work, move |this: &Self, answer| {
+            then(this, answer.map_err(|problem| UserError::new(problem.to_string())));
         });
     }
 }

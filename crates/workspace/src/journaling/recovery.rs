@@ -17,7 +17,7 @@ use crate::{
     shared::Shared,
     undo::Undo,
 };
-use flemma_agent::{Input, Level};
+use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Asked, CallKey, Event, Life, Role};
 use flemma_model::CallId;
@@ -106,7 +106,7 @@ impl Recovery {
     /// Tells of calls that were started and that the file knows nothing of: it was not written in time.
     fn report_lost(&self, conversation: &Conversation, calls: &[OpenCall]) {
         let here: Vec<CallKey> = calls.iter().map(|call| call.key()).collect();
-        let written = conversation.records.take_written();
+        let written = conversation.records.written.take();
         let (unfinished, finished) = conversation.records.with_ledger(|ledger| {
             let answered = |key: &CallKey| conversation.page.answered(key);
             let unfinished = ledger.unfinished().filter(|(key, _)| !here.contains(key));
@@ -190,6 +190,31 @@ impl Recovery {
         // Without autopilot, each step is the user's. What the file says of it may not be trusted yet, but that is asked first.
         if self.frontmatter.of(conversation).config.tools.autopilot.enabled {
             self.ownership.want_alone(conversation, input.into());
+        }
+    }
+}
+
+impl Drives {
+    /// What the command line has left to be done: to start calls that it approved, or to send a last result.
+    pub(crate) fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
+        let open = conversation.page.open_calls();
+        if open.is_empty() {
+            let calls = conversation.page.calls_at_end();
+            let is_left = conversation.records.with_ledger(|ledger| {
+                let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
+                endings.any(|ending| ending.by.role == Role::CommandLine)
+            });
+            return is_left.then_some(Input::CarryOn);
+        }
+        let is_approved = |call: &&OpenCall| matches!(conversation.standing(call), Standing::Approved(by) if by.role == Role::CommandLine);
+        let approved: Vec<&OpenCall> = open.iter().filter(is_approved).collect();
+        // The file may not have got the decision.
+        let pending = approved.iter().filter(|call| call.awaiting().is_some()).map(|call| call.id.clone());
+        let pending: Vec<CallId> = pending.collect();
+        match (approved.is_empty(), pending.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(Input::CarryOn),
+            (false, false) => Some(Input::Decide(pending, Choice::Approve, UndoStep::Own)),
         }
     }
 }

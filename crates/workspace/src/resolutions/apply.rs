@@ -5,7 +5,7 @@ use crate::{
     event::LoopEvent,
     journaling::{records::Claim, restored},
     resolutions::{Prepared, Resolutions, ResolveError, stale::Stale},
-    trust::wish::Wish,
+    trust::Wish,
 };
 use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep};
 use flemma_chat::{OpenCall, Severity};
@@ -27,15 +27,15 @@ impl Resolutions {
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
-        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancellations();
+        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
             let approved = prepared.iter().map(Prepared::key).collect();
-            self.starts.take_back(conversation, approved, started(&prepared));
+            self.journaling.take_back(conversation, approved, started(&prepared));
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
         if self.shared.is_ending(conversation) && prepared.iter().any(Prepared::is_approval) {
             let approved = prepared.iter().map(Prepared::key).collect();
-            self.starts.keep_approved(conversation, approved, started(&prepared));
+            self.journaling.keep_approved(conversation, approved, started(&prepared));
             return Ok(());
         }
         // What was started meanwhile goes on. To stop it here would leave it without a result.
@@ -47,7 +47,7 @@ impl Resolutions {
             // What the user interface still does for it is not waited for any more.
             self.execution.stop_tool(conversation, &call.id);
         }
-        self.starts.let_start(conversation, started(&prepared));
+        self.journaling.let_start(conversation, started(&prepared));
         for prepared in &mut prepared {
             let Some(words) = prepared.refusal.take() else { continue };
             if conversation.tasks.is_suspended(&prepared.key()) && !self.shared.is_leaving() {
@@ -93,7 +93,7 @@ impl Resolutions {
         let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
         let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
         if is_written && !dropped.is_empty() {
-            self.starts.take_back(conversation, dropped.iter().map(Prepared::key).collect(), started(&dropped));
+            self.journaling.take_back(conversation, dropped.iter().map(Prepared::key).collect(), started(&dropped));
         }
         let has_any = !overruled.is_empty();
         for (call, words) in overruled {

@@ -77,17 +77,13 @@ impl Deadlines {
         let Some(next) = next else { return };
         let left = Duration::try_from(next.duration_since(now)).unwrap_or_default();
         let generation = conversation.deadlines.begin();
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         // A millisecond more, so that the clock has passed the deadline.
         let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
-        let again = move || {
-            mailbox.job_for(id, move |this, conversation| {
-                if conversation.deadlines.is_current(generation) {
-                    this.watch_deadlines(conversation, is_opening);
-                }
-            });
-        };
-        let _ = self.background.worker().later(pause, again);
+        self.background.later_for(conversation.id(), pause, move |this, conversation| {
+            if conversation.deadlines.is_current(generation) {
+                this.watch_deadlines(conversation, is_opening);
+            }
+        });
     }
 
     /// Whether the journal has an open life of this call.

@@ -6,8 +6,9 @@ use crate::{
     event::{ByKey, LoopEvent},
     journaling::{recorded, records::Claim},
     resolutions::{
-        Prepared, Resolution, Resolutions, ResolveError, is_approval,
-        rejection::{refused_write, with_writes_before},
+        Prepared, Resolution, Resolutions, ResolveError,
+        answers::{refused_write, with_writes_before},
+        is_approval,
         stale::Stale,
     },
 };
@@ -95,7 +96,7 @@ impl Resolutions {
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
         conversation.records.claim(id, claim);
         let records = self.journaling.records_of(conversation, &call, role, events);
-        let cancellations = conversation.records.cancellations();
+        let cancellations = conversation.records.cancelled.get();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
         Ok(Prepared { call, records, input, starts, refusal, cancellations, is_awaited })
     }

@@ -1,27 +1,15 @@
 //! Decisions that the user has written into the document: a status that was changed by hand, or text in a block. A key that
 //! carries them out records them first.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 
 use crate::{
     Conversation, HostEffect,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing, key::Keyed as _},
+    calls::{Standing, key::Keyed as _},
     event::{ByKey, LoopEvent},
-    execution::Execution,
-    journaling::{Journaling, recorded, records::Claim},
-    resolutions::{
-        Resolutions,
-        answers::{Answers, answer_text},
-        deadlines::EXPIRED_AT_ONCE,
-        decisions::BEING_RECORDED,
-        starts::Starts,
-    },
-    shared::Shared,
-    trust::wish::Wish,
+    journaling::{recorded, records::Claim},
+    resolutions::{BEING_RECORDED, Resolutions, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
+    trust::Wish,
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -46,19 +34,7 @@ struct TypedDecisions {
 }
 
 /// Decisions and answers that the user has typed into blocks.
-pub struct WrittenBlocks {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) starts: Rc<Starts>,
-    pub(crate) answers: Rc<Answers>,
-    pub(crate) execution: Rc<Execution>,
-    pub(crate) resolutions: Rc<Resolutions>,
-}
-
-impl WrittenBlocks {
+impl Resolutions {
     /// Continues the conversation, or runs one call of it, after what the user has written is recorded.
     pub(crate) fn go_on_as_written(&self, conversation: &Conversation, input: Input) {
         let session = &conversation.session;
@@ -79,7 +55,7 @@ impl WrittenBlocks {
         if written.records.is_empty() {
             return self.shared.feed(conversation, [input]);
         }
-        if conversation.records.set_committing(true) {
+        if conversation.records.is_committing.replace(true) {
             // The same key was pressed before.
             return;
         }
@@ -87,26 +63,26 @@ impl WrittenBlocks {
         for call in &calls {
             conversation.records.claim(call, Claim::Exclusive);
         }
-        let cancellations = conversation.records.cancellations();
+        let cancellations = conversation.records.cancelled.get();
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, flushed| {
-            conversation.records.set_committing(false);
+            conversation.records.is_committing.set(false);
             for call in &calls {
                 conversation.records.release(call);
             }
             if let Err(problem) = flushed {
                 return this.shared.host.notify(Level::Error, &problem.to_string());
             }
-            let is_cancelled = conversation.records.cancellations() != cancellations;
+            let is_cancelled = conversation.records.cancelled.get() != cancellations;
             // A key runs the call that the user saw. If they have edited it since, it waits.
             let is_same = only.is_none() || approved.iter().all(|key| conversation.is_open(key));
             let stays = is_same && !is_cancelled;
             let goes_on = stays && !this.shared.is_ending(conversation);
             if goes_on {
-                this.starts.let_start(conversation, starts);
+                this.journaling.let_start(conversation, starts);
             } else if stays {
-                this.starts.keep_approved(conversation, approved, starts);
+                this.journaling.keep_approved(conversation, approved, starts);
             } else {
-                this.starts.take_back(conversation, approved, starts);
+                this.journaling.take_back(conversation, approved, starts);
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
@@ -202,7 +178,7 @@ impl WrittenBlocks {
         is_meant: bool,
     ) -> Option<()> {
         let definition = self.shared.toolbox.get(&call.name);
-        let starts = written.free > 0 && self.resolutions.starts_at_once(conversation, definition.as_deref());
+        let starts = written.free > 0 && self.starts_at_once(conversation, definition.as_deref());
         written.free = written.free.saturating_sub(usize::from(starts));
         if !is_meant && matches!(conversation.standing(call), Standing::Approved(_)) {
             // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.

@@ -283,7 +283,7 @@ impl Reviews {
                         this.survey_again(conversation);
                     }
                 };
-                let _ = self.background.run_for(conversation.id(), work, then);
+                self.background.run_for(conversation.id(), work, then);
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),

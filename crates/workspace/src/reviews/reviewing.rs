@@ -69,8 +69,7 @@ impl Reviews {
                     Err(problem) => return then(this, Err(problem)),
                     Ok(ready) => move || reviewed(&key, &ready, change).compared(),
                 };
-                // There are threads: one of them has found out the proposal.
-                let _ = this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
+                this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
             }),
         );
         if is_possible {
@@ -127,7 +126,7 @@ impl Reviews {
         // The approval names them, so they are on the disk before it.
         let backups = self.undo.backups.clone();
         let work = move || edited.iter().try_for_each(|bytes| backups.keep_edited(bytes));
-        let _ = self.background.run_for(id, work, approve);
+        self.background.run_for(id, work, approve);
     }
 
     /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
@@ -186,7 +185,7 @@ impl Reviews {
             }
             this.shared.with_conversation(id, |conversation| this.survey_again(conversation));
         };
-        let _ = self.background.run(work, then);
+        self.background.run(work, then);
         true
     }
 }
@@ -205,10 +204,7 @@ impl Reviews {
             let places = places.unwrap_or_else(|| HunkPlace::between(&old, &new, DRAWING));
             DrawnHunks { rows: HunkRows::of(&old, &new, &places, room), places }
         };
-        let then = move |this: &Self, drawn: DrawnHunks| this.shared.scripts.drawn(callback, &drawn);
-        if self.background.run(work, then).is_err() {
-            self.shared.scripts.forget(callback);
-        }
+        self.background.run(work, move |this: &Self, drawn| this.shared.scripts.drawn(callback, &drawn));
     }
 
     /// Tells a Lua function what it has asked to review.

@@ -4,19 +4,15 @@
 //! first one made, even before the main thread has heard of it.
 
 use std::{
-    cell::RefCell,
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
-        mpsc,
     },
-    thread,
     time::Duration,
 };
 
-use crate::FileLayout;
+use crate::{FileLayout, background::done_within};
 use flemma_chat::Snapshot;
 use flemma_model::UserError;
 use flemma_runtime::{
@@ -134,42 +130,13 @@ impl FileOnDisk {
     /// # Errors
     /// When it was not written in time.
     pub(crate) fn write_now(self, text: FileText) -> Result<(), UserError> {
-        let (tell, told) = mpsc::channel();
         let path = text.path.clone();
-        let work = move || {
-            // Nobody listens any more where it took too long.
-            let _ = tell.send(self.write(&text));
-        };
-        thread::Builder::new()
-            .name("flemma-save".into())
-            .spawn(work)
-            .map_err(|error| not_written(&path, &format!("no thread could be started ({error})")))?;
-        told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(not_written(&path, "the disk does not answer")))
+        let written = done_within(PATIENCE, "flemma-save", move || self.write(&text));
+        written.unwrap_or_else(|| Err(not_written(&path, "the disk does not answer")))
     }
 }
 
 fn not_written(path: &Path, why: &str) -> UserError {
     let name = path.file_name().unwrap_or(path.as_os_str());
     UserError::new(format!("{} was not written: {why}.", name.display()))
-}
-
-/// The files that are being written now, by buffer. A buffer may be gone before the end.
-#[derive(Default)]
-pub(crate) struct Flights(RefCell<BTreeMap<i32, FileOnDisk>>);
-
-impl Flights {
-    /// The file of this buffer, if it is being written.
-    pub(crate) fn of(&self, buffer: i32) -> Option<FileOnDisk> {
-        self.0.borrow().get(&buffer).cloned()
-    }
-
-    /// The file of this buffer is being written from now on.
-    pub(crate) fn begin(&self, buffer: i32, file: FileOnDisk) {
-        self.0.borrow_mut().insert(buffer, file);
-    }
-
-    /// The file of this buffer is no longer being written.
-    pub(crate) fn end(&self, buffer: i32) {
-        self.0.borrow_mut().remove(&buffer);
-    }
 }

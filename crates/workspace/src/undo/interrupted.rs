@@ -2,25 +2,70 @@
 //! conversation is opened, and again when the user takes changes back. The user is told once, and the model with the rejection.
 //! The model is told the same of a call whose latest change is not written: it may have written others before.
 
-use std::path::Path;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     Conversation,
     calls::{Standing, key::Keyed as _},
-    undo::{
-        Undo,
-        interrupted_calls::{Effects, Left, effects, left},
-        name,
-    },
+    undo::{Undo, name},
 };
 use flemma_agent::UNKNOWN_EFFECT;
 use flemma_chat::OpenCall;
-use flemma_journal::CallKey;
+use flemma_journal::{
+    CallKey,
+    changes::{FileState, History},
+};
+use flemma_runtime::backups::{Backups, LogKey};
 use flemma_tools::{Executor, Runner};
 
 /// How many files the user is told of by name, and how many the model.
 const FOR_USER: usize = 4;
 const FOR_MODEL: usize = 40;
+
+/// What a call has left in files: each path, and whether there is a file now.
+pub(crate) type Left = Vec<(PathBuf, bool)>;
+
+/// Calls, each with what it has left in files; `None` while that is not known.
+pub(crate) type Effects = BTreeMap<CallKey, Option<Left>>;
+
+/// The calls of a conversation that were interrupted.
+#[derive(Default)]
+pub(crate) struct InterruptedCalls(RefCell<Effects>);
+
+impl InterruptedCalls {
+    /// What is known of a call.
+    pub(crate) fn left(&self, key: &CallKey) -> Option<Left> {
+        self.0.borrow().get(key).cloned().flatten()
+    }
+
+    /// This is known of calls.
+    pub(crate) fn put_all(&self, effects: Effects) {
+        self.0.borrow_mut().extend(effects);
+    }
+
+    /// Files are about to change: nothing is known of the calls until somebody has looked again. Gives the calls.
+    pub(crate) fn doubt(&self) -> Vec<CallKey> {
+        let mut effects = self.0.borrow_mut();
+        effects.values_mut().for_each(|left| *left = None);
+        effects.keys().cloned().collect()
+    }
+}
+
+/// What these calls have left in files, as far as the log says it. It blocks on the disk.
+pub(crate) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
+    let history = backups.history(log).ok().map(|(history, _)| history);
+    calls.into_iter().map(|key| (key.clone(), history.as_ref().map(|history| left(history, &key)))).collect()
+}
+
+/// What stands of what a call has done.
+pub(crate) fn left(history: &History, key: &CallKey) -> Left {
+    let left = history.left_by_call(key).into_iter();
+    left.map(|(path, state)| (path, state != FileState::Absent)).collect()
+}
 
 impl Undo {
     /// Finds out what calls that were interrupted have done to files, and tells the user.
@@ -32,7 +77,7 @@ impl Undo {
         let is_new = |call: &&OpenCall| {
             conversation.standing(call) == Standing::Interrupted
                 && self.is_recorded(call)
-                && !conversation.interrupted.contains(&key(call))
+                && !conversation.interrupted.0.borrow().contains_key(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
         conversation.interrupted.put_all(found.iter().map(|key| (key.clone(), None)).collect());
@@ -60,8 +105,7 @@ impl Undo {
             }
             conversation.interrupted.put_all(found);
         };
-        // Without this, nothing is said of files.
-        let _ = self.background.run_for(conversation.id(), work, then);
+        self.background.run_for(conversation.id(), work, then);
     }
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.

@@ -4,7 +4,6 @@
 //! [`Undo::restore_files`](crate::components::Undo::restore_files) does exactly what was shown, and nothing of a proposal that is not the latest.
 
 pub(crate) mod interrupted;
-pub(crate) mod interrupted_calls;
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +15,7 @@ use serde::Deserialize;
 
 use crate::{
     Conversation, approval::permissions::Permissions, background::Background, calls::key::Keyed as _,
-    ownership::Ownership, shared::Shared, undo::interrupted_calls::effects,
+    ownership::Ownership, shared::Shared, undo::interrupted::effects,
 };
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
@@ -84,22 +83,19 @@ impl Undo {
         unsaved: Vec<PathBuf>,
         then: impl FnOnce(&Self, Result<Proposed, UserError>) + Send + 'static,
     ) {
-        let conversation = match self.may_take_back(buffer) {
-            Ok(conversation) => conversation,
-            Err(problem) => return then(self, Err(problem)),
-        };
-        let wanted = match wanted(&conversation, what) {
+        let wanted = self.may_take_back(buffer).and_then(|it| wanted(&it, what).map(|wanted| (it, wanted)));
+        let (conversation, wanted) = match wanted {
             Ok(wanted) => wanted,
             Err(problem) => return then(self, Err(problem)),
         };
         let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
         let (id, folder) = (conversation.id(), self.shared.place(&conversation).folder());
         let work = move || backups.propose(&log, &wanted, &unsaved);
-        self.background.run_or_tell(self, work, move |this, proposed| {
+        self.background.run(work, move |this: &Self, proposed| {
             let Some(conversation) = this.shared.conversations.by_id(id) else {
                 return then(this, Err(closed()));
             };
-            let proposed = proposed.and_then(|proposed| proposed).map(|proposal| {
+            let proposed = proposed.map(|proposal| {
                 let mut kept = conversation.proposal.borrow_mut();
                 let number = kept.as_ref().map_or(1, |(last, _)| last + 1);
                 let (proposal, lines) = (Rc::new(proposal.clone()), proposal.lines(|path| name(path, &folder)));
@@ -140,20 +136,14 @@ impl Undo {
         };
         let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
         let (id, calls) = (conversation.id(), conversation.interrupted.doubt());
-        self.background.run_or_tell(
-            self,
-            move || {
-                let restored = backups.apply(&log, &proposal, &permit);
-                (restored, effects(&backups, &log, calls))
-            },
-            move |this, done| {
-                let done = done.map(|(restored, effects)| {
-                    this.shared.with_conversation(id, |conversation| conversation.interrupted.put_all(effects));
-                    restored
-                });
-                then(this, done);
-            },
-        );
+        let work = move || {
+            let restored = backups.apply(&log, &proposal, &permit);
+            (restored, effects(&backups, &log, calls))
+        };
+        self.background.run(work, move |this: &Self, (restored, effects)| {
+            this.shared.with_conversation(id, |conversation| conversation.interrupted.put_all(effects));
+            then(this, Ok(restored));
+        });
     }
 
     /// Finds out which files the last turn has written. `then` gets each with what it was before that, or why it is not known.
@@ -170,11 +160,7 @@ impl Undo {
             let asks = |message: &ParsedMessage| message.role == Speaker::You && !message.has_only_results(text);
             split(calls, document.messages()[..last].iter().rposition(asks).unwrap_or(0))
         });
-        self.background.run_or_tell(
-            self,
-            move || backups.before(&log, &wanted),
-            |this, files| then(this, files.and_then(|it| it)),
-        );
+        self.background.run(move || backups.before(&log, &wanted), then);
     }
 
     /// The ids of calls of tools that change files, the latest first. Not all of them have changed one.
@@ -208,7 +194,7 @@ impl Undo {
                 this.shared.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
             }
         };
-        let _ = self.background.run(move || backups.carry_over(&from, &to), then);
+        self.background.run(move || backups.carry_over(&from, &to), then);
     }
 
     /// Deletes old contents, away from the main thread.
@@ -219,7 +205,7 @@ impl Undo {
                 this.shared.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
             }
         };
-        let _ = self.background.run(move || backups.clean(limits), then);
+        self.background.run(move || backups.clean(limits), then);
     }
 
     /// The conversation of a buffer, if files may be changed for it now.
