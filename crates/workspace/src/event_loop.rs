@@ -42,12 +42,12 @@ impl Workspace {
                 self.go_on_after_commit();
             }
             LoopEvent::Reply(reply, resolved) => reply(self, resolved),
-            LoopEvent::Resolved(conversation) => self.deadlines.came_to_rest(conversation),
+            LoopEvent::Resolved(conversation) => self.resolutions.came_to_rest(conversation),
             LoopEvent::Resolve(conversation, call, resolution, role, reply) => {
                 self.resolutions.resolve_call(conversation, call, resolution, role, reply);
             }
-            LoopEvent::Overdue(conversation, call, ByKey::Yes) => self.deadlines.expire_by_key(conversation, call),
-            LoopEvent::Overdue(conversation, call, ByKey::No) => self.deadlines.expire_call(conversation, call),
+            LoopEvent::Overdue(conversation, call, ByKey::Yes) => self.resolutions.expire_by_key(conversation, call),
+            LoopEvent::Overdue(conversation, call, ByKey::No) => self.resolutions.expire_call(conversation, call),
             LoopEvent::Stop(conversation) => self.stop(conversation, false),
             LoopEvent::Agreed(conversation, question) => self.answer(conversation, question, true),
         }

@@ -127,9 +127,8 @@ pub mod components {
         completion::Completions, drives::Drives, execution::Execution, execution::context::ToolContexts,
         journaling::Journaling, journaling::recovery::Recovery, lists::Lists, options::Frontmatter,
         options::switch::Switches, ownership::Ownership, projects::ProjectConversations, queue::Queue,
-        references::References, resolutions::Resolutions, resolutions::answers::Answers,
-        resolutions::deadlines::Deadlines, reviews::Reviews, saving::Saving, shared::Shared, tools::Tools,
-        trust::gatekeeper::Gatekeeper, trust::store::TrustStore, undo::Undo, usage::Accounting, views::Looks,
-        views::previews::Previews, views::status::StatusReports,
+        references::References, resolutions::Resolutions, resolutions::answers::Answers, reviews::Reviews,
+        saving::Saving, shared::Shared, tools::Tools, trust::gatekeeper::Gatekeeper, trust::store::TrustStore,
+        undo::Undo, usage::Accounting, views::Looks, views::previews::Previews, views::status::StatusReports,
     };
 }

@@ -256,7 +256,7 @@ impl Workspace {
         let is_here = conversation.holding.elsewhere().is_none();
         if conversation.page.take_touched() && !conversation.is_busy() && is_here {
             conversation.session.notice(&Effects::new(self, &conversation));
-            self.deadlines.watch_deadlines(&conversation, true);
+            self.resolutions.watch_deadlines(&conversation, true);
         }
         self.reviews.look_for_proposals(&conversation);
     }

@@ -32,8 +32,8 @@ use crate::{
     projects::{ProjectConversations, folders::Projects as ProjectFolders},
     queue::Queue,
     references::References,
-    resolutions::{Resolutions, answers::Answers, deadlines::Deadlines},
-    reviews::{Reviews, reviewers::Reviewers},
+    resolutions::{Resolutions, answers::Answers},
+    reviews::Reviews,
     saving::Saving,
     shared::{Conversations, Shared},
     tools::{Tools, toolbox::Toolbox},
@@ -119,7 +119,7 @@ components! {
     answers: Answers, asks [undo];
     /// What calls would write, and what users make of it.
     reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
-        reviewers: Reviewers::default()
+        reviewers: RefCell::default()
     };
     /// The tools that run.
     execution: Execution of background, asks [frontmatter, permissions, journaling, undo, contexts, approval, calls, reviews];
@@ -131,8 +131,6 @@ components! {
     references: References of background, asks [permissions, ownership];
     /// Decisions and answers: checked, recorded, and then carried out.
     resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, answers, execution];
-    /// The deadlines of calls that wait.
-    deadlines: Deadlines of background, asks [resolutions];
     /// What requests have used, and the notes about messages.
     usage: Accounting of background, asks [frontmatter, permissions], owns {
         ledger: RefCell::default(),
@@ -141,9 +139,9 @@ components! {
     /// Conversations that are carried on without a user.
     drives: Drives of background, asks [ownership, calls];
     /// The way of a wish to the session: trust first.
-    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, deadlines, drives];
+    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, drives];
     /// A file that was opened, brought together with its journal.
-    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, deadlines, drives];
+    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, resolutions, drives];
     /// The files of conversations, as they are written.
     saving: Saving of background, asks [trust, ownership, journaling, queue], owns { flights: RefCell::default() };
     /// The conversations of projects: where they are, and which was used last.

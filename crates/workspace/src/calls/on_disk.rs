@@ -10,7 +10,7 @@ use std::{
 use jiff::Timestamp;
 
 use crate::{
-    calls::{Standing, is_handed_on, key::Keyed as _, suspension::asks_again, waits},
+    calls::{Standing, asks_again, is_handed_on, key::Keyed as _, waits},
     page::answered,
 };
 use flemma_chat::{AwaitKind, Awaiting, Document, OpenCall, Status, Text};

@@ -11,10 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, options::Frontmatter, reviews::made::EarlierDecision,
-    shared::Shared, undo::Undo,
-};
+use crate::{Conversation, approval::permissions::Permissions, options::Frontmatter, shared::Shared, undo::Undo};
 use flemma_journal::CallKey;
 use flemma_model::{CallId, Digest};
 use flemma_tools::{Approved, Context, Definition, KeptContent, NativeTool, PathKind, builtin::StoredWrite};
@@ -49,15 +46,14 @@ impl ToolContexts {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(crate) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records.with_ledger(|ledger| ledger.binding(key).cloned())?;
-        let contents = self.edited_contents();
-        Some(Approved { binding, contents, first: BTreeMap::new() })
+        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
     }
 
     /// What the user has made of a call's change before; `None` if it is whatever the call writes.
-    pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
-        let approved = || conversation.records.with_ledger(|ledger| ledger.binding(key).cloned());
-        let binding = conversation.records.made(key).or_else(approved)?;
-        Some(EarlierDecision { binding, contents: self.edited_contents() })
+    pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
+        let made = conversation.records.made(key);
+        let made = made.map(|binding| Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() });
+        made.or_else(|| self.approved(conversation, key))
     }
 
     /// Gives what users have edited in reviews, also if it is not on the disk yet.

@@ -124,20 +124,19 @@ impl LuaOutcome {
             }
     }
 
-    /// What stands in the result, as it came: text, or bytes that are none.
-    fn written(self) -> Written {
-        let (bytes, is_error) = match self.value {
-            LuaValue::Text(text) => (text, false),
-            LuaValue::Failure { error, output: None } => (error, true),
-            LuaValue::Failure { mut error, output: Some(output) } => {
-                error.extend_from_slice(b"\n\n");
-                error.extend_from_slice(&output);
-                (error, true)
+    /// What stands in the result, as it came: text, or bytes that are none. Also whether it is an error.
+    fn written(self) -> (Vec<u8>, bool, Language) {
+        let outcome = match self.value {
+            LuaValue::Text(text) => return (text, false, Language::Plain),
+            LuaValue::Failure { mut error, output } => {
+                error.extend(output.into_iter().flat_map(|output| [&b"\n\n"[..], &output].concat()));
+                return (error, true, Language::Plain);
             }
-            LuaValue::Structured { ok, value } => return Written::of(&Outcome::Structured { ok, value }),
-            LuaValue::Table(value) => return Written::of(&Outcome::Success(Output::Json(value))),
+            LuaValue::Structured { ok, value } => Outcome::Structured { ok, value },
+            LuaValue::Table(value) => Outcome::Success(Output::Json(value)),
         };
-        Written { bytes, is_error, language: Language::Plain }
+        let Rendered { text, is_error, language, .. } = outcome.render();
+        (text.into_bytes(), is_error, language)
     }
 
     /// The result as it stands in the document. A text that is too long is cut, and its whole saved. That blocks on the
@@ -150,7 +149,7 @@ impl LuaOutcome {
 
     fn render_text(self, tool: &str, outputs: &Path) -> Rendered {
         let is_part = self.is_part;
-        let Written { bytes, is_error, language } = self.written();
+        let (bytes, is_error, language) = self.written();
         let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
         let is_long = bytes.len() > MAX_BYTES || truncate::count_lines(&bytes) > MAX_LINES;
         if !is_long && !is_part {
@@ -206,20 +205,6 @@ fn show(mut rendered: Rendered, tool: &str, files: Vec<LuaFile>, places: &FilePl
         rendered.text = parts.collect::<Vec<_>>().join("\n\n");
     }
     rendered
-}
-
-/// What stands in a result.
-struct Written {
-    bytes: Vec<u8>,
-    is_error: bool,
-    language: Language,
-}
-
-impl Written {
-    fn of(outcome: &Outcome) -> Self {
-        let Rendered { text, is_error, language, .. } = outcome.render();
-        Self { bytes: text.into_bytes(), is_error, language }
-    }
 }
 
 /// Bytes as text, without a copy where they are UTF-8.

@@ -36,7 +36,7 @@ use flemma_journal::{Actor, CallKey, Event, Life, RecordedResult, Role};
 use flemma_model::{CallId, ModelError, ToolInput, UserError};
 use flemma_text::code_span::plain;
 use flemma_tools::{
-    Executor, LuaRef, Rendered, Runner,
+    Executor, LuaError, LuaRef, Rendered, Runner,
     command::{CommandRequest, CommandResult, run_command},
     overflow, seconds,
 };
@@ -249,7 +249,12 @@ impl Execution {
 
     /// Stops a running tool.
     pub(crate) fn stop_tool(&self, conversation: &Conversation, call: &CallId) {
-        if let Err(thrown) = conversation.tasks.stop_tool(call) {
+        self.tell_thrown(call, conversation.tasks.stop_tool(call));
+    }
+
+    /// Tells of what a tool threw when it was stopped.
+    pub(crate) fn tell_thrown(&self, call: &CallId, stopped: Result<(), LuaError>) {
+        if let Err(thrown) = stopped {
             let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
             self.shared.log(Level::Error, &message);
             self.shared.host.notify(Level::Warn, &message);

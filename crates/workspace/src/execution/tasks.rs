@@ -20,7 +20,7 @@ use flemma_tools::{Commitment, Judged, LuaError, LuaRef, SeenPages};
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    requests: RefCell<HashMap<RequestId, AbortHandle>>,
+    request: RefCell<Option<(RequestId, AbortHandle)>>,
     tools: RefCell<HashMap<CallId, RunningTool>>,
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
@@ -145,14 +145,12 @@ impl RunningTool {
 impl Tasks {
     /// Remembers a request. A later one takes the place of all before it: there is one at a time.
     pub(crate) fn add_request(&self, request: RequestId, handle: AbortHandle) {
-        let mut requests = self.requests.borrow_mut();
-        requests.clear();
-        requests.insert(request, handle);
+        self.request.replace(Some((request, handle)));
     }
 
     /// Ends a request; nothing more comes of it.
     pub(crate) fn abort_request(&self, request: RequestId) {
-        if let Some(handle) = self.requests.borrow_mut().remove(&request) {
+        if let Some((_, handle)) = self.request.borrow_mut().take_if(|(of, _)| *of == request) {
             handle.abort();
         }
     }
@@ -409,7 +407,7 @@ impl Tasks {
 
     /// Stops everything. No result of it arrives.
     pub(crate) fn stop_all(&self) {
-        for (_, handle) in self.requests.take() {
+        if let Some((_, handle)) = self.request.take() {
             handle.abort();
         }
         for (_, tool) in self.tools.take() {

@@ -22,9 +22,9 @@ use crate::{
     execution::Execution,
     resolutions::answers::with_writes_before,
 };
-use flemma_agent::{CallResult, Input, Level, Verdict};
+use flemma_agent::{CallResult, Input, Verdict};
 use flemma_chat::OpenCall;
-use flemma_journal::{Before, CallKey, Event, Proposed, ProposedContent, Role, Take};
+use flemma_journal::{Before, Event, Proposed, ProposedContent, Role, Take};
 use flemma_model::{CallId, Digest, ModelError, UserError};
 use flemma_tools::{
     Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal,
@@ -57,12 +57,6 @@ struct Wanting {
     run: u64,
     /// Hears of the decision.
     callback: LuaRef,
-}
-
-impl Wanting {
-    fn key(&self) -> CallKey {
-        CallKey::of(&self.call.id, &self.call.name, &self.call.input)
-    }
 }
 
 impl Execution {
@@ -122,7 +116,8 @@ impl Execution {
 
     /// Sets a run aside until somebody has decided about what it wants to write.
     fn await_decision(&self, conversation: &Conversation, wanting: Wanting, proposed: Proposed) {
-        let (key, Wanting { call, run, callback }) = (wanting.key(), wanting);
+        let Wanting { call, run, callback } = wanting;
+        let key = call.key();
         // What a policy has approved was the call itself.
         conversation.tasks.forget_judged(&key);
         if !conversation.tasks.suspend(key, run, callback) {
@@ -273,11 +268,23 @@ impl Execution {
     pub(crate) fn drop_suspended(&self, conversation: &Conversation, call: &CallId) {
         let Some((callback, stopped)) = conversation.tasks.drop_suspended(call) else { return };
         self.shared.scripts.forget(callback);
-        if let Err(thrown) = stopped {
-            let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
-            self.shared.log(Level::Error, &message);
-            self.shared.host.notify(Level::Warn, &message);
-        }
+        self.tell_thrown(call, stopped);
+    }
+
+    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
+    pub fn use_pages(
+        &self,
+        (buffer, call, run): (i32, &CallId, u64),
+        request: PageRequest,
+        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
+    ) {
+        let conversation = self.shared.conversation(buffer);
+        let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
+        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
+        let work = move || answer_page_request(&request, &context);
+        self.background.run(work, move |this: &Self, answer| {
+            then(this, answer.map_err(|problem| UserError::new(problem.to_string())));
+        });
     }
 }
 
@@ -324,19 +331,12 @@ fn propose(
             ModelError::new(format!("Nothing was written, because the proposal could not be kept: {error}."))
         })?;
     }
-    note_before(&mut proposed, &proposal);
-    for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
-        file.seen = context.seen.known(&change.path);
-    }
-    Ok(FoundWrite { proposed, contents: kept, proposal })
-}
-
-/// Notes what the files have before they are written.
-fn note_before(proposed: &mut Proposed, proposal: &Proposal) {
     for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
         let digest = change.old.as_ref().map(|content| content.digest.as_str().to_owned());
         file.before = digest.map_or(Before::Absent, Before::Content);
+        file.seen = context.seen.known(&change.path);
     }
+    Ok(FoundWrite { proposed, contents: kept, proposal })
 }
 
 /// Whether the user has to know something before it is written, whatever their policy says.
@@ -378,22 +378,4 @@ fn told(outcome: &Outcome, names: &[String], takes: &[Take]) -> Result<Value, Us
         told["note"] = text.into();
     }
     Ok(told)
-}
-
-impl Execution {
-    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
-    pub fn use_pages(
-        &self,
-        (buffer, call, run): (i32, &CallId, u64),
-        request: PageRequest,
-        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
-    ) {
-        let conversation = self.shared.conversation(buffer);
-        let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
-        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
-        let work = move || answer_page_request(&request, &context);
-        self.background.run(work, move |this: &Self, answer| {
-            then(this, answer.map_err(|problem| UserError::new(problem.to_string())));
-        });
-    }
 }

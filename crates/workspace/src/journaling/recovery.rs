@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation,
-    calls::{OpenCalls, Standing, key::Keyed as _, suspension::asks_again},
+    calls::{OpenCalls, Standing, asks_again, key::Keyed as _},
     drives::Drives,
     journaling::Journaling,
     options::Frontmatter,
     ownership::Ownership,
     queue::Queue,
-    resolutions::deadlines::Deadlines,
+    resolutions::Resolutions,
     reviews::Reviews,
     shared::Shared,
     undo::Undo,
@@ -36,7 +36,7 @@ pub struct Recovery {
     pub(crate) calls: Rc<OpenCalls>,
     pub(crate) reviews: Rc<Reviews>,
     pub(crate) queue: Rc<Queue>,
-    pub(crate) deadlines: Rc<Deadlines>,
+    pub(crate) resolutions: Rc<Resolutions>,
     pub(crate) drives: Rc<Drives>,
 }
 
@@ -70,13 +70,13 @@ impl Recovery {
             calls.iter().filter(|call| self.needs_recovery(conversation, call)).map(|call| call.id.clone()).collect();
         if !known.is_empty() {
             self.shared.feed(conversation, [Input::Recover(known.clone())]);
-            self.deadlines.came_to_rest(conversation);
+            self.resolutions.came_to_rest(conversation);
         }
         self.note_found(conversation, &calls);
         self.report_lost(conversation, &calls);
         self.undo.look_at_interrupted(conversation, &calls);
         self.journaling.shorten_journal(conversation);
-        self.deadlines.watch_deadlines(conversation, true);
+        self.resolutions.watch_deadlines(conversation, true);
         known
     }
 

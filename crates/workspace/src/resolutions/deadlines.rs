@@ -1,15 +1,13 @@
 //! The deadlines of calls that wait.
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     Conversation, HostEffect,
-    background::Background,
     calls::key::Keyed as _,
     resolutions::{Resolution, Resolutions},
-    shared::Shared,
 };
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, Status};
@@ -25,13 +23,7 @@ const TYPING: SignedDuration = SignedDuration::from_secs(1);
 const TICK: Duration = Duration::from_secs(30);
 
 /// The deadlines of calls that wait.
-pub struct Deadlines {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) resolutions: Rc<Resolutions>,
-}
-
-impl Deadlines {
+impl Resolutions {
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
     pub(crate) fn came_to_rest(&self, conversation: &Conversation) {
         if !conversation.is_busy() {
@@ -105,7 +97,7 @@ impl Deadlines {
                 self.shared.host.notify(Level::Warn, &message);
             }
         } else if !self.shared.host.is_typing(conversation.buffer()) {
-            self.resolutions.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
+            self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
         }
     }
 
@@ -121,6 +113,6 @@ impl Deadlines {
         if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
             self.shared.host.notify(Level::Info, &self.deadline_passed(call));
         }
-        self.resolutions.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
+        self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
     }
 }

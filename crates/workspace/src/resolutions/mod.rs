@@ -4,7 +4,6 @@
 //! the document, and only then may the next turn start. The first one wins: to all others the call is stale.
 
 pub(crate) mod answers;
-pub(crate) mod apply;
 pub(crate) mod deadlines;
 pub(crate) mod prepare;
 pub(crate) mod stale;
@@ -32,17 +31,18 @@ use crate::{
     calls::{OpenCalls, Standing, key::Keyed as _},
     event::{LoopEvent, Reply},
     execution::Execution,
-    journaling::{Journaling, not_recorded},
+    journaling::{Journaling, not_recorded, records::Claim},
     options::Frontmatter,
     ownership::Ownership,
-    resolutions::{answers::Answers, stale::Stale},
+    resolutions::{answers::Answers, prepare::resolved, stale::Stale},
     shared::Shared,
+    trust::Wish,
     undo::Undo,
 };
-use flemma_agent::{CallResult, Choice, Input, Level, UndoStep};
+use flemma_agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep};
 use flemma_chat::{AwaitKind, OpenCall};
 use flemma_journal::{Binding, CallKey, Record, Role};
-use flemma_model::CallId;
+use flemma_model::{CallId, UserError};
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -337,6 +337,113 @@ impl Resolutions {
         };
         self.shared.host.notify(Level::Info, &message);
     }
+}
+
+/// Carrying out resolutions that are recorded: in the document, and in what runs.
+impl Resolutions {
+    /// Carries out resolutions that were recorded, or gives the right to resolve the calls back. `together` is the input
+    /// for several of them; without it, there is one, with an input of its own.
+    pub(crate) fn apply(
+        &self,
+        conversation: &Conversation,
+        mut prepared: Vec<Prepared>,
+        together: Option<Input>,
+        written: Result<(), UserError>,
+    ) -> Result<(), ResolveError> {
+        let records = &conversation.records;
+        if self.drop_overruled(conversation, &mut prepared, written.is_ok()) && prepared.is_empty() {
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
+        if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
+            let approved = prepared.iter().map(Prepared::key).collect();
+            self.journaling.take_back(conversation, approved, started(&prepared));
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        if self.shared.is_ending(conversation) && prepared.iter().any(Prepared::is_approval) {
+            let approved = prepared.iter().map(Prepared::key).collect();
+            self.journaling.keep_approved(conversation, approved, started(&prepared));
+            return Ok(());
+        }
+        // What was started meanwhile goes on. To stop it here would leave it without a result.
+        prepared.retain(|prepared| !conversation.session.is_working_on(&prepared.call.id));
+        if prepared.is_empty() {
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        for Prepared { call, .. } in &prepared {
+            // What the user interface still does for it is not waited for any more.
+            self.execution.stop_tool(conversation, &call.id);
+        }
+        self.journaling.let_start(conversation, started(&prepared));
+        for prepared in &mut prepared {
+            let Some(words) = prepared.refusal.take() else { continue };
+            if conversation.tasks.is_suspended(&prepared.key()) && !self.shared.is_leaving() {
+                conversation.tasks.reject(&prepared.call.id, words);
+            } else {
+                // Its tool is gone, or goes with the editor.
+                prepared.input = resolved(&prepared.call, CallResult::error(words), Role::Tool);
+            }
+        }
+        // What was decided about may be another call now. It asks for itself.
+        let is_same = |prepared: &Prepared| {
+            let now = conversation.page.open_call(&prepared.call.id);
+            now.is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
+        };
+        let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();
+        let input = match together {
+            Some(Input::Decide(_, choice, step)) => {
+                let calls = same.iter().map(|prepared| prepared.call.id.clone()).collect();
+                Some(Input::Decide(calls, choice, step))
+            }
+            _ => same.first().map(|prepared| prepared.input.clone()),
+        };
+        if let Some(input) = input.filter(|_| !same.is_empty()) {
+            let want = || match input {
+                Input::Resolve { by: ResolvedBy::Untrusted, .. } => self.end_untrusted(conversation, input, &prepared),
+                input => self.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(input))),
+            };
+            if prepared.iter().any(|prepared| prepared.is_awaited) { self.shared.answering(want) } else { want() }
+        }
+        self.shared.tell(LoopEvent::Resolved(conversation));
+        Ok(())
+    }
+
+    /// Gives the right to resolve these calls back. Approvals of calls that the user has rejected since are taken out and do not count:
+    /// the calls are rejected. Says whether there were any.
+    fn drop_overruled(&self, conversation: &Conversation, prepared: &mut Vec<Prepared>, is_written: bool) -> bool {
+        let mut overruled = Vec::new();
+        for prepared in &*prepared {
+            if let Some(Claim::Overruled(words)) = conversation.records.release(&prepared.call.id) {
+                overruled.push((prepared.call.id.clone(), words));
+            }
+        }
+        let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
+        let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
+        if is_written && !dropped.is_empty() {
+            self.journaling.take_back(conversation, dropped.iter().map(Prepared::key).collect(), started(&dropped));
+        }
+        let has_any = !overruled.is_empty();
+        for (call, words) in overruled {
+            self.decide(conversation, vec![call], &Choice::Reject(words), UndoStep::Own);
+        }
+        has_any
+    }
+
+    /// A call of a conversation ends that may not go on. If a person wants it to, they are asked whether it may.
+    fn end_untrusted(&self, conversation: &Conversation, input: Input, prepared: &[Prepared]) {
+        self.shared.feed(conversation, [input]);
+        let is_last = conversation.page.open_ids().is_empty();
+        let by_person = prepared.iter().any(|prepared| prepared.is_awaited) && self.shared.host.carries_on();
+        if is_last && by_person && self.frontmatter.of(conversation).config.tools.autopilot.enabled {
+            self.ownership.want_alone(conversation, Input::CarryOn.into());
+        }
+    }
+}
+
+/// The calls whose start was recorded together with the decision.
+fn started(prepared: &[Prepared]) -> Vec<CallKey> {
+    prepared.iter().filter(|prepared| prepared.starts).map(Prepared::key).collect()
 }
 
 /// There is no conversation, and so no call.

@@ -4,7 +4,7 @@ use crate::{
     Conversation, HostEffect,
     calls::{Standing, is_handed_on, key::Keyed as _},
     event::{ByKey, LoopEvent},
-    journaling::{recorded, records::Claim},
+    journaling::{recorded, records::Claim, restored},
     resolutions::{
         Prepared, Resolution, Resolutions, ResolveError,
         answers::{refused_write, with_writes_before},
@@ -12,8 +12,8 @@ use crate::{
         stale::Stale,
     },
 };
-use flemma_agent::{CallResult, Choice, Input, UndoStep, Verdict};
-use flemma_chat::{AwaitKind, Awaiting, OpenCall};
+use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict};
+use flemma_chat::{AwaitKind, Awaiting, OpenCall, Severity};
 use flemma_journal::{Binding, CallKey, Decision, Event, Role};
 use flemma_model::CallId;
 use flemma_tools::{Definition, Executor};
@@ -121,6 +121,8 @@ impl Resolutions {
         let id = &call.id;
         let kind = self.calls.effective_kind(conversation, call);
         let waits_for_write = conversation.tasks.is_suspended(&attempt.key);
+        let ended =
+            |answer: CallResult| Outcome::new([Event::Resolved(recorded(&answer))], resolved(call, answer, role));
         Ok(match (resolution, kind) {
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
                 return self.approval_of(attempt, resolution, free);
@@ -141,26 +143,21 @@ impl Resolutions {
                 Outcome::new(events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own))
             }
             (Resolution::Reject(words), AwaitKind::Elicitation) if has_own_rejection(definition) => {
-                let answer = self.answers.rejection(conversation, call, words.as_deref());
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
+                ended(self.answers.rejection(conversation, call, words.as_deref()))
             }
-            (Resolution::Impossible(words), AwaitKind::Approval) => {
-                let answer = CallResult::error(words);
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
-            }
+            (Resolution::Impossible(words), AwaitKind::Approval) => ended(CallResult::error(words)),
             (
                 Resolution::Approve | Resolution::ApproveAgain | Resolution::ApproveAs(_) | Resolution::Impossible(_),
                 kind,
             ) => return stale(Stale::WaitsFor(kind)),
             (Resolution::Expire, kind) => {
                 let answer = CallResult::error(self.expiry(attempt, kind));
-                Outcome::new([Event::Expired(recorded(&answer))], self.resolved(call, answer, role))
+                Outcome::new([Event::Expired(recorded(&answer))], resolved(call, answer, role))
             }
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
                 let asked = conversation.records.asked(&call.key());
-                let answer = self.answers.answer_of(call, definition, asked, resolution, kind)?;
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
+                ended(self.answers.answer_of(call, definition, asked, resolution, kind)?)
             }
         })
     }
@@ -203,6 +200,43 @@ impl Resolutions {
             return self.answers.expired(kind);
         }
         with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
+    }
+
+    /// The input that follows from a resolution that only ends a call. It needs no trust, if the conversation does not go on.
+    fn ending_input(&self, conversation: &Conversation, call: &CallId, events: &[Event], input: Input) -> Input {
+        let result = events.iter().find_map(|event| match event {
+            Event::Resolved(result) | Event::Expired(result) => Some(result),
+            _ => None,
+        });
+        match result {
+            Some(result) if !self.frontmatter.facts(conversation).is_free() => {
+                Input::Resolve { call: call.clone(), answer: restored(result), by: ResolvedBy::Untrusted }
+            }
+            _ => input,
+        }
+    }
+
+    /// Whether the document or its frontmatter is in the way of this.
+    fn check_fault(&self, conversation: &Conversation, input: &Input) -> Result<(), ResolveError> {
+        let needs_trust = !matches!(input, Input::Resolve { by: ResolvedBy::Untrusted, .. });
+        let lacks_trust = self.frontmatter.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
+        if lacks_trust && needs_trust {
+            let message = "the code in the frontmatter of this conversation is not trusted yet; open it in an editor, \
+                           press Ctrl-], and decide";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let diagnostics = conversation.page.diagnostics();
+        let first = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
+        if first.is_none() && (lacks_trust || !self.calls.is_at_fault(conversation)) {
+            return Ok(());
+        }
+        if self.shared.host.carries_on() {
+            let message = "nothing was changed: the document has an error, which its diagnostics show";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let first = first.map_or_else(String::new, |found| format!(" in line {}: {}", found.line + 1, found.message));
+        let message = format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)");
+        Err(ResolveError::Invalid(message))
     }
 
     /// Why there is no open call of this name.
@@ -285,6 +319,16 @@ impl Attempt<'_> {
         }
         conversation.proposals.shown(key)
     }
+}
+
+/// The input that gives a call its result.
+pub(crate) fn resolved(call: &OpenCall, answer: CallResult, role: Role) -> Input {
+    let by = match role {
+        Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
+        Role::Clock => ResolvedBy::Clock,
+        Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
+    };
+    Input::Resolve { call: call.id.clone(), answer, by }
 }
 
 fn has_own_rejection(definition: Option<&Definition>) -> bool {

@@ -11,7 +11,7 @@ use crate::{
     options::{Frontmatter, effective::Source},
     ownership::Ownership,
     ports::Question,
-    resolutions::{Resolutions, deadlines::Deadlines},
+    resolutions::Resolutions,
     shared::Shared,
     trust::{Admission, FileSearch, FrontmatterCode, Wish, store::TrustStore},
     writer::Writer,
@@ -36,7 +36,6 @@ pub struct Gatekeeper {
     pub(crate) approval: Rc<Approval>,
     pub(crate) calls: Rc<OpenCalls>,
     pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) drives: Rc<Drives>,
 }
 
@@ -165,7 +164,7 @@ impl Gatekeeper {
         match (self.calls.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
                 if awaiting.is_over(self.shared.host.now()) {
-                    return self.deadlines.expire_by_key(conversation, call);
+                    return self.resolutions.expire_by_key(conversation, call);
                 }
                 if let Err(error) = self.ownership.check_held(conversation) {
                     return self.shared.host.notify(Level::Info, &error.to_string());
