@@ -7,7 +7,6 @@ use crate::{
     trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
-use flemma_journal::CallKey;
 use flemma_model::CallId;
 
 /// What a key or a command wants of a conversation, and the user's answers to questions.
@@ -108,12 +107,6 @@ impl Workspace {
             self.shared.feed(conversation, [Input::Cancel]);
         }
         self.ownership.lock_while_wanted(conversation);
-        let starts: Vec<CallKey> = conversation.records.startable.take().into_iter().collect();
-        if self.shared.is_ending(conversation) {
-            self.journaling.keep_approved(conversation, starts.clone(), starts);
-        } else {
-            self.journaling.withdraw(conversation, starts);
-        }
     }
 
     pub(crate) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {

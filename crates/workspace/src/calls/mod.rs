@@ -111,9 +111,6 @@ impl Conversation {
         let records = &self.records;
         let standing = records.with_ledger(|ledger| Standing::of(ledger, &key, || self.page.answered(&key)));
         match standing {
-            Standing::Interrupted if records.may_start(&key) => {
-                records.approved_by(&key).map_or(Standing::Interrupted, Standing::Approved)
-            }
             Standing::Interrupted if self.is_at_work_on(&call.id) => Standing::New,
             standing => standing,
         }
@@ -287,12 +284,6 @@ impl OpenCalls {
         let ToolInput::Json(input) = input else { return None };
         let form = Form::of(&*self.shared.toolbox.get(tool)?, input);
         Some(one_line(&form.question, QUESTION))
-    }
-
-    /// How many more tools may start now.
-    pub(crate) fn free_slots(&self, conversation: &Conversation) -> usize {
-        let limit = self.frontmatter.of(conversation).config.tools.max_concurrent as usize;
-        limit.max(1).saturating_sub(conversation.session.running().len())
     }
 
     /// Whether the document or its frontmatter has an error.

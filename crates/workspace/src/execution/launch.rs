@@ -278,9 +278,9 @@ impl Launch<'_> {
         conversation.tasks.remove_tool(&self.call.id);
         let key = self.call.key();
         conversation.tasks.forget_judged(&key);
-        execution.journaling.withdraw(conversation, [key.clone()]);
+        execution.journaling.withdraw(conversation, key.clone());
         // A client tool's call does not wait for the editor any more.
-        execution.journaling.take_back(conversation, vec![key], Vec::new());
+        execution.journaling.take_back(conversation, [key]);
         execution.background.mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 

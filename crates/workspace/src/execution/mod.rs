@@ -107,9 +107,6 @@ impl Execution {
         }
         let key = call.key();
         let by = records.approved_by(&key).unwrap_or_else(|| self.journaling.actor(Role::Policy));
-        if records.take_start(&key) {
-            return self.begin(conversation, call, by);
-        }
         let run = tasks.next_run();
         tasks.add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
         let records = self.journaling.records_of(conversation, call, by.role, [Event::Started]);
@@ -117,9 +114,10 @@ impl Execution {
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
             if !conversation.tasks.is_run(&call.id, run) {
                 // It was cancelled in the meantime, and has its result, or stays approved because the editor exits.
-                let key = CallKey::of(&call.id, &call.name, &call.input);
-                if written.is_ok() && conversation.stays_approved(&call) {
-                    this.journaling.put_off(conversation, [key]);
+                match written {
+                    Ok(()) if conversation.stays_approved(&call) => this.journaling.put_off(conversation, &call.key()),
+                    Ok(()) => this.journaling.withdraw(conversation, call.key()),
+                    Err(_) => {}
                 }
                 return;
             }
@@ -222,7 +220,7 @@ impl Execution {
         let key = call.key();
         conversation.tasks.forget_judged(&key);
         conversation.proposals.doubt(&key);
-        self.journaling.withdraw(conversation, [key.clone()]);
+        self.journaling.withdraw(conversation, key);
         let what = if self.calls.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         let open = conversation.page.open_call(&call.id);
@@ -301,7 +299,6 @@ impl Execution {
         let records = &conversation.records;
         self.drop_suspended(conversation, &key.id);
         conversation.tasks.forget_judged(&key);
-        records.take_start(&key);
         let life = records.life(&key);
         if life == Life::Unknown && records.with_ledger(|ledger| ledger.asked(&key).is_none()) {
             return;

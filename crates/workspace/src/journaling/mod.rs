@@ -148,8 +148,7 @@ impl Journaling {
             if *placement == Placement::Approved && is_approved {
                 continue;
             }
-            let event = if conversation.records.take_start(&key) { Event::Withdrawn } else { Event::Opened };
-            records.push(self.record(conversation, key, event, Role::Policy));
+            records.push(self.record(conversation, key, Event::Opened, Role::Policy));
         }
         self.note(conversation, records);
     }
@@ -174,8 +173,6 @@ impl Journaling {
         conversation.tasks.forget_judged(&key);
         // It may have made links.
         forget_well_known();
-        // Vendors reuse ids: the next call with this key needs a record of its own.
-        conversation.records.take_start(&key);
         if matches!(conversation.records.life(&key), Life::Open { .. }) {
             let role = if conversation.tasks.is_running(id) { Role::Tool } else { settler(call) };
             let event = Event::Resolved(recorded(answer));
@@ -350,50 +347,36 @@ impl Journaling {
     }
 }
 
-/// Starts that are recorded and have not happened yet: they may still be taken back.
+/// What was recorded and does not happen.
 impl Journaling {
-    /// The user has stopped everything before their approval of these calls was on the disk: it does not count, and those of
-    /// which the start was recorded did not start.
-    pub(crate) fn take_back(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
-        let waits = approved.into_iter().filter(|key| !started.contains(key));
-        let records = waits.map(|key| self.record(conversation, key, Event::Opened, Role::User)).collect();
-        self.note(conversation, records);
-        self.withdraw(conversation, started);
+    /// The user has stopped everything before their approval of these calls was on the disk, or has changed them since: it does not
+    /// count.
+    pub(crate) fn take_back(&self, conversation: &Conversation, approved: impl IntoIterator<Item = CallKey>) {
+        let records = approved.into_iter().map(|key| self.record(conversation, key, Event::Opened, Role::User));
+        self.note(conversation, records.collect());
     }
 
-    /// The editor exits before these calls start, of which some were recorded as started. They stay approved, for what they were
-    /// approved for, and Ctrl-] starts them when the file is open again.
-    pub(crate) fn keep_approved(&self, conversation: &Conversation, approved: Vec<CallKey>, started: Vec<CallKey>) {
-        self.put_off(conversation, started);
+    /// The editor exits before these calls start. They stay approved, for what they were approved for, and Ctrl-] starts them when the
+    /// file is open again.
+    pub(crate) fn keep_approved(&self, conversation: &Conversation, approved: impl IntoIterator<Item = CallKey>) {
         let calls = approved.into_iter().filter(|key| conversation.is_open(key)).map(|key| key.id).collect();
         self.shared.feed(conversation, [Input::KeepApproved(calls)]);
     }
 
-    /// These starts were recorded, and did not happen. Whoever approved the calls still has.
-    pub(crate) fn put_off(&self, conversation: &Conversation, started: impl IntoIterator<Item = CallKey>) {
-        let mut records = Vec::new();
-        for key in started {
-            let (bound, role) = conversation
-                .records
-                .with_ledger(|ledger| (ledger.bound(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
-            let again = role.map(|_| Event::Decided(Decision::Approved));
-            let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
-            let role = role.unwrap_or(Role::Policy);
-            records.extend(events.map(|event| self.record(conversation, key.clone(), event, role)));
-        }
+    /// The start of this call was recorded, and did not happen. Whoever approved it still has.
+    pub(crate) fn put_off(&self, conversation: &Conversation, key: &CallKey) {
+        let (bound, role) = conversation
+            .records
+            .with_ledger(|ledger| (ledger.bound(key).cloned(), ledger.approval(key).map(|(by, _)| by.role)));
+        let again = role.map(|_| Event::Decided(Decision::Approved));
+        let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
+        let role = role.unwrap_or(Role::Policy);
+        let records = events.map(|event| self.record(conversation, key.clone(), event, role)).collect();
         self.note(conversation, records);
     }
 
-    /// The starts of these calls are recorded: they may start once. What was edited meanwhile is another call.
-    pub(crate) fn let_start(&self, conversation: &Conversation, started: Vec<CallKey>) {
-        let (same, other): (Vec<_>, Vec<_>) = started.into_iter().partition(|key| conversation.is_open(key));
-        same.into_iter().for_each(|key| conversation.records.let_start(key));
-        self.withdraw(conversation, other);
-    }
-
-    /// These starts were recorded, and did not happen.
-    pub(crate) fn withdraw(&self, conversation: &Conversation, started: impl IntoIterator<Item = CallKey>) {
-        let records = started.into_iter().map(|key| self.record(conversation, key, Event::Withdrawn, Role::User));
-        self.note(conversation, records.collect());
+    /// The start of this call was recorded, and did not happen.
+    pub(crate) fn withdraw(&self, conversation: &Conversation, key: CallKey) {
+        self.note(conversation, vec![self.record(conversation, key, Event::Withdrawn, Role::User)]);
     }
 }

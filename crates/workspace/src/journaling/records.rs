@@ -53,10 +53,6 @@ pub(crate) struct Records {
     pub(crate) attempts: Generation,
     /// Calls whose resolution is on its way to the disk.
     resolving: RefCell<HashMap<CallId, Claim>>,
-    /// Calls whose start is recorded, and which have not been started yet.
-    pub(crate) startable: RefCell<HashSet<CallKey>>,
-    /// Whether what the document says is on its way to the disk.
-    pub(crate) is_committing: Cell<bool>,
     /// How often the user has stopped everything.
     pub(crate) cancelled: Cell<u64>,
     /// Whether it was read before, so that what was recorded since has to be on the disk before it is read again.
@@ -193,21 +189,6 @@ impl Records {
         self.resolving.borrow().contains_key(call)
     }
 
-    /// The start of a call is recorded: it may be started once without another record.
-    pub(crate) fn let_start(&self, key: CallKey) {
-        self.startable.borrow_mut().insert(key);
-    }
-
-    /// Whether the start of this call is recorded, and it was not started yet.
-    pub(crate) fn may_start(&self, key: &CallKey) -> bool {
-        self.startable.borrow().contains(key)
-    }
-
-    /// Uses the recorded start of a call, if there is one.
-    pub(crate) fn take_start(&self, key: &CallKey) -> bool {
-        self.startable.borrow_mut().remove(key)
-    }
-
     /// The user stops everything: what is on its way to the disk must not start anything when it is there. Says whether
     /// anything is.
     pub(crate) fn cancel(&self) -> bool {
@@ -217,15 +198,13 @@ impl Records {
 
     /// Whether a decision or a result is on its way to the disk.
     pub(crate) fn is_under_way(&self) -> bool {
-        self.is_committing.get() || !self.resolving.borrow().is_empty()
+        !self.resolving.borrow().is_empty()
     }
 
     /// The journal has to be read again: another process has written to it.
     pub(crate) fn forget(&self) {
         self.reading.take();
         self.ledger.take();
-        // That process may have started them.
-        self.startable.take();
         self.is_forgotten.set(true);
     }
 

@@ -114,8 +114,6 @@ pub(crate) struct Prepared {
     pub(crate) call: OpenCall,
     pub(crate) records: Vec<Record>,
     pub(crate) input: Input,
-    /// Whether its start is among the records.
-    pub(crate) starts: bool,
     /// What its tool hears if it waits with what it wants to write: why nothing of that is written.
     pub(crate) refusal: Option<String>,
     /// How often the user had stopped everything by then.
@@ -169,7 +167,7 @@ impl Resolutions {
         {
             return self.shared.tell(LoopEvent::Reply(reply, Ok(())));
         }
-        match self.prepare(conversation, call, resolution, role, self.calls.free_slots(conversation)) {
+        match self.prepare(conversation, call, resolution, role) {
             Ok(prepared) => {
                 let records = prepared.records.clone();
                 self.journaling.commit(
@@ -198,7 +196,7 @@ impl Resolutions {
         role: Role,
     ) -> Result<(), ResolveError> {
         let conversation = self.shared.conversation(buffer).ok_or_else(|| missing(call))?;
-        let prepared = self.prepare(&conversation, call, resolution, role, self.calls.free_slots(&conversation))?;
+        let prepared = self.prepare(&conversation, call, resolution, role)?;
         let written = match conversation.records.path() {
             None => Ok(()),
             Some(path) => {
@@ -262,7 +260,6 @@ impl Resolutions {
             Choice::Approve => Resolution::Approve,
             Choice::Reject(words) => Resolution::Reject(words.clone()),
         };
-        let mut free = self.calls.free_slots(conversation);
         let (mut prepared, mut refused, mut is_overruling) = (Vec::new(), None, false);
         for call in &calls {
             if let Choice::Reject(words) = choice
@@ -272,11 +269,8 @@ impl Resolutions {
                 is_overruling = true;
                 continue;
             }
-            match self.prepare(conversation, call, resolution(), Role::User, free) {
-                Ok(ready) => {
-                    free = free.saturating_sub(usize::from(ready.starts));
-                    prepared.push(ready);
-                }
+            match self.prepare(conversation, call, resolution(), Role::User) {
+                Ok(ready) => prepared.push(ready),
                 Err(error) if matches!(error, ResolveError::Invalid(_)) || refused.is_none() => {
                     refused = Some((call.clone(), error));
                 }
@@ -357,13 +351,11 @@ impl Resolutions {
         written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
-            let approved = prepared.iter().map(Prepared::key).collect();
-            self.journaling.take_back(conversation, approved, started(&prepared));
+            self.journaling.take_back(conversation, prepared.iter().map(Prepared::key));
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
         if self.shared.is_ending(conversation) && prepared.iter().any(Prepared::is_approval) {
-            let approved = prepared.iter().map(Prepared::key).collect();
-            self.journaling.keep_approved(conversation, approved, started(&prepared));
+            self.journaling.keep_approved(conversation, prepared.iter().map(Prepared::key));
             return Ok(());
         }
         // What was started meanwhile goes on. To stop it here would leave it without a result.
@@ -375,7 +367,6 @@ impl Resolutions {
             // What the user interface still does for it is not waited for any more.
             self.execution.stop_tool(conversation, &call.id);
         }
-        self.journaling.let_start(conversation, started(&prepared));
         for prepared in &mut prepared {
             let Some(words) = prepared.refusal.take() else { continue };
             if conversation.tasks.is_suspended(&prepared.key()) && !self.shared.is_leaving() {
@@ -386,11 +377,10 @@ impl Resolutions {
             }
         }
         // What was decided about may be another call now. It asks for itself.
-        let is_same = |prepared: &Prepared| {
-            let now = conversation.page.open_call(&prepared.call.id);
-            now.is_some_and(|call| call.name == prepared.call.name && call.input == prepared.call.input)
-        };
-        let same: Vec<&Prepared> = prepared.iter().filter(|prepared| is_same(prepared)).collect();
+        let is_same = |prepared: &&Prepared| conversation.is_open(&prepared.key());
+        let (same, others): (Vec<&Prepared>, Vec<&Prepared>) = prepared.iter().partition(is_same);
+        let others = others.into_iter().filter(|prepared| prepared.is_approval());
+        self.journaling.take_back(conversation, others.map(Prepared::key));
         let input = match together {
             Some(Input::Decide(_, choice, step)) => {
                 let calls = same.iter().map(|prepared| prepared.call.id.clone()).collect();
@@ -420,8 +410,8 @@ impl Resolutions {
         }
         let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
         let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
-        if is_written && !dropped.is_empty() {
-            self.journaling.take_back(conversation, dropped.iter().map(Prepared::key).collect(), started(&dropped));
+        if is_written {
+            self.journaling.take_back(conversation, dropped.iter().map(Prepared::key));
         }
         let has_any = !overruled.is_empty();
         for (call, words) in overruled {
@@ -439,11 +429,6 @@ impl Resolutions {
             self.ownership.want_alone(conversation, Input::CarryOn.into());
         }
     }
-}
-
-/// The calls whose start was recorded together with the decision.
-fn started(prepared: &[Prepared]) -> Vec<CallKey> {
-    prepared.iter().filter(|prepared| prepared.starts).map(Prepared::key).collect()
 }
 
 /// There is no conversation, and so no call.

@@ -16,7 +16,7 @@ use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict};
 use flemma_chat::{AwaitKind, Awaiting, OpenCall, Severity};
 use flemma_journal::{Binding, CallKey, Decision, Event, Role};
 use flemma_model::CallId;
-use flemma_tools::{Definition, Executor};
+use flemma_tools::Definition;
 
 /// What the result of a call says whose change nobody decided about in time.
 const EXPIRED_WRITE: &str =
@@ -40,15 +40,13 @@ struct Attempt<'a> {
 struct Outcome {
     events: Vec<Event>,
     input: Input,
-    /// Whether the call starts at once.
-    starts: bool,
     /// What the tool hears if it waits with what it wants to write.
     refusal: Option<String>,
 }
 
 impl Outcome {
     fn new(events: impl IntoIterator<Item = Event>, input: Input) -> Self {
-        Self { events: events.into_iter().collect(), input, starts: false, refusal: None }
+        Self { events: events.into_iter().collect(), input, refusal: None }
     }
 }
 
@@ -64,7 +62,6 @@ impl Resolutions {
         id: &CallId,
         resolution: Resolution,
         role: Role,
-        free: usize,
     ) -> Result<Prepared, ResolveError> {
         let (resolution, is_again) = match resolution {
             Resolution::ApproveAgain => (Resolution::Approve, true),
@@ -90,7 +87,7 @@ impl Resolutions {
         attempt.check_standing(&resolution, is_again)?;
         self.check_deadline(&attempt, &resolution)?;
         let is_end = matches!(resolution, Resolution::Reject(_) | Resolution::Impossible(_) | Resolution::Expire);
-        let Outcome { events, input, starts, refusal } = self.outcome(&attempt, resolution, free)?;
+        let Outcome { events, input, refusal } = self.outcome(&attempt, resolution)?;
         let input = if is_end { self.ending_input(conversation, id, &events, input) } else { input };
         self.check_fault(conversation, &input)?;
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
@@ -98,7 +95,7 @@ impl Resolutions {
         let records = self.journaling.records_of(conversation, &call, role, events);
         let cancellations = conversation.records.cancelled.get();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
-        Ok(Prepared { call, records, input, starts, refusal, cancellations, is_awaited })
+        Ok(Prepared { call, records, input, refusal, cancellations, is_awaited })
     }
 
     /// Nothing but the clock resolves a call after its deadline.
@@ -116,7 +113,7 @@ impl Resolutions {
         }
     }
 
-    fn outcome(&self, attempt: &Attempt<'_>, resolution: Resolution, free: usize) -> Result<Outcome, ResolveError> {
+    fn outcome(&self, attempt: &Attempt<'_>, resolution: Resolution) -> Result<Outcome, ResolveError> {
         let Attempt { conversation, call, role, definition, .. } = *attempt;
         let id = &call.id;
         let kind = self.calls.effective_kind(conversation, call);
@@ -125,7 +122,7 @@ impl Resolutions {
             |answer: CallResult| Outcome::new([Event::Resolved(recorded(&answer))], resolved(call, answer, role));
         Ok(match (resolution, kind) {
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
-                return self.approval_of(attempt, resolution, free);
+                return self.approval_of(attempt, resolution);
             }
             (Resolution::Reject(words), AwaitKind::Approval) if waits_for_write => {
                 // Its tool hears of it, and says what the result is.
@@ -162,7 +159,7 @@ impl Resolutions {
         })
     }
 
-    fn approval_of(&self, attempt: &Attempt<'_>, resolution: Resolution, free: usize) -> Result<Outcome, ResolveError> {
+    fn approval_of(&self, attempt: &Attempt<'_>, resolution: Resolution) -> Result<Outcome, ResolveError> {
         let Attempt { conversation, call, ref key, role, .. } = *attempt;
         if !self.shared.host.carries_on() && self.calls.recorded_kind(conversation, call).is_none() {
             // Nobody here knows its tool.
@@ -180,7 +177,6 @@ impl Resolutions {
         {
             return Err(ResolveError::Invalid(problem));
         }
-        let starts = free > 0 && self.starts_at_once(conversation, attempt.definition);
         let bound = match resolution {
             Resolution::ApproveAs(binding) => Some(binding),
             _ if role == Role::User => attempt.shown().or(made),
@@ -188,9 +184,9 @@ impl Resolutions {
             _ => made,
         };
         let bound = self.approval.bound(conversation, call, bound).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+        let events = bound.chain([Event::Decided(Decision::Approved)]);
         let input = Input::Decide(vec![call.id.clone()], Choice::Approve, UndoStep::Own);
-        Ok(Outcome { starts, ..Outcome::new(events, input) })
+        Ok(Outcome::new(events, input))
     }
 
     /// What the result says of a call whose deadline has passed.
@@ -251,14 +247,6 @@ impl Resolutions {
         let calls = conversation.page.open_calls().into_iter();
         let waiting = calls.filter(|call| self.calls.waits(conversation, call).is_some());
         Stale::Missing(id.clone(), waiting.map(|call| call.id).collect())
-    }
-
-    /// Whether an approved call starts at once, so that its start is recorded together with the approval.
-    pub(crate) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
-        let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        // A driven conversation is written first.
-        let goes_on = !self.shared.is_leaving() && !conversation.drive.is_on();
-        is_server && goes_on && self.shared.can_run_tools() && conversation.records.is_read()
     }
 }
 

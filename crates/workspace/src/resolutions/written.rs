@@ -25,12 +25,8 @@ struct TypedDecisions {
     answers: Vec<Input>,
     /// The calls that may run.
     approved: Vec<CallKey>,
-    /// Those of them that start at once.
-    starts: Vec<CallKey>,
     /// All calls that it is about: nobody else may resolve them meanwhile.
     calls: Vec<CallId>,
-    /// How many calls may start now.
-    free: usize,
 }
 
 /// Decisions and answers that the user has typed into blocks.
@@ -55,17 +51,12 @@ impl Resolutions {
         if written.records.is_empty() {
             return self.shared.feed(conversation, [input]);
         }
-        if conversation.records.is_committing.replace(true) {
-            // The same key was pressed before.
-            return;
-        }
-        let TypedDecisions { records, answers, approved, starts, calls, .. } = written;
+        let TypedDecisions { records, answers, approved, calls } = written;
         for call in &calls {
             conversation.records.claim(call, Claim::Exclusive);
         }
         let cancellations = conversation.records.cancelled.get();
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, flushed| {
-            conversation.records.is_committing.set(false);
             for call in &calls {
                 conversation.records.release(call);
             }
@@ -78,11 +69,13 @@ impl Resolutions {
             let stays = is_same && !is_cancelled;
             let goes_on = stays && !this.shared.is_ending(conversation);
             if goes_on {
-                this.journaling.let_start(conversation, starts);
+                // What was edited meanwhile is another call.
+                let others = approved.into_iter().filter(|key| !conversation.is_open(key));
+                this.journaling.take_back(conversation, others);
             } else if stays {
-                this.journaling.keep_approved(conversation, approved, starts);
+                this.journaling.keep_approved(conversation, approved);
             } else {
-                this.journaling.take_back(conversation, approved, starts);
+                this.journaling.take_back(conversation, approved);
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
@@ -103,7 +96,7 @@ impl Resolutions {
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<TypedDecisions> {
         self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
-        let mut written = TypedDecisions { free: self.calls.free_slots(conversation), ..TypedDecisions::default() };
+        let mut written = TypedDecisions::default();
         let now = self.shared.host.now();
         let mut late = 0;
         for call in conversation.page.open_calls() {
@@ -177,9 +170,6 @@ impl Resolutions {
         call: &OpenCall,
         is_meant: bool,
     ) -> Option<()> {
-        let definition = self.shared.toolbox.get(&call.name);
-        let starts = written.free > 0 && self.starts_at_once(conversation, definition.as_deref());
-        written.free = written.free.saturating_sub(usize::from(starts));
         if !is_meant && matches!(conversation.standing(call), Standing::Approved(_)) {
             // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
             return Some(());
@@ -192,11 +182,10 @@ impl Resolutions {
         }
         let shown = conversation.proposals.shown(&key).or_else(|| conversation.records.made(&key));
         let bound = self.approval.bound(conversation, call, shown).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+        let events = bound.chain([Event::Decided(Decision::Approved)]);
         written.calls.push(call.id.clone());
         // Whoever wrote the status, it is a key of the user that counts.
         written.records.extend(self.journaling.records_of(conversation, call, Role::User, events));
-        written.starts.extend(starts.then(|| key.clone()));
         written.approved.push(key);
         Some(())
     }
