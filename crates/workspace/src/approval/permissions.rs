@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::{
-        lookups::Lookups,
+        lookups::{Lookups, unanswered, unanswered_for_model},
         questions::{PathQuestions, path_base},
     },
     background::Background,
@@ -25,13 +25,13 @@ use crate::{
     shared::Shared,
     trust::store::TrustStore,
 };
-use flemma_agent::Level;
+use flemma_agent::{Level, Verdict};
 use flemma_config::{AgentOptions, Config};
 use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{
     Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, Owner, PathKind, Permitted,
-    Protected, Silent, TurnTools,
+    Protected, TurnTools,
     builtin::{Readable, missing_file},
     paths,
     rules::{DeniedPaths, Names, SHELL_TOOL},
@@ -39,14 +39,6 @@ use flemma_tools::{
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
 const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
-
-/// Why a call is not permitted.
-pub(crate) enum NotPermitted {
-    /// The agents forbid it.
-    Forbidden(ModelError),
-    /// Nobody knows, since something does not answer.
-    Unclear(Silent),
-}
 
 /// The agents of a conversation of which `file` is in effect: those of the user and of the file.
 ///
@@ -141,13 +133,18 @@ impl Permissions {
     ///
     /// # Errors
     /// That it is not permitted, or that this is not known.
-    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, NotPermitted> {
+    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, Verdict> {
         let disk = self.known_disk(questions);
         let (permitted, judged) = (questions.check_paths(&disk), questions.judged(&disk));
-        match disk.lacks() {
-            Some(silent) => Err(NotPermitted::Unclear(silent)),
-            None => permitted.map(|()| judged).map_err(NotPermitted::Forbidden),
-        }
+        let is_answered = questions.definition.as_ref().is_some_and(|definition| definition.executor.is_answered());
+        let problem = match (disk.lacks(), permitted) {
+            (None, Ok(())) => return Ok(judged),
+            (None, Err(problem)) => problem,
+            (Some(silent), _) if is_answered => unanswered_for_model(&silent),
+            (Some(silent), _) => return Err(Verdict::Unclear(unanswered(&silent))),
+        };
+        self.log_not_permitted(&questions.tool, &problem);
+        Err(Verdict::Invalid(problem))
     }
 
     /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,

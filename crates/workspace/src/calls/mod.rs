@@ -173,8 +173,7 @@ impl Conversation {
 
     /// Whether a call that has not begun is approved, as the journal has it.
     pub(crate) fn stays_approved(&self, call: &OpenCall) -> bool {
-        let key = CallKey::of(&call.id, &call.name, &call.input);
-        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&key).is_some());
+        let is_approved = self.records.with_ledger(|ledger| ledger.approval(&call.key()).is_some());
         is_approved && !self.tasks.has_begun(&call.id)
     }
 

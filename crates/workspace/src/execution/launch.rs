@@ -11,10 +11,6 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::{
-        lookups::{unanswered, unanswered_for_model},
-        permissions::NotPermitted,
-    },
     calls::key::Keyed as _,
     execution::{
         Execution,
@@ -27,7 +23,7 @@ use crate::{
 };
 use flemma_agent::{CallResult, Input, Verdict};
 use flemma_chat::OpenCall;
-use flemma_journal::{Actor, CallKey, Role};
+use flemma_journal::{Actor, Role};
 use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{Approved, Concern, Context, Definition, Judged, LuaRef, NativeTool, Outcome, Rendered, seconds};
@@ -62,35 +58,28 @@ impl Launch<'_> {
     /// If the call does not start.
     pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Result<(), Ended> {
         let (execution, conversation, call) = (self.execution, self.conversation, self.call);
-        if self.by.role == Role::Policy {
-            let judged = execution.approval.judge_start(conversation, call);
-            self.judged = Some(Arc::new(judged.map_err(|verdict| self.not_approved(definition, verdict))?));
+        let is_by_policy = self.by.role == Role::Policy;
+        let judged = if is_by_policy {
+            execution.approval.judge_start(conversation, call)
+        } else {
+            let questions = execution.approval.questions_of(conversation, definition, call, input);
+            execution.permissions.check_permitted(&questions)
+        };
+        let judged = judged.map_err(|verdict| self.not_approved(definition, verdict))?;
+        if is_by_policy {
+            self.judged = Some(Arc::new(judged));
             return Ok(());
         }
-        let questions = execution.approval.questions_of(conversation, definition, call, input);
-        let problem = match execution.permissions.check_permitted(&questions) {
-            Ok(judged) => {
-                let key = call.key();
-                let bound = conversation.records.with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
-                if let Some((path, place)) = judged.strays_from(&bound.places) {
-                    let [path, place] = [path, place].map(|path| path.to_string_lossy());
-                    let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
-                    self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
-                    return Err(Ended);
-                }
-                self.judged = Some(Arc::new(judged.by_user()));
-                return Ok(());
-            }
-            Err(NotPermitted::Unclear(silent)) if !definition.executor.is_answered() => {
-                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&silent) });
-                return Err(Ended);
-            }
-            Err(NotPermitted::Unclear(silent)) => unanswered_for_model(&silent),
-            Err(NotPermitted::Forbidden(problem)) => problem,
-        };
-        execution.permissions.log_not_permitted(&call.name, &problem);
-        self.refuse_or_answer(definition, &problem);
-        Err(Ended)
+        let key = call.key();
+        let bound = conversation.records.with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
+        if let Some((path, place)) = judged.strays_from(&bound.places) {
+            let [path, place] = [path, place].map(|path| path.to_string_lossy());
+            let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
+            self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
+            return Err(Ended);
+        }
+        self.judged = Some(Arc::new(judged.by_user()));
+        Ok(())
     }
 
     /// A call does not run. One that somebody else answers ends as they would have ended it.
@@ -103,7 +92,7 @@ impl Launch<'_> {
         }
     }
 
-    /// A policy does not approve the call any more.
+    /// The call is not approved any more, or not permitted.
     fn not_approved(&self, definition: &Definition, verdict: Verdict) -> Ended {
         match verdict {
             Verdict::Deny => self.refuse_or_answer(definition, &ModelError::new(DENIED)),
@@ -124,7 +113,7 @@ impl Launch<'_> {
         let (execution, conversation) = (self.execution, self.conversation);
         let mut context = execution.contexts.tool_context(conversation, definition);
         context.recorder = execution.undo.recorder(conversation, self.call);
-        let key = CallKey::of(&self.call.id, &self.call.name, &self.call.input);
+        let key = self.call.key();
         let approved = execution.contexts.approved(conversation, &key);
         let first = conversation.proposals.take_first(&key);
         context.approved = approved.map(|approved| Arc::new(Approved { first, ..approved }));
@@ -185,8 +174,7 @@ impl Launch<'_> {
                 Outcome::Asks(Concern { words, unsaved }) => {
                     mailbox.job_for(conversation, move |this, conversation| {
                         if let Some(buffer) = unsaved {
-                            let key = CallKey::of(&call.id, &call.name, &call.input);
-                            conversation.proposals.wait_for_save(&key, buffer);
+                            conversation.proposals.wait_for_save(&call.key(), buffer);
                         }
                         this.is_outdated(conversation, (&call, run), &UserError::new(words));
                         // It may have been saved meanwhile.
@@ -275,12 +263,9 @@ impl Launch<'_> {
     /// A call does not run. It waits again, and `input` says why.
     fn waits_again(&self, input: impl FnOnce(CallId) -> Input) {
         let (execution, conversation) = (self.execution, self.conversation);
-        conversation.tasks.remove_tool(&self.call.id);
-        let key = self.call.key();
-        conversation.tasks.forget_judged(&key);
-        execution.journaling.withdraw(conversation, key.clone());
+        execution.did_not_start(conversation, self.call);
         // A client tool's call does not wait for the editor any more.
-        execution.journaling.take_back(conversation, [key]);
+        execution.journaling.take_back(conversation, [self.call.key()]);
         execution.background.mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 

@@ -210,17 +210,21 @@ impl Execution {
         })
     }
 
+    /// A call whose start was recorded has done nothing, and waits again.
+    pub(crate) fn did_not_start(&self, conversation: &Conversation, call: &OpenCall) {
+        conversation.tasks.remove_tool(&call.id);
+        conversation.tasks.forget_judged(&call.key());
+        self.journaling.withdraw(conversation, call.key());
+    }
+
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
     pub(crate) fn is_outdated(&self, conversation: &Conversation, (call, run): (&OpenCall, u64), why: &UserError) {
         if !conversation.tasks.is_run(&call.id, run) {
             // It was cancelled in the meantime, and has its result.
             return;
         }
-        conversation.tasks.remove_tool(&call.id);
-        let key = call.key();
-        conversation.tasks.forget_judged(&key);
-        conversation.proposals.doubt(&key);
-        self.journaling.withdraw(conversation, key);
+        self.did_not_start(conversation, call);
+        conversation.proposals.doubt(&call.key());
         let what = if self.calls.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         let open = conversation.page.open_call(&call.id);

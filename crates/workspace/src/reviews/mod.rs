@@ -305,7 +305,7 @@ impl Reviews {
     /// The buffer is saved for which a call has waited. It runs if a policy of the user's still lets it.
     fn go_on_saved(&self, conversation: &Conversation, key: &CallKey) {
         let calls = conversation.page.open_calls();
-        let call = calls.iter().rfind(|call| CallKey::of(&call.id, &call.name, &call.input) == *key);
+        let call = calls.iter().rfind(|call| call.key() == *key);
         if call.is_some_and(|call| self.approval.verdict(conversation, call) == Verdict::Run) {
             self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
         }
