@@ -21,7 +21,7 @@ use crate::{
     reviews::proposals::Proposals,
     saving::file_on_disk::FileOnDisk,
     trust::Gate,
-    undo::interrupted::InterruptedCalls,
+    undo::interrupted::Effects,
     usage::{accounts::Accounts, replies::Replies},
     views::known_calls::KnownCalls,
 };
@@ -59,7 +59,8 @@ pub struct Conversation {
     pub(crate) file: FileOnDisk,
     pub(crate) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     pub(crate) proposals: Proposals,
-    pub(crate) interrupted: InterruptedCalls,
+    /// The calls that were interrupted, with what they have left in files.
+    pub(crate) interrupted: RefCell<Effects>,
     /// Whether the file is written when what happens now is over.
     pub(crate) is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.
@@ -97,7 +98,7 @@ impl Conversation {
             file,
             proposal: RefCell::default(),
             proposals: Proposals::default(),
-            interrupted: InterruptedCalls::default(),
+            interrupted: RefCell::default(),
             is_write_due: Cell::new(false),
             is_review_due: Cell::new(false),
             is_revived: Cell::new(false),

@@ -96,7 +96,7 @@ components! {
     /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
     frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
-    permissions: Permissions of background, asks [trust, frontmatter], owns { lookups: Lookups::default() };
+    permissions: Permissions, asks [trust, frontmatter], owns { lookups: Lookups::default() };
     /// Which process each conversation belongs to.
     ownership: Ownership of background, asks [], owns { locks: Locks::new(state_dir.join("locks")) };
     /// The records of calls: in memory, in the journal, and in which order they take effect.

@@ -75,11 +75,16 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
+    /// For how long a disk is waited for now.
+    pub(crate) fn now(&self) -> Duration {
+        if self.failed.get().is_some_and(|at| at.elapsed() < SOON) { LEAST } else { MOST }
+    }
+
     /// Waits for an answer. `wait` is given the longest that this may take, and says `None` if the answer is not there by then.
     pub(crate) fn wait<R>(&self, wait: impl FnOnce(Duration) -> Option<R>) -> Option<R> {
-        let is_soon = self.failed.get().is_some_and(|at| at.elapsed() < SOON);
-        let answer = wait(if is_soon { LEAST } else { MOST });
-        if answer.is_none() && !is_soon {
+        let patience = self.now();
+        let answer = wait(patience);
+        if answer.is_none() && patience == MOST {
             self.failed.set(Some(Instant::now()));
         }
         answer

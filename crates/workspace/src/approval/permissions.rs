@@ -8,7 +8,7 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     rc::Rc,
-    sync::{Arc, mpsc},
+    sync::Arc,
 };
 
 use serde_json::Value;
@@ -19,7 +19,6 @@ use crate::{
         lookups::{Lookups, unanswered, unanswered_for_model},
         questions::{PathQuestions, path_base},
     },
-    background::Background,
     options::{Frontmatter, effective::Effective, notes},
     ports::{Place, folder_of},
     shared::Shared,
@@ -56,7 +55,6 @@ fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &
 /// What tools and references may read and write, and where they run.
 pub struct Permissions {
     pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
     pub(crate) trust: Rc<TrustStore>,
     pub(crate) frontmatter: Rc<Frontmatter>,
     /// What the disk is being asked.
@@ -66,13 +64,7 @@ pub struct Permissions {
 impl Permissions {
     /// What the agents of a conversation permit.
     pub(crate) fn permitted(&self, conversation: &Conversation) -> Permitted {
-        let file = self.frontmatter.of(conversation);
-        self.permitted_by(&file, &self.shared.place(conversation))
-    }
-
-    /// The same of a conversation at `place`, of which `file` is in effect.
-    pub(crate) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
-        self.agents_at(file, place).permitted()
+        self.agents_of(conversation).permitted()
     }
 
     /// The agents of a conversation. This does not read the disk.
@@ -301,20 +293,10 @@ impl Permissions {
             // It is not about paths.
             return disk;
         }
-        let mut facts = Facts::new();
-        self.shared.patience.wait(|patience| {
-            let recording = Disk::recording(self.lookups.ask(patience));
-            let (asked, questions) = (recording.clone(), questions.clone());
-            let (tell, told) = mpsc::channel();
-            let started = self.background.worker().spawn_blocking(move || {
-                questions.ask(&asked);
-                let _ = tell.send(());
-            });
-            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
-            facts = recording.facts();
-            is_done.then_some(())
-        });
-        Disk::known(facts)
+        let recording = Disk::recording(self.lookups.ask(self.shared.patience.now()));
+        let (asked, questions) = (recording.clone(), questions.clone());
+        let _ = self.shared.promptly(Path::new(""), move || questions.ask(&asked));
+        Disk::known(recording.facts())
     }
 
     /// The paths that the user denies reading, in the configuration and in the file.

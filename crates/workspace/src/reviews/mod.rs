@@ -202,8 +202,7 @@ impl Reviews {
         let is_news = match news {
             Surveyed::Found { found, is_stale } => return self.proposed(conversation, key, survey, (found, is_stale)),
             Surveyed::Known => return proposals.confirm(key, survey),
-            Surveyed::Slow(question) => proposals.note_slow(key, survey, question),
-            Surveyed::WaitsFor { call, is_at_work } => proposals.note_waiting(key, survey, call, is_at_work),
+            Surveyed::Delayed(delay, asked) => proposals.note_delay(key, survey, delay, asked),
         };
         if is_news {
             self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });

@@ -17,7 +17,7 @@ use flemma_tools::{Content, Revision};
 
 /// Why it is not known yet what a call would write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Delay {
+pub(crate) enum Delay {
     /// Its tool takes long.
     Slow,
     /// It may be about a file that this call above may write, whose tool takes long.
@@ -172,18 +172,9 @@ impl Proposals {
         }
     }
 
-    /// The tool of a call takes long. Says whether that is news for the user.
-    pub(crate) fn note_slow(&self, key: &CallKey, survey: u64, question: SurveyQuestion) -> bool {
-        self.note_delay(key, survey, Delay::Slow, Some(question))
-    }
-
-    /// A call waits for one above. Says whether that is news for the user.
-    pub(crate) fn note_waiting(&self, key: &CallKey, survey: u64, call: CallKey, is_at_work: bool) -> bool {
-        let delay = if is_at_work { Delay::Write(call) } else { Delay::Proposal(call) };
-        self.note_delay(key, survey, delay, None)
-    }
-
-    fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<SurveyQuestion>) -> bool {
+    /// Something holds a survey up in finding out what a call would write: its tool, which was asked this, or a call above. Says
+    /// whether that is news for the user.
+    pub(crate) fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<SurveyQuestion>) -> bool {
         let mut entries = self.entries.borrow_mut();
         let Some(entry) = entries.get_mut(key).filter(|entry| self.counts(entry, survey)) else { return false };
         let is_news = entry.found.is_none() && entry.delay.as_ref() != Some(&delay);

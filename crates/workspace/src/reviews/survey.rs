@@ -20,6 +20,7 @@ use tokio::task;
 
 use crate::reviews::{
     made::{self, Made},
+    proposals::Delay,
     ready::{Found, Ready},
 };
 use flemma_journal::CallKey;
@@ -82,14 +83,8 @@ pub(crate) enum Surveyed {
         /// would not have after the calls above. It cannot make it anew.
         is_stale: bool,
     },
-    /// Its tool takes long to say that.
-    Slow(SurveyQuestion),
-    /// It may be about a file that this call above may write, of which it is not known yet what.
-    WaitsFor {
-        call: CallKey,
-        /// Whether that call is being carried out.
-        is_at_work: bool,
-    },
+    /// It is not known yet: its tool, which was asked this, takes long, or a call above holds it up.
+    Delayed(Delay, Option<SurveyQuestion>),
 }
 
 /// Finds out what calls would write, in the order of the calls. `tell` hears of all of which that was not known, or may be
@@ -151,8 +146,8 @@ impl<Tell: Fn(&CallKey, Surveyed), Late: Fn() + Clone + Send + 'static> Survey<'
                 }
                 Err(Some(call)) => {
                     if let Some(waited) = self.candidates[..at].iter().rfind(|other| other.key.id == call) {
-                        let (call, is_at_work) = (waited.key.clone(), waited.is_at_work);
-                        (self.tell)(key, Surveyed::WaitsFor { call, is_at_work });
+                        let delay = if waited.is_at_work { Delay::Write } else { Delay::Proposal };
+                        (self.tell)(key, Surveyed::Delayed(delay(waited.key.clone()), None));
                     }
                     earlier.add_unclear(&key.id, targets);
                 }
@@ -161,7 +156,7 @@ impl<Tell: Fn(&CallKey, Surveyed), Late: Fn() + Clone + Send + 'static> Survey<'
                     if let Some(question) = self.asked.borrow()[at].clone() {
                         let places = question.places.get().cloned().unwrap_or_default();
                         targets = targets.map(|targets| [targets, places].concat());
-                        (self.tell)(key, Surveyed::Slow(question));
+                        (self.tell)(key, Surveyed::Delayed(Delay::Slow, Some(question)));
                     }
                     earlier.add_unclear(&key.id, targets);
                 }

@@ -42,9 +42,14 @@ impl Saving {
     pub fn on_disk(&self, buffer: i32, path: &Path) {
         if let Some(conversation) = self.shared.conversation(buffer) {
             conversation.file.note(path);
-            let posted = conversation.outbox.with(|outbox| outbox.posted());
-            self.queue.outbox_was_written(&conversation, &posted);
+            self.has_outbox(&conversation);
         }
+    }
+
+    /// The file has all of the text, so also what was queued and is in there.
+    fn has_outbox(&self, conversation: &Conversation) {
+        let posted = conversation.outbox.with(|outbox| outbox.posted());
+        self.queue.outbox_was_written(conversation, &posted);
     }
 
     /// A buffer's file is as the editor knows it, unless it is being written: what is written next replaces this one.
@@ -110,8 +115,7 @@ impl Saving {
         let text = file.take(path, lines, layout, is_forced, fence);
         file.write_now(text).map_err(|problem| self.to_user(buffer, problem))?;
         if let Some(conversation) = conversation {
-            let posted = conversation.outbox.with(|outbox| outbox.posted());
-            self.queue.outbox_was_written(&conversation, &posted);
+            self.has_outbox(&conversation);
         }
         Ok(())
     }

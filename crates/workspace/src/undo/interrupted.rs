@@ -3,7 +3,6 @@
 //! The model is told the same of a call whose latest change is not written: it may have written others before.
 
 use std::{
-    cell::RefCell,
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
@@ -32,29 +31,6 @@ pub(crate) type Left = Vec<(PathBuf, bool)>;
 /// Calls, each with what it has left in files; `None` while that is not known.
 pub(crate) type Effects = BTreeMap<CallKey, Option<Left>>;
 
-/// The calls of a conversation that were interrupted.
-#[derive(Default)]
-pub(crate) struct InterruptedCalls(RefCell<Effects>);
-
-impl InterruptedCalls {
-    /// What is known of a call.
-    pub(crate) fn left(&self, key: &CallKey) -> Option<Left> {
-        self.0.borrow().get(key).cloned().flatten()
-    }
-
-    /// This is known of calls.
-    pub(crate) fn put_all(&self, effects: Effects) {
-        self.0.borrow_mut().extend(effects);
-    }
-
-    /// Files are about to change: nothing is known of the calls until somebody has looked again. Gives the calls.
-    pub(crate) fn doubt(&self) -> Vec<CallKey> {
-        let mut effects = self.0.borrow_mut();
-        effects.values_mut().for_each(|left| *left = None);
-        effects.keys().cloned().collect()
-    }
-}
-
 /// What these calls have left in files, as far as the log says it. It blocks on the disk.
 pub(crate) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
     let history = backups.history(log).ok().map(|(history, _)| history);
@@ -77,10 +53,10 @@ impl Undo {
         let is_new = |call: &&OpenCall| {
             conversation.standing(call) == Standing::Interrupted
                 && self.is_recorded(call)
-                && !conversation.interrupted.0.borrow().contains_key(&key(call))
+                && !conversation.interrupted.borrow().contains_key(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
-        conversation.interrupted.put_all(found.iter().map(|key| (key.clone(), None)).collect());
+        conversation.interrupted.borrow_mut().extend(found.iter().map(|key| (key.clone(), None)));
         if !found.is_empty() {
             self.tell_effects(conversation, found);
         }
@@ -103,22 +79,18 @@ impl Undo {
                     ));
                 }
             }
-            conversation.interrupted.put_all(found);
+            conversation.interrupted.borrow_mut().extend(found);
         };
         self.background.run_for(conversation.id(), work, then);
     }
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
     pub(crate) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
-        let key = call.key();
-        match conversation.interrupted.left(&key) {
+        match conversation.interrupted.borrow().get(&call.key()).and_then(Option::as_ref) {
             None => UNKNOWN_EFFECT.to_owned(),
             Some(left) if left.is_empty() => "no recorded change by it is left in a file".to_owned(),
             Some(left) => {
-                format!(
-                    "by then it had changed {}",
-                    listed(&left, &self.shared.place(conversation).folder(), FOR_MODEL)
-                )
+                format!("by then it had changed {}", listed(left, &self.shared.place(conversation).folder(), FOR_MODEL))
             }
         }
     }

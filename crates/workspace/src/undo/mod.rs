@@ -6,6 +6,7 @@
 pub(crate) mod interrupted;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -20,7 +21,7 @@ use crate::{
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
-use flemma_journal::changes::Wanted;
+use flemma_journal::{CallKey, changes::Wanted};
 use flemma_model::{CallId, UserError};
 use flemma_runtime::backups::{Backups, FileBefore, Limits, LogKey, Permit, Proposal, Restored};
 use flemma_tools::Recorder;
@@ -135,13 +136,16 @@ impl Undo {
             fence: self.ownership.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
-        let (id, calls) = (conversation.id(), conversation.interrupted.doubt());
+        let id = conversation.id();
+        // Files are about to change: nothing is known of the calls until somebody has looked again.
+        let calls: Vec<CallKey> = conversation.interrupted.borrow().keys().cloned().collect();
+        conversation.interrupted.borrow_mut().values_mut().for_each(|left| *left = None);
         let work = move || {
             let restored = backups.apply(&log, &proposal, &permit);
             (restored, effects(&backups, &log, calls))
         };
         self.background.run(work, move |this: &Self, (restored, effects)| {
-            this.shared.with_conversation(id, |conversation| conversation.interrupted.put_all(effects));
+            this.shared.with_conversation(id, |conversation| conversation.interrupted.borrow_mut().extend(effects));
             then(this, Ok(restored));
         });
     }
@@ -189,23 +193,22 @@ impl Undo {
             return;
         }
         let backups = self.backups.clone();
-        let then = |this: &Self, carried: std::io::Result<()>| {
-            if let Err(error) = carried {
-                this.shared.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
-            }
-        };
-        self.background.run(move || backups.carry_over(&from, &to), then);
+        self.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
     }
 
     /// Deletes old contents, away from the main thread.
     pub(crate) fn clean_backups(&self) {
         let (backups, limits) = (self.backups.clone(), limits(self.shared.config().tools.backups));
-        let then = |this: &Self, cleaned: std::io::Result<()>| {
-            if let Err(error) = cleaned {
-                this.shared.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
+        self.tidy("old contents of files could not be deleted", move || backups.clean(limits));
+    }
+
+    /// Does something away from the main thread. If it fails, the log says so.
+    fn tidy(&self, failure: &'static str, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        self.background.run(work, move |this: &Self, done| {
+            if let Err(error) = done {
+                this.shared.log(Level::Warn, &format!("{failure}: {error}"));
             }
-        };
-        self.background.run(move || backups.clean(limits), then);
+        });
     }
 
     /// The conversation of a buffer, if files may be changed for it now.
