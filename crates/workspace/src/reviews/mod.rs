@@ -32,7 +32,7 @@ use crate::{
 use flemma_agent::Verdict;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{CallKey, Role};
-use flemma_model::{CallId, ModelError, UserError};
+use flemma_model::{CallId, UserError};
 use flemma_runtime::ConversationId;
 use flemma_tools::{Context, Definition, Executor, NativeTool, Runner};
 
@@ -142,7 +142,6 @@ impl Reviews {
         proposals.surveyed.replace(keys);
         proposals.skipped.replace(skipped);
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
         let started = self.background.worker().spawn_blocking(move || {
             let tell = |key: &CallKey, news| {
                 let key = key.clone();
@@ -155,10 +154,6 @@ impl Reviews {
             mailbox.job_for(id, move |this, conversation| this.surveyed(conversation, number));
         });
         if started.is_err() {
-            for key in asked {
-                let problem = ModelError::new("No thread could be started, so nothing could be proposed.");
-                self.proposed(conversation, &key, number, (Err(problem), false));
-            }
             self.surveyed(conversation, number);
         }
     }
@@ -226,10 +221,8 @@ impl Reviews {
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         // It may have been carried out before the interruption, and asks about that.
-        let is_interrupted = || {
-            let mut calls = open.iter().zip(&keys).filter(|(_, other)| *other == key);
-            calls.any(|(call, _)| conversation.is_interrupted(call))
-        };
+        let is_interrupted =
+            || open.iter().zip(&keys).any(|(call, other)| other == key && conversation.is_interrupted(call));
         if let Err(problem) = found
             && is_final
             && (news.is_first || (is_stale && conversation.tasks.is_suspended(key)) || lost.is_some())
@@ -272,8 +265,12 @@ impl Reviews {
         if !self.shared.host.carries_on() || !conversation.is_known() {
             return;
         }
+        // The buffers are saved for which these have waited. They run if a policy of the user's still lets them.
         for key in conversation.proposals.take_saved(|| self.shared.host.unsaved_files()) {
-            self.go_on_saved(conversation, &key);
+            let call = conversation.page.open_call(&key.id).filter(|call| call.key() == key);
+            if call.is_some_and(|call| self.approval.verdict(conversation, &call) == Verdict::Run) {
+                self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
+            }
         }
         let calls = self.calls_to_survey(conversation);
         let at_rest = calls.iter().filter(|(_, call)| !conversation.session.is_working_on(&call.id));
@@ -296,17 +293,6 @@ impl Reviews {
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),
-        }
-    }
-}
-
-impl Reviews {
-    /// The buffer is saved for which a call has waited. It runs if a policy of the user's still lets it.
-    fn go_on_saved(&self, conversation: &Conversation, key: &CallKey) {
-        let calls = conversation.page.open_calls();
-        let call = calls.iter().rfind(|call| call.key() == *key);
-        if call.is_some_and(|call| self.approval.verdict(conversation, call) == Verdict::Run) {
-            self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
         }
     }
 }
