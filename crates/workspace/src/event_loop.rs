@@ -11,7 +11,7 @@ use crate::{
     Conversation, HostEffect, Workspace,
     background::Job,
     effects::{Effects, SLICE},
-    event::{ByKey, LoopEvent},
+    event::LoopEvent,
     resolutions::{Resolution, ResolveError, missing},
     unsettled::Waiting,
 };
@@ -46,8 +46,8 @@ impl Workspace {
             LoopEvent::Resolve(conversation, call, resolution, role, reply) => {
                 self.resolutions.resolve_call(conversation, call, resolution, role, reply);
             }
-            LoopEvent::Overdue(conversation, call, ByKey::Yes) => self.resolutions.expire_by_key(conversation, call),
-            LoopEvent::Overdue(conversation, call, ByKey::No) => self.resolutions.expire_call(conversation, call),
+            LoopEvent::Overdue(conversation, call, Role::User) => self.resolutions.expire_by_key(conversation, call),
+            LoopEvent::Overdue(conversation, call, _) => self.resolutions.expire_call(conversation, call),
             LoopEvent::Stop(conversation) => self.stop(conversation, false),
             LoopEvent::Agreed(conversation, question) => self.answer(conversation, question, true),
         }

@@ -123,18 +123,7 @@ impl Approval {
         }
     }
 
-    /// What judging a call asks the disk.
-    pub(crate) fn path_questions(
-        &self,
-        conversation: &Conversation,
-        definition: &Arc<Definition>,
-        input: &Value,
-    ) -> PathQuestions {
-        let (file, place) = (self.frontmatter.of(conversation), self.shared.place(conversation));
-        self.questions_at(&place, Some(&*file), (&definition.name, Some(definition)), input)
-    }
-
-    /// The same in a conversation at `place`, of a tool that may not be known. `file` is what is in effect for the conversation, as
+    /// What judging a call asks the disk, in a conversation at `place`, of a tool that may not be known. `file` is what is in effect for the conversation, as
     /// far as that is known.
     pub(crate) fn questions_at(
         &self,
@@ -184,7 +173,9 @@ impl Approval {
         input: &Value,
     ) -> PathQuestions {
         let proposed = self.contexts.proposed_files(conversation, definition, &call.key());
-        PathQuestions { proposed, ..self.path_questions(conversation, definition, input) }
+        let (file, place) = (self.frontmatter.of(conversation), self.shared.place(conversation));
+        let questions = self.questions_at(&place, Some(&*file), (&definition.name, Some(definition)), input);
+        PathQuestions { proposed, ..questions }
     }
 
     /// What the approval of a call is for: what the user was shown, if anything was, and where the files are now that it names. `None`
@@ -268,7 +259,7 @@ impl Approval {
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
-        let questions = self.path_questions(conversation, &definition, input);
+        let questions = self.questions_of(conversation, &definition, call, input);
         if questions.writes_start_up(&self.permissions.known_disk(&questions)) {
             return Err(UserError::new(
                 "the call writes a file that a program reads when it starts, which asks every time; approve it without `always`",

@@ -64,24 +64,19 @@ impl ToolContexts {
 
     /// What a call may know and use that this run of it is about; `None` if the run is over.
     pub(crate) fn context_of_run(&self, conversation: &Conversation, id: &CallId, run: u64) -> Option<Context> {
-        if !conversation.tasks.is_run(id, run) {
-            return None;
-        }
+        let (cancel, seen) = conversation.tasks.run_of(id, run)?;
         let call = &conversation.page.open_call(id)?;
         let definition = self.shared.toolbox.get(&call.name)?;
         let mut context = self.tool_context(conversation, &definition);
         context.recorder = self.undo.recorder(conversation, call);
-        context.cancel = conversation.tasks.end_of_run(id)?;
-        context.seen = conversation.tasks.seen_by_run(id)?;
+        (context.cancel, context.seen) = (cancel, seen);
         context.lua = self.shared.scripts.sandbox();
         if definition.path_kind != PathKind::File {
             context.judged = conversation.tasks.judged(id);
         }
         Some(context)
     }
-}
 
-impl ToolContexts {
     /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
     pub(crate) fn timeout(&self, definition: &Definition) -> Duration {
         let config = self.shared.config();

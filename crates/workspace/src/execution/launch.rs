@@ -47,16 +47,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) judged: Option<Arc<Judged>>,
 }
 
-/// The start of a call is over before it begins: it is answered, or waits again.
-pub(crate) struct Ended;
-
 impl Launch<'_> {
     /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit,
-    /// and it has to lead where it led then.
-    ///
-    /// # Errors
-    /// If the call does not start.
-    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Result<(), Ended> {
+    /// and it has to lead where it led then. `None` if the call does not start: it is answered, or waits again.
+    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Option<()> {
         let (execution, conversation, call) = (self.execution, self.conversation, self.call);
         let is_by_policy = self.by.role == Role::Policy;
         let judged = if is_by_policy {
@@ -65,10 +59,10 @@ impl Launch<'_> {
             let questions = execution.approval.questions_of(conversation, definition, call, input);
             execution.permissions.check_permitted(&questions)
         };
-        let judged = judged.map_err(|verdict| self.not_approved(definition, verdict))?;
+        let judged = judged.map_err(|verdict| self.not_approved(definition, verdict)).ok()?;
         if is_by_policy {
             self.judged = Some(Arc::new(judged));
-            return Ok(());
+            return Some(());
         }
         let key = call.key();
         let bound = conversation.records.with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
@@ -76,10 +70,10 @@ impl Launch<'_> {
             let [path, place] = [path, place].map(|path| path.to_string_lossy());
             let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
             self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
-            return Err(Ended);
+            return None;
         }
         self.judged = Some(Arc::new(judged.by_user()));
-        Ok(())
+        Some(())
     }
 
     /// A call does not run. One that somebody else answers ends as they would have ended it.
@@ -93,7 +87,7 @@ impl Launch<'_> {
     }
 
     /// The call is not approved any more, or not permitted.
-    fn not_approved(&self, definition: &Definition, verdict: Verdict) -> Ended {
+    fn not_approved(&self, definition: &Definition, verdict: Verdict) {
         match verdict {
             Verdict::Deny => self.refuse_or_answer(definition, &ModelError::new(DENIED)),
             Verdict::Invalid(problem) => self.refuse_or_answer(definition, &problem),
@@ -105,7 +99,6 @@ impl Launch<'_> {
                 self.waits_again(|call| Input::Outdated { call, problem: NOT_APPROVED.to_owned() });
             }
         }
-        Ended
     }
 
     /// What a native tool may know and use.

@@ -162,7 +162,7 @@ impl Execution {
             Err(problem) => return start.refuse_or_answer(&definition, &problem),
         };
         // The options, the file and links may have changed since the call was decided on.
-        let Ok(()) = start.check(&definition, &input) else { return };
+        let Some(()) = start.check(&definition, &input) else { return };
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         let key = call.key();
         if let Some(tool) = self.contexts.stored_write(conversation, &key) {

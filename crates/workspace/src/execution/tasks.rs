@@ -306,9 +306,11 @@ impl Tasks {
         self.tools.borrow().get(call).is_some_and(|tool| tool.run == run)
     }
 
-    /// Is cancelled when the run of this call is over; `None` if it does not run.
-    pub(crate) fn end_of_run(&self, call: &CallId) -> Option<CancellationToken> {
-        self.tools.borrow().get(call).map(|tool| tool.ends.token.clone())
+    /// What belongs to a run of a call as long as it goes on: what is cancelled when it is over, and what it has read of the notes.
+    pub(crate) fn run_of(&self, call: &CallId, run: u64) -> Option<(CancellationToken, Arc<SeenPages>)> {
+        let tools = self.tools.borrow();
+        let ends = &tools.get(call).filter(|tool| tool.run == run)?.ends;
+        Some((ends.token.clone(), Arc::clone(&ends.seen)))
     }
 
     /// A policy has approved a call. What it judged first counts.
@@ -341,11 +343,6 @@ impl Tasks {
         if let Some(tool) = self.tools.borrow_mut().get_mut(call) {
             tool.ends.judged = judged;
         }
-    }
-
-    /// What the run of this call has read of the notes; `None` if it does not run.
-    pub(crate) fn seen_by_run(&self, call: &CallId) -> Option<Arc<SeenPages>> {
-        self.tools.borrow().get(call).map(|tool| Arc::clone(&tool.ends.seen))
     }
 
     /// What the run has read of the notes that waits for a decision about what exactly this call wants to write.

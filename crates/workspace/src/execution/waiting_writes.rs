@@ -93,8 +93,7 @@ impl Execution {
         // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
         let is_asked = !is_decided || files.iter().any(|file| may_be_unsaved(&context, file));
         let work = move || {
-            let (proposed, contents) = contents_of(files);
-            let found = propose(proposed, contents, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
+            let found = propose(files, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
             found.proposal.check_distinct()?;
             Ok(found)
         };
@@ -302,25 +301,20 @@ struct FoundWrite {
     proposal: Proposal,
 }
 
-/// What is recorded of contents, and the contents by their digests.
-fn contents_of(files: Vec<WantedWrite>) -> (Proposed, HashMap<String, Vec<u8>>) {
+/// Finds out what would be written, and keeps the contents, unless they are written at once.
+fn propose(
+    files: Vec<WantedWrite>,
+    context: &Context,
+    is_decided: bool,
+    keep: impl Fn(&[u8]) -> io::Result<()>,
+) -> Result<FoundWrite, ModelError> {
     let mut contents = HashMap::new();
     let files = files.into_iter().map(|WantedWrite { name, is_page, content }| {
         let digest = Digest::of(&content).as_str().to_owned();
         contents.insert(digest.clone(), content);
         ProposedContent { name, is_page, content: digest, before: Before::Unknown, seen: Before::Unknown }
     });
-    (Proposed { files: files.collect() }, contents)
-}
-
-/// Finds out what would be written, and keeps the contents, unless they are written at once.
-fn propose(
-    mut proposed: Proposed,
-    contents: HashMap<String, Vec<u8>>,
-    context: &Context,
-    is_decided: bool,
-    keep: impl Fn(&[u8]) -> io::Result<()>,
-) -> Result<FoundWrite, ModelError> {
+    let mut proposed = Proposed { files: files.collect() };
     let contents = Arc::new(contents);
     let by_digest = Arc::clone(&contents);
     let kept: KeptContent = Arc::new(move |digest| by_digest.get(digest.as_str()).cloned());

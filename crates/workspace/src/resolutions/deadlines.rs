@@ -54,7 +54,7 @@ impl Resolutions {
                 let soon = now.saturating_add(TYPING).unwrap_or(now);
                 next = Some(next.map_or(soon, |next| next.min(soon)));
             } else if let Some(call) = conversation.page.open_call(&id)
-                && (!is_opening || self.is_known(conversation, &call))
+                && (!is_opening || matches!(conversation.records.life(&call.key()), Life::Open { .. }))
             {
                 self.expire_call(conversation, &call);
                 // One with the user's text in its block stays.
@@ -76,12 +76,6 @@ impl Resolutions {
                 this.watch_deadlines(conversation, is_opening);
             }
         });
-    }
-
-    /// Whether the journal has an open life of this call.
-    fn is_known(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let key = call.key();
-        matches!(conversation.records.life(&key), Life::Open { .. })
     }
 
     /// The deadline of a call has passed. While the user is typing here, or its block has their text, nothing happens: the

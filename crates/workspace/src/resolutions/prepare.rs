@@ -3,7 +3,7 @@
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, is_handed_on, key::Keyed as _},
-    event::{ByKey, LoopEvent},
+    event::LoopEvent,
     journaling::{recorded, records::Claim, restored},
     resolutions::{
         Prepared, Resolution, Resolutions, ResolveError,
@@ -106,8 +106,7 @@ impl Resolutions {
             (Resolution::Expire, None) => stale(Stale::NotDue),
             (Resolution::Expire, Some(_)) | (_, None) => Ok(()),
             (_, Some(at)) => {
-                let by_key = if attempt.role == Role::User { ByKey::Yes } else { ByKey::No };
-                self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, by_key));
+                self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, attempt.role));
                 Err(ResolveError::Late(at))
             }
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, key::Keyed as _},
-    event::{ByKey, LoopEvent},
+    event::LoopEvent,
     journaling::{recorded, records::Claim},
     resolutions::{BEING_RECORDED, Resolutions, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
     trust::Wish,
@@ -109,7 +109,7 @@ impl Resolutions {
                 // It is brought into the document first.
             } else if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
                 if late < EXPIRED_AT_ONCE {
-                    self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::Yes));
+                    self.shared.tell(LoopEvent::Overdue(conversation, &call, Role::User));
                 }
                 late += 1;
             } else {

@@ -49,14 +49,14 @@ struct Shared {
 /// A text on its way to the disk.
 pub(crate) struct FileText {
     /// Texts are written in the order in which they were taken, whichever thread is faster.
-    number: u64,
-    path: PathBuf,
-    lines: Snapshot,
-    layout: FileLayout,
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+    pub(crate) lines: Snapshot,
+    pub(crate) layout: FileLayout,
     /// Whether the file is overwritten whatever is in it now: `:write!`.
-    is_forced: bool,
+    pub(crate) is_forced: bool,
     /// Says whether this process still holds the conversation.
-    fence: Option<Fence>,
+    pub(crate) fence: Option<Fence>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -83,17 +83,9 @@ impl FileOnDisk {
         matches!(known, KnownState::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
     }
 
-    /// Numbers a text.
-    pub(crate) fn take(
-        &self,
-        path: PathBuf,
-        lines: Snapshot,
-        layout: FileLayout,
-        is_forced: bool,
-        fence: Option<Fence>,
-    ) -> FileText {
-        let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        FileText { number, path, lines, layout, is_forced, fence }
+    /// The number for the next text.
+    pub(crate) fn next(&self) -> u64 {
+        self.0.taken.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk.

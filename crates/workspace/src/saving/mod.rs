@@ -17,7 +17,7 @@ use crate::{
     ownership::Ownership,
     ports::{Saved, folder_of},
     queue::Queue,
-    saving::file_on_disk::FileOnDisk,
+    saving::file_on_disk::{FileOnDisk, FileText},
     shared::Shared,
     trust::store::TrustStore,
 };
@@ -66,24 +66,23 @@ impl Saving {
         let Some(conversation) = self.shared.conversation(buffer) else { return false };
         let file = conversation.file.clone();
         let fence = self.ownership.fence(&conversation);
-        let text = file.take(path, conversation.page.copy(), layout, false, fence);
-        let (written, saved_file) = (file.clone(), file.clone());
+        let (number, lines, written) = (file.next(), conversation.page.copy(), file.clone());
         // Nobody else holds the file before it is written, even if the buffer is gone.
         let held = conversation.holding.held();
         let write = move || {
-            let problem = written.write(&text).err();
+            let problem = written.write(&FileText { number, path, lines, layout, is_forced: false, fence }).err();
             drop(held);
-            problem
+            (problem, written.is_current())
         };
         let (id, posted) = (conversation.id(), conversation.outbox.with(|outbox| outbox.posted()));
-        let then = move |this: &Self, problem: Option<UserError>| {
+        let then = move |this: &Self, (problem, is_current): (Option<UserError>, bool)| {
             if problem.is_none() {
                 this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));
             }
             let saved = Saved {
                 tick,
                 problem: problem.map(|problem| this.to_user(buffer, problem)),
-                is_current: saved_file.is_current(),
+                is_current,
                 is_replying: this.shared.conversation(buffer).is_some_and(|it| it.session.is_replying()),
             };
             this.flights.borrow_mut().remove(&buffer);
@@ -112,7 +111,7 @@ impl Saving {
         let Some(file) = conversation.as_ref().map(|it| it.file.clone()).or_else(in_flight) else { return Ok(()) };
         let lines = Snapshot::of(&*self.shared.host.text(buffer));
         let fence = conversation.as_ref().and_then(|conversation| self.ownership.fence(conversation));
-        let text = file.take(path, lines, layout, is_forced, fence);
+        let text = FileText { number: file.next(), path, lines, layout, is_forced, fence };
         file.write_now(text).map_err(|problem| self.to_user(buffer, problem))?;
         if let Some(conversation) = conversation {
             self.has_outbox(&conversation);

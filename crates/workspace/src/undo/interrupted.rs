@@ -57,14 +57,11 @@ impl Undo {
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
         conversation.interrupted.borrow_mut().extend(found.iter().map(|key| (key.clone(), None)));
-        if !found.is_empty() {
-            self.tell_effects(conversation, found);
+        if found.is_empty() {
+            return;
         }
-    }
-
-    fn tell_effects(&self, conversation: &Conversation, calls: Vec<CallKey>) {
         let (backups, log) = (self.backups.clone(), self.log_key(conversation));
-        let work = move || effects(&backups, &log, calls);
+        let work = move || effects(&backups, &log, found);
         let then = move |this: &Self, conversation: &Conversation, found: Effects| {
             let folder = this.shared.place(conversation).folder();
             for (key, left) in &found {
