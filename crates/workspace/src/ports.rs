@@ -15,9 +15,8 @@ use thiserror::Error;
 
 use crate::{
     execution::{
-        lua_outcome::LuaOutcome,
+        lua_outcome::{LuaOutcome, ToolAnswer},
         tasks::{LatestOutput, StopTool},
-        tool_answer::ToolAnswer,
     },
     host_effect::HostEffect,
     reviews::reviewed::{DrawnHunks, Reviewed},

@@ -14,9 +14,8 @@ use crate::{
     calls::key::Keyed as _,
     execution::{
         Execution,
-        lua_outcome::FilePlaces,
+        lua_outcome::{Deliver, FilePlaces, ToolAnswer},
         tasks::{LatestOutput, Stop},
-        tool_answer::{Deliver, ToolAnswer},
     },
     ports::ToolRun,
     resolutions::Resolution,

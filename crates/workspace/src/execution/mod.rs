@@ -5,7 +5,6 @@ pub(crate) mod context;
 pub(crate) mod launch;
 pub(crate) mod lua_outcome;
 pub(crate) mod tasks;
-pub(crate) mod tool_answer;
 pub(crate) mod waiting_writes;
 
 use std::{env, rc::Rc, time::Duration};

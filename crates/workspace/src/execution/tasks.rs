@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::execution::tool_answer::ToolAnswer;
+use crate::execution::lua_outcome::ToolAnswer;
 use flemma_agent::RequestId;
 use flemma_journal::CallKey;
 use flemma_model::CallId;

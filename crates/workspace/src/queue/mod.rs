@@ -5,7 +5,6 @@
 //! holder and the trust gate.
 
 pub(crate) mod outbox;
-pub(crate) mod view;
 
 use std::{io, path::PathBuf, rc::Rc, time::Duration};
 
@@ -17,12 +16,23 @@ use crate::{
     ownership::Ownership,
     queue::outbox::{MessageId, Outbox, OutboxState, QueuedMessage, Urgency},
     shared::Shared,
+    views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
+use flemma_chat as chat;
+use flemma_chat::{AwaitKind, OpenCall, Tail};
 use flemma_runtime::{OutboxContent, OutboxFiles};
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How many lines of a message are shown.
+const LINES: usize = 3;
+
+/// What a queued message waits for.
+const NOTE: &str = "FlemmaQueueNote";
+/// What it says.
+const TEXT: &str = "FlemmaQueued";
 
 /// The messages that wait for their turn.
 pub struct Queue {
@@ -172,7 +182,7 @@ impl Queue {
         conversation.page.with_document(|document, text| {
             outbox.change(|outbox| {
                 outbox.take_kept(kept, |words, from| {
-                    flemma_chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
+                    chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
                 });
             });
         });
@@ -228,4 +238,65 @@ impl Queue {
             self.shared.log(Level::Warn, "queued messages could not be written before the editor exited");
         }
     }
+}
+
+/// What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
+impl Queue {
+    /// The lines below the text: what steers and what is queued, each below what it waits for.
+    #[must_use]
+    pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
+        let waiting = conversation.outbox.queued();
+        let mut lines = Vec::new();
+        for (at, message) in waiting.iter().enumerate() {
+            // Those that steer come first.
+            if at == 0 || waiting[at - 1].steers != message.steers {
+                let waits = self.outbox_waits_for(conversation, message.steers).unwrap_or_default();
+                let note = format!("{}: {waits}", if message.steers { "Steering" } else { "Queued" });
+                lines.push(vec![Chunk { text: note, group: NOTE }]);
+            }
+            let number = if waiting.len() > 1 { format!("{} ", at + 1) } else { String::new() };
+            lines.extend(message_lines(message, &number));
+        }
+        lines
+    }
+
+    /// What the messages wait for that steer or do not; `None` if there are none.
+    pub(crate) fn outbox_waits_for(&self, conversation: &Conversation, steers: bool) -> Option<String> {
+        let waiting = conversation.outbox.queued();
+        waiting.iter().find(|message| message.steers == steers)?;
+        if conversation.is_busy() {
+            let end = if steers { "before the next request" } else { "when the turn ends" };
+            return Some(format!("sent {end}"));
+        }
+        let open = conversation.page.open_calls();
+        let waits = |call: &&OpenCall| call.awaiting().is_some();
+        if let Some(call) = open.iter().find(waits).or_else(|| open.first()) {
+            let tool = &call.name;
+            return Some(match self.calls.effective_kind(conversation, call) {
+                AwaitKind::Approval => format!("it waits for your decision about `{tool}`"),
+                AwaitKind::Elicitation => format!("it waits for your answer to `{tool}`"),
+                AwaitKind::ClientExec => format!("it waits for the result of `{tool}`"),
+            });
+        }
+        Some(match conversation.page.with_document(|document, text| Tail::of(document.messages(), text)) {
+            Tail::Results => "it waits until the results are sent".to_owned(),
+            _ => "it waits until you send".to_owned(),
+        })
+    }
+}
+
+/// The first lines of a message, behind its number.
+fn message_lines(message: &QueuedMessage, number: &str) -> Vec<Vec<Chunk>> {
+    let all: Vec<&str> = message.text.lines().collect();
+    let shown = if all.len() > LINES { LINES - 1 } else { all.len() };
+    let mut texts: Vec<String> = all[..shown].iter().map(|line| (*line).to_owned()).collect();
+    if shown < all.len() {
+        texts.push(format!("… {} more lines", all.len() - shown));
+    }
+    let indent = " ".repeat(number.len());
+    let line = |(at, text)| {
+        let before = if at == 0 { number } else { &indent };
+        vec![Chunk { text: format!("  {before}"), group: NOTE }, Chunk { text, group: TEXT }]
+    };
+    texts.into_iter().enumerate().map(line).collect()
 }

@@ -69,14 +69,13 @@ impl Answers {
     }
 
     /// What the model is told of a call that nobody resolved in time.
-    pub(crate) fn expired(&self, kind: AwaitKind) -> String {
-        let words = match kind {
+    pub(crate) fn expired(&self, kind: AwaitKind) -> &'static str {
+        match kind {
             AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
             AwaitKind::Elicitation => "The user did not respond in time.",
             AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
             AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
-        };
-        words.to_owned()
+        }
     }
 }
 

@@ -192,7 +192,7 @@ impl Resolutions {
     fn expiry(&self, attempt: &Attempt<'_>, kind: AwaitKind) -> String {
         let Attempt { conversation, call, .. } = *attempt;
         if kind != AwaitKind::Approval || !conversation.records.has_proposed(&call.key()) {
-            return self.answers.expired(kind);
+            return self.answers.expired(kind).to_owned();
         }
         with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
     }

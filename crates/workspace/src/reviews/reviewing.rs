@@ -198,16 +198,6 @@ impl Reviews {
         self.background.run(work, move |this: &Self, drawn| this.shared.scripts.drawn(callback, &drawn));
     }
 
-    /// Tells a Lua function what it has asked to review.
-    pub fn give_review(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        self.shared.scripts.reviewed(callback, reviewed);
-    }
-
-    /// Tells a Lua function how something has ended.
-    pub fn give_verdict(&self, callback: LuaRef, problem: Option<UserError>) {
-        self.shared.scripts.ended(callback, problem);
-    }
-
     /// A call that waits, with what is known of it, if that still is this revision.
     fn proposing(&self, conversation: &Conversation, call: &CallId, revision: &str) -> Option<(CallKey, Arc<Ready>)> {
         let (key, _) = self.proposing_calls(conversation).into_iter().rfind(|(key, _)| key.id == *call)?;
