@@ -194,6 +194,7 @@ impl Recovery {
     }
 }
 
+/// A conversation whose calls the command line has resolved while nobody had it open. Who opens it next carries it on.
 impl Drives {
     /// What the command line has left to be done: to start calls that it approved, or to send a last result.
     pub(crate) fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
