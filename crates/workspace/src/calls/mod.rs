@@ -153,15 +153,10 @@ impl OpenCalls {
         let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
         conversation.drive.is_on()
             && matches!(status, Some(Status::Approved | Status::Running))
-            && self.is_repeatable(call)
+            && self.suspends_as(call).is_none()
+            && self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent)
             && !conversation.is_at_work_on(&call.id)
             && self.approval.verdict(conversation, call) == Verdict::Run
-    }
-
-    /// Whether it does no harm when a call runs twice.
-    pub(crate) fn is_repeatable(&self, call: &OpenCall) -> bool {
-        let is_idempotent = self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent);
-        is_idempotent && self.suspends_as(call).is_none()
     }
 }
 
@@ -270,11 +265,13 @@ impl OpenCalls {
     pub(crate) fn question(&self, conversation: &Conversation, call: &OpenCall, kind: AwaitKind) -> Option<String> {
         match kind {
             AwaitKind::Elicitation => self.form_question(&call.name, &call.input),
+            AwaitKind::ClientExec => None,
             AwaitKind::Approval if conversation.standing(call) == Standing::Interrupted => Some(INTERRUPTED.to_owned()),
-            AwaitKind::Approval if conversation.records.has_proposed(&call.key()) => {
-                self.write_question(conversation, call)
+            AwaitKind::Approval => {
+                let key = call.key();
+                let names = conversation.records.with_ledger(|ledger| ledger.proposed(&key).map(names))?;
+                Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
             }
-            AwaitKind::Approval | AwaitKind::ClientExec => None,
         }
     }
 
@@ -289,13 +286,6 @@ impl OpenCalls {
     pub(crate) fn is_at_fault(&self, conversation: &Conversation) -> bool {
         let is_error = |found: &Diagnostic| found.severity == Severity::Error;
         conversation.page.diagnostics().iter().any(is_error) || self.frontmatter.of(conversation).fault.is_some()
-    }
-
-    /// What the block of a call asks that wants to write something.
-    pub(crate) fn write_question(&self, conversation: &Conversation, call: &OpenCall) -> Option<String> {
-        let key = call.key();
-        let names = conversation.records.with_ledger(|ledger| ledger.proposed(&key).map(names))?;
-        Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
     }
 
     /// Whether a call proposes what it would write.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::OptionFuture};
 use serde_json::Value;
 
 use crate::{
@@ -143,10 +143,7 @@ impl Launch<'_> {
         // Calls that write do so in the order in which they were approved.
         let turn = tool.is_proposing().then(|| tasks.next_write());
         let started = self.execution.background.worker().spawn(async move {
-            let (before, _done) = turn.unzip();
-            if let Some(before) = before.flatten() {
-                let _ = before.await;
-            }
+            let _done = OptionFuture::from(turn).await;
             let outcome = AssertUnwindSafe(future).catch_unwind().await;
             let outcome = outcome.unwrap_or_else(|_| {
                 Outcome::failure(ModelError::new(format!(

@@ -161,10 +161,16 @@ impl Tasks {
         self.last_run.get()
     }
 
-    /// The turn of one more call that writes files: what it waits for, and what it has to drop when it is over.
-    pub(crate) fn next_write(&self) -> (Option<oneshot::Receiver<()>>, oneshot::Sender<()>) {
+    /// The turn of one more call that writes files. It comes when those before are over; what it gives is dropped at its end.
+    pub(crate) fn next_write(&self) -> impl Future<Output = oneshot::Sender<()>> + Send + use<> {
         let (done, over) = oneshot::channel();
-        (self.last_write.replace(Some(over)), done)
+        let before = self.last_write.replace(Some(over));
+        async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            done
+        }
     }
 
     /// Remembers a tool that was started.

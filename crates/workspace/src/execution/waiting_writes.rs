@@ -152,11 +152,9 @@ impl Execution {
         let names = names(&found.proposed);
         let tool = Arc::new(StoredWrite::new(found.proposed, found.contents));
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let (before, done) = conversation.tasks.next_write();
+        let turn = conversation.tasks.next_write();
         let started = self.background.worker().spawn(async move {
-            if let Some(before) = before {
-                let _ = before.await;
-            }
+            let done = turn.await;
             let outcome = tool.run(Value::Null, context).await;
             drop(done);
             mailbox.job_for(id, move |this, conversation| {

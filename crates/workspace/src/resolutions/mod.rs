@@ -10,13 +10,8 @@ pub(crate) mod stale;
 pub(crate) mod written;
 
 use std::{
-    io,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    sync::mpsc::{self, TryRecvError},
     time::Duration,
 };
 
@@ -31,7 +26,7 @@ use crate::{
     calls::{OpenCalls, Standing, key::Keyed as _},
     event::{LoopEvent, Reply},
     execution::Execution,
-    journaling::{Journaling, not_recorded, records::Claim},
+    journaling::{Journaling, records::Claim},
     options::Frontmatter,
     ownership::Ownership,
     resolutions::{answers::Answers, prepare::resolved, stale::Stale},
@@ -197,47 +192,27 @@ impl Resolutions {
     ) -> Result<(), ResolveError> {
         let conversation = self.shared.conversation(buffer).ok_or_else(|| missing(call))?;
         let prepared = self.prepare(&conversation, call, resolution, role)?;
-        let written = match conversation.records.path() {
-            None => Ok(()),
-            Some(path) => {
-                let (tell, told) = mpsc::channel();
-                // Whether somebody has the outcome: the caller here, or a job because the caller has given up.
-                let is_taken = Arc::new(AtomicBool::new(false));
-                let (taken, id, late) = (Arc::clone(&is_taken), conversation.id(), prepared.clone());
-                let mailbox = self.background.mailbox().clone();
-                let journal = self.journaling.journal.fenced(self.ownership.fence(&conversation));
-                journal.append(&path, prepared.records.clone(), move |written| {
-                    if !taken.swap(true, Ordering::SeqCst) {
-                        let _ = tell.send(written);
-                        return;
-                    }
-                    let written = written.map_err(|error| not_recorded(&error));
-                    mailbox.job_for(id, move |this, conversation| {
-                        if written.is_ok() {
-                            conversation.records.apply(&late.records);
-                        }
-                        let _ = this.apply(conversation, vec![late], None, written);
-                    });
-                });
-                match told.recv_timeout(PATIENCE) {
-                    Ok(written) => written.map_err(|error| not_recorded(&error)),
-                    Err(_) if is_taken.swap(true, Ordering::SeqCst) => {
-                        told.recv().map_err(io::Error::other).flatten().map_err(|error| not_recorded(&error))
-                    }
-                    Err(_) => {
-                        let limit = PATIENCE.as_secs();
-                        let message = format!(
-                            "it is not recorded yet: the disk has not answered for {limit} seconds. It takes effect when it is"
-                        );
-                        return Err(ResolveError::NotRecorded(message));
-                    }
+        let (records, (tell, told)) = (prepared.records.clone(), mpsc::channel());
+        self.journaling.commit((self, &self.background), &conversation, records, move |this, conversation, written| {
+            let _ = tell.send(this.apply(conversation, vec![prepared], None, written));
+        });
+        loop {
+            match told.try_recv() {
+                Ok(resolved) => return resolved,
+                // What was recorded before takes effect first.
+                Err(TryRecvError::Empty) if self.journaling.journal.settle(PATIENCE) => {
+                    self.shared.tell(LoopEvent::Recorded);
                 }
+                Err(TryRecvError::Empty) => {
+                    let limit = PATIENCE.as_secs();
+                    let message = format!(
+                        "it is not recorded yet: the disk has not answered for {limit} seconds. It takes effect when it is"
+                    );
+                    return Err(ResolveError::NotRecorded(message));
+                }
+                Err(TryRecvError::Disconnected) => return Err(missing(call)),
             }
-        };
-        if written.is_ok() {
-            conversation.records.apply(&prepared.records);
         }
-        self.apply(&conversation, vec![prepared], None, written)
     }
 }
 

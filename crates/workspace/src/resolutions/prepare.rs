@@ -138,7 +138,9 @@ impl Resolutions {
                 let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 Outcome::new(events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own))
             }
-            (Resolution::Reject(words), AwaitKind::Elicitation) if has_own_rejection(definition) => {
+            (Resolution::Reject(words), AwaitKind::Elicitation)
+                if definition.is_some_and(|definition| definition.format_rejection.is_some()) =>
+            {
                 ended(self.answers.rejection(conversation, call, words.as_deref()))
             }
             (Resolution::Impossible(words), AwaitKind::Approval) => ended(CallResult::error(words)),
@@ -316,10 +318,6 @@ pub(crate) fn resolved(call: &OpenCall, answer: CallResult, role: Role) -> Input
         Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
     };
     Input::Resolve { call: call.id.clone(), answer, by }
-}
-
-fn has_own_rejection(definition: Option<&Definition>) -> bool {
-    definition.is_some_and(|definition| definition.format_rejection.is_some())
 }
 
 /// How somebody says that a call is to run again; `None` for a user, who is asked in its block.

@@ -10,6 +10,7 @@ use std::{
 use crate::{
     Conversation,
     calls::{Standing, key::Keyed as _},
+    reviews::native,
     undo::{Undo, name},
 };
 use flemma_agent::UNKNOWN_EFFECT;
@@ -19,7 +20,6 @@ use flemma_journal::{
     changes::{FileState, History},
 };
 use flemma_runtime::backups::{Backups, LogKey};
-use flemma_tools::{Executor, Runner};
 
 /// How many files the user is told of by name, and how many the model.
 const FOR_USER: usize = 4;
@@ -52,7 +52,8 @@ impl Undo {
         let key = |call: &OpenCall| call.key();
         let is_new = |call: &&OpenCall| {
             conversation.standing(call) == Standing::Interrupted
-                && self.is_recorded(call)
+                // Everything that it does to files is recorded.
+                && self.shared.toolbox.get(&call.name).as_deref().and_then(native).is_some_and(|tool| tool.is_proposing())
                 && !conversation.interrupted.borrow().contains_key(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
@@ -109,13 +110,6 @@ impl Undo {
                 Some(format!("Before that, this call changed {files}. Those changes were not taken back."))
             }
         }
-    }
-
-    /// Whether everything that a call does to files is recorded.
-    fn is_recorded(&self, call: &OpenCall) -> bool {
-        let definition = self.shared.toolbox.get(&call.name);
-        let executor = definition.as_deref().map(|definition| &definition.executor);
-        matches!(executor, Some(Executor::Server(Runner::Native(tool))) if tool.is_proposing())
     }
 }
 
