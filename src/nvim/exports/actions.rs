@@ -218,7 +218,7 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             let taken = contents.into_iter().map(Taken::from).collect();
             let callback = binding.functions.keep(callback);
             binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
-                reviews.give_verdict(callback, accepted.err());
+                reviews.shared.scripts.ended(callback, accepted.err());
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

@@ -52,10 +52,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match resolution {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
-                    workspace.shared.call_back(callback, resolved.map_err(|error| words(&error, role)));
+                    workspace.shared.scripts.resolved(callback, resolved.map_err(|error| words(&error, role)));
                 });
             }
-            Err(problem) => binding.workspace.shared.call_back(callback, Err(problem)),
+            Err(problem) => binding.workspace.shared.scripts.resolved(callback, Err(problem)),
         }
         Ok(MultiValue::new())
     })?;

@@ -87,9 +87,7 @@ impl ProjectConversations {
                     .log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
             }
         };
-        if let Err(error) = self.background.run(move || conversation_folder::note_last_used(&note, &file), then) {
-            self.shared.log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
-        }
+        self.background.run(move || conversation_folder::note_last_used(&note, &file), then);
     }
 
     /// The path for a new conversation of the project at `root`, in a folder that is made if it is not there. The file is not

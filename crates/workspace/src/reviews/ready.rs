@@ -23,22 +23,18 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 const TICK: Duration = Duration::from_millis(20);
 
 /// What identifies the present content of a file without reading it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp(u64, u64, (i64, i64), (i64, i64));
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Some(Self(found.ino(), found.len(), modified, (found.ctime(), found.ctime_nsec())))
-    }
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let found = fs::metadata(path).ok()?;
+    let modified = (found.mtime(), found.mtime_nsec());
+    Some((found.ino(), found.len(), modified, (found.ctime(), found.ctime_nsec())))
+}
 
-    /// Whether the file was last changed before this time, by the clock of the system, which may be `TICK` behind.
-    fn is_older_than(&self, time: SystemTime) -> bool {
-        let (seconds, nanoseconds) = self.3;
-        let changed = Timestamp::new(seconds, i32::try_from(nanoseconds).unwrap_or_default());
-        changed.is_ok_and(|changed| SystemTime::from(changed) + TICK < time)
-    }
+/// Whether the file was last changed before this time, by the clock of the system, which may be `TICK` behind.
+fn is_older_than((.., (seconds, nanoseconds)): &Stamp, time: SystemTime) -> bool {
+    let changed = Timestamp::new(*seconds, i32::try_from(*nanoseconds).unwrap_or_default());
+    changed.is_ok_and(|changed| SystemTime::from(changed) + TICK < time)
 }
 
 /// A proposal that is ready to be shown.
@@ -65,10 +61,10 @@ impl Ready {
     /// What is shown of a proposal that was made from what these calls above it would write, with what the user has made of it. It
     /// takes as long as comparing the files. `since` is when the files began to be read.
     pub(crate) fn of(proposal: Proposal, made: Made, earlier: &Earlier, above: &[CallKey], since: SystemTime) -> Self {
-        let stamp = |path: &PathBuf| (path.clone(), Stamp::of(path));
+        let stamp = |path: &PathBuf| (path.clone(), stamp_of(path));
         let stamps: Vec<_> = proposal.files.iter().map(|file| stamp(&file.path)).collect();
         let is_sure = |(file, (_, stamp)): (&FileChange, &(PathBuf, Option<Stamp>))| match stamp {
-            Some(stamp) => stamp.is_older_than(since),
+            Some(stamp) => is_older_than(stamp, since),
             None => file.old.is_none() || earlier.on_disk(&file.path).is_some(),
         };
         let is_unsure = !proposal.files.iter().zip(&stamps).all(is_sure);
@@ -94,7 +90,7 @@ impl Ready {
         let mut stamps = self.stamps.iter();
         self.is_unsure
             || self.proposal.files.iter().any(|file| file.unsaved.is_some())
-            || stamps.any(|(path, stamp)| Stamp::of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
+            || stamps.any(|(path, stamp)| stamp_of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
     }
 
     /// Whether it would be made from something else now, of what the calls above would write.

@@ -124,9 +124,7 @@ impl Accounting {
                 }
             }
         };
-        if let Err(error) = self.background.run(estimate, show) {
-            self.shared.host.notify(Level::Error, &format!("no estimate: no thread could be started ({error})"));
-        }
+        self.background.run(estimate, show);
         false
     }
 }

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
-    calls::suspension::INTERRUPTED,
+    calls::INTERRUPTED,
     views::{
         Looks,
         known_calls::CallFacts,

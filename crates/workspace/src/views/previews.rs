@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::{
     Conversation,
     approval::permissions::Permissions,
-    calls::{key::Keyed as _, suspension::INTERRUPTED},
+    calls::{INTERRUPTED, key::Keyed as _},
     ports::CallContext,
     reviews::made::NotMade,
     shared::Shared,
