@@ -7,13 +7,11 @@
 
 use serde_json::{Value, json};
 
+use super::vendor::LEAST_BUDGET;
 use crate::{RequestParameters, ThinkingLevel, wire};
 
 /// The reply's limit when the configuration has none: the API wants one, and every model allows this.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
-
-/// The smallest budget for thinking that the API takes.
-const MIN_THINKING_BUDGET: u32 = 1024;
 
 /// How a family thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +45,7 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
     match (parameters.thinking.budget(), family) {
         (Some(budget), ThinkingStyle::Budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
-            let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
+            let budget_tokens = budget.clamp(LEAST_BUDGET, u32::MAX - 1);
             let thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
             // The API takes no temperature while the model thinks.
             let max_tokens = wire::with_room(max_tokens, budget_tokens);

@@ -12,11 +12,11 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{CapabilityProbe, access::Call, host};
+use crate::{CapabilityProbe, host, vendor_error::Peer};
 
-/// The requests for a server that is called; `None` if that is not a server of the user's own.
-pub(super) fn capability_probe(call: &Call<'_>, model: &str) -> Option<CapabilityProbe> {
-    let mut url = Url::parse(&call.url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
+/// The requests for a server; `None` if that is not a server of the user's own.
+pub(super) fn capability_probe(peer: &Peer, model: &str) -> Option<CapabilityProbe> {
+    let mut url = Url::parse(&peer.url).ok().filter(|url| url.host_str().is_some_and(host::is_private))?;
     // The servers have these next to the path of the protocol's version.
     url.path_segments_mut().ok()?.pop_if_empty().pop();
     let address = |path: &[&str]| {
@@ -27,8 +27,8 @@ pub(super) fn capability_probe(call: &Call<'_>, model: &str) -> Option<Capabilit
     let mut props = address(&["props"])?;
     props.query_pairs_mut().append_pair("model", model);
     let show = json!({ "model": model }).to_string().into_bytes();
-    let requests = vec![call.ask(props.into(), Vec::new()), call.ask(address(&["api", "show"])?.into(), show)];
-    Some(CapabilityProbe { host: call.host.clone(), model: model.to_owned(), requests, takes_tools })
+    let requests = vec![peer.ask(props.into(), Vec::new()), peer.ask(address(&["api", "show"])?.into(), show)];
+    Some(CapabilityProbe { host: peer.host.clone(), model: model.to_owned(), requests, takes_tools })
 }
 
 fn takes_tools(answer: &Value) -> Option<bool> {

@@ -17,10 +17,10 @@ use url::{Url, form_urlencoded};
 use super::PROJECT_VARIABLE;
 use crate::{
     ErrorKind, ErrorResponse, HttpRequest, ProviderError,
-    access::USER_AGENT,
     auth::Key,
     credential::{AccessToken, TokenExchange, TokenFile},
     redact::{Redaction, redact},
+    server::USER_AGENT,
 };
 use flemma_text::one_line;
 
