@@ -83,7 +83,7 @@ mod wire;
 pub mod xml_tools;
 
 pub use capability_probe::CapabilityProbe;
-pub use error::{Actor, ErrorKind, ProviderError};
+pub use error::{ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
 pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
 pub use http::{ErrorResponse, HttpRequest};

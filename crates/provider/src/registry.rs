@@ -21,14 +21,18 @@ use flemma_model::{Signature, options::Table};
 static ROWS: [&Vendor; 5] =
     [&rehearsal::VENDOR, &anthropic::VENDOR, &openai::VENDOR, &openai_compatible::VENDOR, &vertex::VENDOR];
 
-/// A provider that is compiled in.
-#[derive(Clone, Copy)]
-pub struct ProviderName(&'static Vendor);
+/// A provider that is compiled in: the place of its row.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProviderName(usize);
 
 impl ProviderName {
     /// Every provider, in the order in which they are offered.
     pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
-        ROWS.iter().copied().map(Self)
+        (0..ROWS.len()).map(Self)
+    }
+
+    pub(super) fn row(self) -> &'static Vendor {
+        ROWS[self.0]
     }
 
     /// The provider of this name in the configuration.
@@ -40,19 +44,19 @@ impl ProviderName {
     /// The name in the configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.0.name
+        self.row().name
     }
 
     /// The name for people.
     #[must_use]
     pub fn title(self) -> &'static str {
-        self.0.title
+        self.row().title
     }
 
     /// The model that is asked when `model` is not set; empty where every server has its own.
     #[must_use]
     pub fn default_model(self) -> &'static str {
-        match self.0.models {
+        match self.row().models {
             Models::Known { default, .. } => default,
             Models::Listed(_) => "",
         }
@@ -63,7 +67,7 @@ impl ProviderName {
     /// [`Provider::list_models`](super::Provider::list_models) asks for.
     #[must_use]
     pub fn models(self) -> Option<&'static [&'static str]> {
-        match self.0.models {
+        match self.row().models {
             Models::Known { all, .. } => Some(all),
             Models::Listed(_) => None,
         }
@@ -72,16 +76,12 @@ impl ProviderName {
     /// General parameters that the vendor's table also takes by a name of the vendor's own, each with that name.
     #[must_use]
     pub fn other_names(self) -> &'static [(&'static str, &'static str)] {
-        self.0.other_names
+        self.row().other_names
     }
 
     /// Reads the vendor's own options out of its table of `parameters`.
     pub fn read_options(self, table: &mut Table<'_>) -> VendorOptions {
-        VendorOptions::new(self, (self.0.options)(table))
-    }
-
-    pub(super) fn row(self) -> &'static Vendor {
-        self.0
+        VendorOptions::new(self, (self.row().options)(table))
     }
 
     /// Whether the vendor runs `tool` itself for `model`. `alone`: no tool that runs here is offered with it.
@@ -89,23 +89,9 @@ impl ProviderName {
     /// # Errors
     /// Why the tool cannot be offered.
     pub fn hosts(self, tool: &HostedToolSpec, model: &str, alone: bool) -> Result<(), HostedProblem> {
-        (self.0.hosts)(tool, model, alone)
+        (self.row().hosts)(tool, model, alone)
     }
 }
-
-impl Default for ProviderName {
-    fn default() -> Self {
-        Self(ROWS[0])
-    }
-}
-
-impl PartialEq for ProviderName {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for ProviderName {}
 
 impl fmt::Debug for ProviderName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -178,10 +178,8 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
-        let retry_after = said.retry_after;
-        if let Some(seconds) =
-            retry_after.filter(|_| matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded))
-        {
+        let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
+        if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
             let _ = write!(message, "; it asks to wait {seconds} s");
         }
         let words = self.quote(&said.message, MAX_WORDS);
@@ -191,22 +189,17 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { retry_after, ..ProviderError::new(failure.kind(), message) }
+        ProviderError { retry_after: said.retry_after, ..ProviderError::new(failure.kind(), message) }
     }
 
     fn failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
-        let failure = self.named_failure(status, said);
-        if failure == VendorFailure::Server && is_lasting(&said.message) { VendorFailure::Refused } else { failure }
-    }
-
-    fn named_failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
         let of_status = VendorFailure::of_status(status);
         let status = status.map(|status| status.to_string());
-        match said.names.iter().chain(&status).find_map(|name| (self.vendor.failure)(name)) {
+        match said.names.iter().chain(&status).find_map(|name| (self.vendor.failure)(name)).unwrap_or(of_status) {
             // The status says more than "invalid request".
-            Some(VendorFailure::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
-            Some(named) => named,
-            None => of_status,
+            VendorFailure::Refused if of_status.kind() == ErrorKind::InvalidRequest => of_status,
+            VendorFailure::Server if is_lasting(&said.message) => VendorFailure::Refused,
+            failure => failure,
         }
     }
 
@@ -269,20 +262,14 @@ fn read_body(body: &[u8]) -> ErrorBody {
     if let Ok(json) = serde_json::from_slice::<Value>(body) {
         return read_json(&json);
     }
-    ErrorBody { message: plain_words(body), ..ErrorBody::default() }
-}
-
-/// What a body says that is not JSON.
-fn plain_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
-    if !text.starts_with('<') {
-        return text.to_owned();
-    }
-    match title(text) {
+    let message = match title(text) {
+        _ if !text.starts_with('<') => text.to_owned(),
         Some(title) => format!("a web page, \"{title}\""),
         None => "a web page".to_owned(),
-    }
+    };
+    ErrorBody { message, ..ErrorBody::default() }
 }
 
 /// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, perhaps in a list of one, the same without the

@@ -42,33 +42,27 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
     let family = ThinkingStyle::of(model);
     let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
     let temperature = parameters.temperature.filter(|value| value.is_finite() && family == ThinkingStyle::Budget);
+    let mut asked = ThinkingSettings { max_tokens, thinking: None, effort: None, temperature };
     match (parameters.thinking.budget(), family) {
         (Some(budget), ThinkingStyle::Budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
             let budget_tokens = budget.clamp(LEAST_BUDGET, u32::MAX - 1);
-            let thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
+            asked.thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
+            asked.max_tokens = wire::with_room(max_tokens, budget_tokens);
             // The API takes no temperature while the model thinks.
-            let max_tokens = wire::with_room(max_tokens, budget_tokens);
-            ThinkingSettings { max_tokens, thinking, effort: None, temperature: None }
+            asked.temperature = None;
         }
-        (Some(budget), _) => ThinkingSettings {
-            max_tokens: wire::with_room(max_tokens, budget),
+        (Some(budget), _) => {
             // Newer models keep their thinking to themselves otherwise.
-            thinking: Some(json!({ "type": "adaptive", "display": "summarized" })),
-            effort: parameters.thinking.level().map(effort),
-            temperature,
-        },
-        (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {
-            ThinkingSettings { max_tokens, thinking: None, effort: None, temperature }
+            asked.thinking = Some(json!({ "type": "adaptive", "display": "summarized" }));
+            asked.max_tokens = wire::with_room(max_tokens, budget);
+            asked.effort = parameters.thinking.level().map(effort);
         }
-        (None, ThinkingStyle::Unless(off)) => {
-            let thinking = Some(json!({ "type": off }));
-            ThinkingSettings { max_tokens, thinking, effort: None, temperature }
-        }
-        (None, ThinkingStyle::Always) => {
-            ThinkingSettings { max_tokens, thinking: None, effort: Some("low"), temperature }
-        }
+        (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {}
+        (None, ThinkingStyle::Unless(off)) => asked.thinking = Some(json!({ "type": off })),
+        (None, ThinkingStyle::Always) => asked.effort = Some("low"),
     }
+    asked
 }
 
 fn effort(level: ThinkingLevel) -> &'static str {
