@@ -88,7 +88,8 @@ impl Session {
                     first_panic.catch(|| self.account(shell, false));
                     first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
                 }
-                let Some(input) = self.next_input() else { break };
+                let next = self.inbox.borrow_mut().pop_front();
+                let Some(input) = next else { break };
                 let decided = first_panic.catch(|| {
                     let effects = self.turn.borrow_mut().step(input, shell);
                     self.effects.borrow_mut().extend(effects);
@@ -215,10 +216,6 @@ impl Session {
         }
     }
 
-    fn next_input(&self) -> Option<Input> {
-        self.inbox.borrow_mut().pop_front()
-    }
-
     fn next_effect(&self) -> Option<Effect> {
         self.effects.borrow_mut().pop_front()
     }
@@ -226,29 +223,29 @@ impl Session {
     /// Performs an effect. If the shell panics while it starts something, that counts as its end, because the real end
     /// would never arrive.
     fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, first_panic: &mut FirstPanic) {
-        let started = match &effect {
-            Effect::Send(request, _) => Some(Started::Request(*request)),
-            Effect::Run(call) => Some(Started::Tool(call.id.clone(), call.name.clone())),
+        let end = match &effect {
+            Effect::Send(request, _) => {
+                let error = ProviderError::bug("the request could not be started, and nothing was changed");
+                Some(Input::Failed { request: *request, error, jitter: 0.0 })
+            }
+            Effect::Run(OpenCall { id, name, .. }) => {
+                let message =
+                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
+                Some(Input::ToolFinished { call: id.clone(), answer: CallResult::error(message) })
+            }
             _ => None,
         };
         if first_panic.catch(|| self.perform(effect, shell)) {
             return;
         }
-        let input = match started {
-            Some(Started::Request(request)) => {
-                first_panic.catch(|| shell.abort(request));
-                let error = ProviderError::bug("the request could not be started, and nothing was changed");
-                Input::Failed { request, error, jitter: 0.0 }
-            }
-            Some(Started::Tool(call, name)) => {
-                first_panic.catch(|| drop(shell.kill(&call)));
-                let message =
-                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
-                Input::ToolFinished { call, answer: CallResult::error(message) }
-            }
-            None => return,
-        };
-        self.inbox.borrow_mut().push_front(input);
+        first_panic.catch(|| match &end {
+            Some(Input::Failed { request, .. }) => shell.abort(*request),
+            Some(Input::ToolFinished { call, .. }) => drop(shell.kill(call)),
+            _ => {}
+        });
+        if let Some(end) = end {
+            self.inbox.borrow_mut().push_front(end);
+        }
     }
 
     fn perform<S: Shell>(&self, effect: Effect, shell: &S) {
@@ -405,12 +402,6 @@ impl Session {
             shell.apply(&edits);
         }
     }
-}
-
-/// Something that an effect starts and whose end is waited for.
-enum Started {
-    Request(RequestId),
-    Tool(CallId, String),
 }
 
 /// Writes the first status blocks of calls.

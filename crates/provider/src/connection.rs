@@ -33,19 +33,17 @@ const COMMAND: Kind<Vec<String>> = Kind {
 pub(super) const VERSIONED_URL: Kind<String> = Kind {
     expected: r#"a URL that ends in the API's version, such as "http://localhost:11434/v1""#,
     read: |value| {
-        let url = text(value)?;
-        let (_, path) = without_scheme(url)?.split_once('/')?;
-        let is_endpoint = ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
-        (!is_endpoint).then(|| url.to_owned())
+        let is_endpoint = |path: &str| ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
+        base_url(value, |bare| bare.split_once('/').is_some_and(|(_, path)| !is_endpoint(path)))
     },
 };
 
-/// Host and path of a URL to which a path can be added.
-pub(super) fn without_scheme(url: &str) -> Option<&str> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
-    let bare = rest.trim_end_matches('/');
-    let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
-    clean.then_some(bare)
+/// A URL to which a path can be added, if its host and path are `sound`.
+pub(super) fn base_url(value: &Value, sound: impl Fn(&str) -> bool) -> Option<String> {
+    let url = text(value)?;
+    let bare = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?.trim_end_matches('/');
+    let is_clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+    (is_clean && sound(bare)).then(|| url.to_owned())
 }
 
 /// Reads where a vendor's server is, and what it is sent: the address to ask, headers that are added to every request,

@@ -105,13 +105,16 @@ fn hosted(tool: &HostedToolSpec) -> Value {
 /// The messages as turns, which alternate.
 fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
-    let encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
+    let mut encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
         part => piece(part, ids),
     };
-    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
-    let parts = |message| wire::thinking_first(message, NAME, |_| true);
-    let turns = wire::turns(messages, parts, &mut wire::plain_ids::<MAX_CALL_ID>(), encode, is_result);
+    let encode = |message, ids: &mut CallIds<'a>| {
+        let parts = wire::thinking_first(message, NAME, |_| true).into_iter();
+        parts.filter_map(|part| encode(part, ids)).collect()
+    };
+    let is_other = |piece: &Piece<'_>| !matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
+    let turns = wire::turns(messages, wire::plain_ids::<MAX_CALL_ID>(), encode, is_other);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, blocks(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{decode::MessagesReply, encode};
 use crate::{
     attachment::AttachmentLimits,
-    connection::{self, without_scheme},
+    connection::{self, base_url},
     credential::KeySource,
     signature::is_one_word,
     vendor::{Models, Signatures, Vendor},
@@ -13,10 +13,7 @@ use crate::{
 };
 use flemma_model::{
     MediaKind,
-    options::{
-        Kind,
-        kinds::{text, whole},
-    },
+    options::{Kind, kinds::whole},
 };
 
 /// The name in the configuration, and the owner of the signatures that this protocol brings.
@@ -82,12 +79,7 @@ const LIMITS: AttachmentLimits = AttachmentLimits {
 /// to it would end in a 404 that names a strange address.
 const BASE_URL: Kind<String> = Kind {
     expected: r#"a URL such as "https://api.anthropic.com", without /v1/messages, which is added to it"#,
-    read: |value| {
-        let url = text(value)?;
-        let bare = without_scheme(url)?;
-        let carries_path = bare.ends_with("/v1") || bare.ends_with("/v1/messages");
-        (!carries_path).then(|| url.to_owned())
-    },
+    read: |value| base_url(value, |bare| !bare.ends_with("/v1") && !bare.ends_with("/v1/messages")),
 };
 
 /// Tokens to think with; 0 for none. It beats `parameters.thinking`.

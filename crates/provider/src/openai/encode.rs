@@ -153,10 +153,12 @@ fn input(request: &Request, family: Option<&Family>) -> Vec<Value> {
     let takes_reasoning = family.is_none_or(Family::reasons);
     let turns = wire::turns(
         &request.messages,
-        |message| wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. })),
-        &mut wire::plain_ids::<MAX_CALL_ID>(),
-        |part, ids| piece(part, takes_reasoning, ids),
-        |piece| piece.is("function_call_output"),
+        wire::plain_ids::<MAX_CALL_ID>(),
+        |message, ids| {
+            let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
+            parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
+        },
+        |piece| !piece.is("function_call_output"),
     );
     let mut items = Vec::new();
     for (role, pieces) in turns {

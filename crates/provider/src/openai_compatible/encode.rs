@@ -48,10 +48,9 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
     let preface = messages.len();
     let turns = wire::turns(
         &request.messages,
-        |message| message.parts.iter().collect(),
-        &mut wire::plain_ids::<MAX_CALL_ID>(),
-        |part, ids| piece(part, host, ids),
-        |piece| matches!(piece, Piece::Result(..)),
+        wire::plain_ids::<MAX_CALL_ID>(),
+        |message, ids| message.parts.iter().filter_map(|part| piece(part, host, ids)).collect(),
+        |piece| !matches!(piece, Piece::Result(..)),
     );
     for (role, pieces) in turns {
         match role {

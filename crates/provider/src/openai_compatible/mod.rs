@@ -15,5 +15,6 @@ mod decode;
 mod encode;
 mod vendor;
 
+pub use self::capabilities::CapabilityProbe;
 pub(super) use self::vendor::VENDOR;
 use self::vendor::{NAME, THINKING_FIELDS};

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     ErrorKind, Exchange, Health, ProviderError, Request, Server,
     attachment::AttachmentLimits,
-    connection::{read_headers, without_scheme},
+    connection::{base_url, read_headers},
     credential::{KeySource, Program},
     hosted::{HostedProblem, HostedToolSpec},
     vendor::{Models, Signatures, Vendor},
@@ -23,7 +23,7 @@ use flemma_model::{
     MediaKind,
     options::{
         Kind,
-        kinds::{TEXT, text, whole},
+        kinds::{TEXT, whole},
     },
 };
 
@@ -119,10 +119,9 @@ static GCLOUD: Program = Program {
 const BASE_URL: Kind<String> = Kind {
     expected: r#"a URL such as "https://aiplatform.googleapis.com", without /v1/projects, which is added to it"#,
     read: |value| {
-        let url = text(value)?;
-        let bare = without_scheme(url)?;
-        let carries_path = bare.ends_with("/v1") || bare.ends_with("/v1beta1") || bare.contains("/projects");
-        (!carries_path).then(|| url.to_owned())
+        let carries_path =
+            |bare: &str| bare.ends_with("/v1") || bare.ends_with("/v1beta1") || bare.contains("/projects");
+        base_url(value, |bare| !carries_path(bare))
     },
 };
 
