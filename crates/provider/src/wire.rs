@@ -174,12 +174,17 @@ pub(super) fn with_room(max_tokens: u32, thinking: u32) -> u32 {
     if max_tokens > thinking { max_tokens } else { thinking.saturating_add(max_tokens) }
 }
 
-/// The body of a request: an object, without the fields that are null or an empty list.
-pub(super) fn body(mut body: Value) -> Result<Vec<u8>, ProviderError> {
-    if let Some(fields) = body.as_object_mut() {
-        fields.retain(|_, value| !value.is_null() && !value.as_array().is_some_and(Vec::is_empty));
+/// An object without the fields that are null, an empty list or an empty object.
+pub(super) fn sparse(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !matches!(value, Value::Null) && *value != json!([]) && *value != json!({}));
     }
-    serde_json::to_vec(&body)
+    object
+}
+
+/// The body of a request: an object, without the fields that say nothing.
+pub(super) fn body(body: Value) -> Result<Vec<u8>, ProviderError> {
+    serde_json::to_vec(&sparse(body))
         .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
 }
 

@@ -88,17 +88,13 @@ fn hosted(tool: &HostedToolSpec) -> Value {
     let name = tool.tool().name();
     match tool {
         HostedToolSpec::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
-        HostedToolSpec::WebSearch(limits) => {
-            let mut search = json!({ "type": "web_search_20250305", "name": name });
-            if let Some(max_uses) = limits.max_uses {
-                search["max_uses"] = max_uses.into();
-            }
-            let domains = [("allowed_domains", &limits.allowed_domains), ("blocked_domains", &limits.blocked_domains)];
-            for (field, domains) in domains.into_iter().filter(|(_, domains)| !domains.is_empty()) {
-                search[field] = json!(domains);
-            }
-            search
-        }
+        HostedToolSpec::WebSearch(limits) => wire::sparse(json!({
+            "type": "web_search_20250305",
+            "name": name,
+            "max_uses": limits.max_uses,
+            "allowed_domains": limits.allowed_domains,
+            "blocked_domains": limits.blocked_domains,
+        })),
     }
 }
 
@@ -214,15 +210,13 @@ fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
             json!({ "type": "tool_use", "id": ids.call(id).id, "name": name, "input": object(input) })
         }
         Part::ToolResult { id, output, is_error, attachments } => {
-            let mut result = json!({ "type": "tool_result", "tool_use_id": ids.result(id) });
-            let content = said(output, *is_error, attachments);
-            if content != "" {
-                result["content"] = content;
-            }
-            if *is_error {
-                result["is_error"] = true.into();
-            }
-            result
+            let content = Some(said(output, *is_error, attachments)).filter(|content| content != "");
+            wire::sparse(json!({
+                "type": "tool_result",
+                "tool_use_id": ids.result(id),
+                "content": content,
+                "is_error": is_error.then_some(true),
+            }))
         }
         Part::HostedUse { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.hosted_call(id)),
         Part::HostedResult { provider, raw, .. } if provider == NAME => {

@@ -32,7 +32,7 @@ pub(super) struct ThinkingSettings {
     pub max_tokens: u32,
     /// As the API has it.
     pub thinking: Option<Value>,
-    pub effort: Option<&'static str>,
+    pub effort: Option<ThinkingLevel>,
     pub temperature: Option<f64>,
 }
 
@@ -56,22 +56,13 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
             // Newer models keep their thinking to themselves otherwise.
             asked.thinking = Some(json!({ "type": "adaptive", "display": "summarized" }));
             asked.max_tokens = wire::with_room(max_tokens, budget);
-            asked.effort = parameters.thinking.level().map(effort);
+            asked.effort = parameters.thinking.level().map(|level| level.max(ThinkingLevel::Low));
         }
         (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {}
         (None, ThinkingStyle::Unless(off)) => asked.thinking = Some(json!({ "type": off })),
-        (None, ThinkingStyle::Always) => asked.effort = Some("low"),
+        (None, ThinkingStyle::Always) => asked.effort = Some(ThinkingLevel::Low),
     }
     asked
-}
-
-fn effort(level: ThinkingLevel) -> &'static str {
-    match level {
-        ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High => "high",
-        ThinkingLevel::Max => "max",
-    }
 }
 
 impl ThinkingStyle {

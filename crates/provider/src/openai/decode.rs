@@ -51,7 +51,7 @@ use serde_json::{Value, json};
 
 use super::{
     hosted,
-    reasoning::{Reasoning, texts},
+    reasoning::{self, texts},
 };
 use crate::{
     counts::CountNames,
@@ -232,7 +232,7 @@ impl ResponsesReply {
                     let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
                     push_thinking(parts.join(PART_BREAK), events);
                 }
-                events.push(Event::ThinkingFinished { signature: Reasoning::sign(&item) });
+                events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
             Item::FunctionCall { id, name, arguments } => {
                 let id = text_of(&mut item, "call_id").or(id).ok_or("a function call without a call_id")?;

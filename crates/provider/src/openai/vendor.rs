@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{decode::ResponsesReply, effort::Effort, encode, reasoning::Reasoning};
+use super::{decode::ResponsesReply, effort::Effort, encode, reasoning};
 use crate::{
     attachment::AttachmentLimits,
     connection::{self, VERSIONED_URL},
@@ -27,7 +27,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
     base_url: DEFAULT_BASE_URL,
     limits: Some(LIMITS),
     other_names: &[("thinking", "reasoning")],
-    signatures: Signatures::Read(|signature| Reasoning::item(signature).is_some()),
+    signatures: Signatures::Read(|signature| reasoning::item(signature).is_some()),
     hosts: |tool, _, _| match tool {
         // A search cannot leave out domains.
         HostedToolSpec::WebSearch(limits) if !limits.blocked_domains.is_empty() => {

@@ -83,17 +83,13 @@ fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
     Ok(tools)
 }
 
-/// Limits and sampling; null if there is nothing to say about them.
+/// Limits and sampling.
 fn generation_config(request: &Request) -> Value {
-    let thinking = thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config);
-    let settings = [
-        ("maxOutputTokens", limit(request).map(Value::from)),
-        ("temperature", wire::temperature(request).map(Value::from)),
-        ("thinkingConfig", thinking),
-    ];
-    let settings = settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let settings: Map<String, Value> = settings.collect();
-    if settings.is_empty() { Value::Null } else { settings.into() }
+    wire::sparse(json!({
+        "maxOutputTokens": limit(request),
+        "temperature": wire::temperature(request),
+        "thinkingConfig": thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config),
+    }))
 }
 
 /// The most tokens that the reply to a request may have, those of thinking included; `None` leaves it to the API. It is
