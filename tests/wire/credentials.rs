@@ -11,10 +11,9 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flemma_model::{Event, Message, Part, Role};
 use flemma_provider::{
-    ErrorKind, Provider, ProviderError, ProviderName, Request, VendorOptions,
+    ErrorKind, KeyFile, Provider, ProviderError, ProviderName, Request, VendorOptions,
     auth::{Environment, Key},
-    credential::{Credential, KeySource, TokenExchange as _},
-    vertex,
+    credential::{Credential, KeySource},
 };
 use flemma_runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts};
 use flemma_tools::builtin::Readable;
@@ -337,7 +336,7 @@ async fn a_key_file_that_cannot_be_used_is_named_and_not_shown() {
 fn a_user_who_signed_in_is_asked_for_with_their_refresh_token() {
     let file = json!({"type": "authorized_user", "client_id": "id", "client_secret": "s e", "refresh_token": "r",
         "quota_project_id": "q"});
-    let file = vertex::token::KeyFile::read(&file.to_string()).unwrap();
+    let file = KeyFile::read(&file.to_string()).unwrap();
     let request = file.request(std::time::SystemTime::now()).unwrap();
     assert_eq!(request.url, "https://oauth2.googleapis.com/token");
     let body = String::from_utf8(request.body).unwrap();

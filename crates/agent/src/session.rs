@@ -14,7 +14,7 @@ use std::{
 use super::{
     Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement, Progress,
     RequestId, Shell, Stop,
-    effect::{Cursor, Effect, RequestKind},
+    effect::{Effect, RequestKind},
     first_panic::FirstPanic,
     turn::Turn,
     view::first_error,
@@ -279,7 +279,7 @@ impl Session {
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
             Effect::Write(event) => self.write(&event, shell),
-            Effect::CloseReply { aborted } => self.close_reply(aborted, shell),
+            Effect::CloseReply(ending) => self.close_reply(ending, shell),
             Effect::Place(calls) => place(&calls, shell),
             Effect::Await(id, kind) => {
                 let awaiting = shell.awaiting(&id, kind);
@@ -315,10 +315,9 @@ impl Session {
             Effect::Post(departure) => post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
-            Effect::Cursor(target) => {
-                if let Some(target) = shell.with_document(|document, text| find(document, text, target)) {
-                    shell.cursor(target);
-                }
+            Effect::Cursor(reason, id) => {
+                let line = shell.with_document(|document, text| line_of(document, text, reason, id.as_ref()));
+                line.into_iter().for_each(|line| shell.cursor(CursorTarget { reason, line }));
             }
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
@@ -338,13 +337,14 @@ impl Session {
         }
     }
 
-    fn close_reply<S: Shell>(&self, aborted: bool, shell: &S) {
+    fn close_reply<S: Shell>(&self, ending: Ending, shell: &S) {
         if let Some(writer) = self.writer.take() {
-            shell.apply(&writer.close(if aborted { Ending::Aborted } else { Ending::Complete }));
+            shell.apply(&writer.close(ending));
         }
         self.requesting.set(false);
-        self.account(shell, !aborted);
-        shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
+        let complete = ending == Ending::Complete;
+        self.account(shell, complete);
+        shell.announce(LifecycleEvent::RequestFinished { complete });
     }
 
     fn settle<S: Shell>(&self, id: &CallId, mut answer: CallResult, shell: &S) {
@@ -461,17 +461,11 @@ fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>,
     }));
 }
 
-fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
-    // The line over which an open call with a status block is drawn.
-    let card = |id: &CallId| {
+fn line_of(document: &Document, text: &dyn Text, reason: CursorReason, id: Option<&CallId>) -> Option<usize> {
+    let Some(id) = id else { return Some(text.line_count().saturating_sub(1)) };
+    if reason != CursorReason::Result {
+        // The line over which an open call with a status block is drawn.
         document.calls().find(id, text)?.placeholder?;
-        document.calls().result_line(id)
-    };
-    let (reason, line) = match target {
-        Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
-        Cursor::Pending(id) => (CursorReason::Pending, card(&id)?),
-        Cursor::Awaited(id) => (CursorReason::Awaited, card(&id)?),
-        Cursor::Result(id) => (CursorReason::Result, document.calls().result_line(&id)?),
-    };
-    Some(CursorTarget { reason, line })
+    }
+    document.calls().result_line(id)
 }

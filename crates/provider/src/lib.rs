@@ -92,3 +92,4 @@ pub use request::{AttachedBy, CacheRetention, Request, RequestParameters, ToolSp
 pub use server::Server;
 pub use thinking::{Thinking, ThinkingLevel};
 pub use vendor::{Health, ReadDocument, VendorOptions};
+pub use vertex::token::KeyFile;

@@ -21,7 +21,7 @@ mod inline;
 mod schema;
 mod signature;
 mod thinking;
-pub mod token;
+pub(super) mod token;
 mod vendor;
 
 pub(super) use self::vendor::VENDOR;

@@ -57,7 +57,7 @@ pub(crate) static VENDOR: Vendor = Vendor {
             token::FILE_VARIABLE
         )
     }),
-    key_sources: &[KeySource::TokenFile(&token::FILE), KeySource::Program(&GCLOUD)],
+    key_sources: &[KeySource::KeyFile(token::FILE_VARIABLE), KeySource::Program(&GCLOUD)],
     other_secrets: &[token::FILE_VARIABLE],
     base_url: GLOBAL_HOST,
     limits: Some(LIMITS),
