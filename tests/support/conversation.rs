@@ -62,6 +62,11 @@ pub fn provider_of(name: &str, options: Value, environment: Environment) -> Serv
     Server::new(options, environment, |_| Ok(Vec::new()))
 }
 
+/// The vendor `name` at this address, with this key.
+pub fn keyed(name: &str, base_url: &str, key: &'static str) -> Server {
+    provider_of(name, json!({"base_url": base_url}), Environment::new(move |_| Some(key.to_owned())))
+}
+
 /// What is sent, and what reads the reply.
 pub fn exchange(provider: &dyn Provider, request: &Request) -> Result<(HttpRequest, Box<dyn Decoder>), ProviderError> {
     match provider.prepare(request)? {

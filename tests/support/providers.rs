@@ -18,7 +18,7 @@ use flemma_provider::{
 };
 use serde_json::json;
 
-use crate::conversation::{provider_of, tool};
+use crate::conversation::{keyed, provider_of, tool};
 
 /// The folder of the repository.
 pub fn root() -> PathBuf {
@@ -53,21 +53,14 @@ pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
     let environment = Environment::new(|_| Some("sk-secret".to_owned()));
     vec![
         (
-            Box::new(provider_of("anthropic", json!({"base_url": "https://api.anthropic.com"}), environment.clone())),
+            Box::new(provider_of("anthropic", json!({}), environment.clone())),
             &["claude-sonnet-4-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "my-deployment"],
         ),
         (
-            Box::new(provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), environment.clone())),
+            Box::new(provider_of("openai", json!({}), environment.clone())),
             &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
         ),
-        (
-            Box::new(provider_of(
-                "openai_compatible",
-                json!({"base_url": "http://localhost:11434/v1"}),
-                environment.clone(),
-            )),
-            &["llama"],
-        ),
+        (Box::new(keyed("openai_compatible", "http://localhost:11434/v1", "sk-secret")), &["llama"]),
         (
             Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
             &["gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "my-deployment"],

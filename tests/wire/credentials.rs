@@ -389,8 +389,8 @@ fn a_refused_key_is_fetched_again() {
                     sources: vec![KeySource::Command(vec!["show-key".to_owned()])],
                 }),
                 build: Box::new(move |environment| {
-                    Ok(Arc::new(provider_of("anthropic", json!({"base_url": base_url}), environment))
-                        as Arc<dyn Provider>)
+                    let options = json!({"base_url": base_url});
+                    Ok(Arc::new(provider_of("anthropic", options, environment)) as Arc<dyn Provider>)
                 }),
                 max_reply_bytes: 1 << 20,
             },

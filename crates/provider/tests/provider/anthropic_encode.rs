@@ -10,10 +10,10 @@ use flemma_provider::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::provider_of;
+use crate::conversation::{keyed, provider_of};
 
 fn anthropic(base_url: &str) -> Server {
-    provider_of("anthropic", json!({"base_url": base_url}), Environment::new(|_| Some("sk-secret".to_owned())))
+    keyed("anthropic", base_url, "sk-secret")
 }
 
 fn prepare(base_url: &str, request: &Request) -> Result<(String, Vec<u8>), ProviderError> {
@@ -390,9 +390,8 @@ fn headers_of_the_users_go_along_and_may_bring_the_key() {
         }
         let key = key.map(str::to_owned);
         let options = json!({"base_url": "https://gateway.example", "headers": further});
-        match provider_of("anthropic", options, Environment::new(move |_| key.clone()))
-            .prepare(&conversation(vec![(User, vec![text("Hi")])]))
-        {
+        let provider = provider_of("anthropic", options, Environment::new(move |_| key.clone()));
+        match provider.prepare(&conversation(vec![(User, vec![text("Hi")])])) {
             Ok(Exchange::Http { request, .. }) => Ok(request.headers),
             Ok(Exchange::Script(_)) => panic!("Anthropic is no script"),
             Err(error) => Err(error),

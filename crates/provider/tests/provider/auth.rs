@@ -23,10 +23,7 @@ fn a_missing_key_names_the_variable_and_the_mend() {
     for value in [None, Some(""), Some("  \n")] {
         assert_eq!(environment(value).find("ACME_API_KEY"), Ok(None));
         let environment = Environment::new(move |_| value.map(str::to_owned));
-        let error =
-            exchange(&provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), environment), &hello())
-                .err()
-                .unwrap();
+        let error = exchange(&provider_of("openai", json!({}), environment), &hello()).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Authentication);
         for words in ["OpenAI", "OPENAI_API_KEY is not set", ":let $OPENAI_API_KEY"] {
             assert!(error.message.contains(words), "{words:?} is not in {error}");

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::conversation::{
-    any_turns, call, conversation, exchange, header, hello, provider_of, result, text, thinking, tool,
+    any_turns, call, conversation, exchange, header, hello, keyed, provider_of, result, text, thinking, tool,
 };
 
 use Role::{Assistant, User};
@@ -219,14 +219,7 @@ fn a_key_goes_along_only_where_there_is_one() {
 
 #[test]
 fn the_models_of_a_server_are_asked_for_and_read_in_every_form() {
-    let request = provider_of(
-        "openai_compatible",
-        json!({"base_url": BASE_URL}),
-        Environment::new(|_| Some("sk-secret".to_owned())),
-    )
-    .list_models()
-    .unwrap()
-    .unwrap();
+    let request = keyed("openai_compatible", BASE_URL, "sk-secret").list_models().unwrap().unwrap();
     assert_eq!(request.request.url, "http://localhost:11434/v1/models");
     assert!(request.request.headers.contains(&("authorization".into(), "Bearer sk-secret".to_owned())));
     let read = |body: Value| request.read(body.to_string().as_bytes());

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::conversation::{
-    any_turns, call, conversation, exchange, header, hello, provider_of, result, text, thinking, tool,
+    any_turns, call, conversation, exchange, header, hello, keyed, provider_of, result, text, thinking, tool,
 };
 
 use Role::{Assistant, User};
@@ -19,7 +19,7 @@ use Role::{Assistant, User};
 const SIGNED: &str = r#"{"id":"rs_1","encrypted_content":"c2VjcmV0","summary":["Look","Then act"]}"#;
 
 fn openai(base_url: &str) -> Server {
-    provider_of("openai", json!({"base_url": base_url}), Environment::new(|_| Some("sk-secret".to_owned())))
+    keyed("openai", base_url, "sk-secret")
 }
 
 fn bytes(request: &Request) -> Vec<u8> {

@@ -14,14 +14,11 @@ use crate::conversation::{exchange, hello, provider_of};
 fn providers(key: &str) -> [Box<dyn Provider>; 4] {
     let key = key.to_owned();
     let environment = Environment::new(move |name| (!name.starts_with("GOOGLE")).then(|| key.clone()));
+    let server = json!({"base_url": "http://localhost:11434/v1"});
     [
-        Box::new(provider_of("anthropic", json!({"base_url": "https://api.anthropic.com"}), environment.clone())),
-        Box::new(provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), environment.clone())),
-        Box::new(provider_of(
-            "openai_compatible",
-            json!({"base_url": "http://localhost:11434/v1"}),
-            environment.clone(),
-        )),
+        Box::new(provider_of("anthropic", json!({}), environment.clone())),
+        Box::new(provider_of("openai", json!({}), environment.clone())),
+        Box::new(provider_of("openai_compatible", server, environment.clone())),
         Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
     ]
 }

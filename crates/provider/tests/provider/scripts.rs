@@ -19,8 +19,7 @@ fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
     let messages = chat::read(text).expect("the script is a conversation").messages;
     let replies = messages.iter().filter(|message| message.role == Role::Assistant).count();
     let options = VendorOptions::new(ProviderName::default(), json!({"pace": 0}));
-    let key = Environment::new(|_| None);
-    let provider = Server::new(options, key, |text| Ok(chat::read(text).unwrap().messages));
+    let provider = Server::new(options, Environment::new(|_| None), |text| Ok(chat::read(text).unwrap().messages));
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     let mut request = Request { model: model.to_owned(), ..Request::default() };
     for _ in 0..replies {

@@ -40,11 +40,7 @@ fn provider_of(name: &str, options: Value, environment: Environment) -> Server {
 }
 
 fn anthropic() -> Server {
-    provider_of(
-        "anthropic",
-        json!({"base_url": "https://api.anthropic.com"}),
-        Environment::new(|_| Some("sk-secret".to_owned())),
-    )
+    provider_of("anthropic", json!({}), Environment::new(|_| Some("sk-secret".to_owned())))
 }
 
 fn result(id: &str, output: &str, is_error: bool, attachments: Vec<Attachment>) -> Part {
@@ -144,9 +140,7 @@ fn each_vendor_gets_files_in_its_own_words() {
     let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{pic}"), "detail": "auto"});
     let file = json!({"type": "input_file", "filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
     let words = |text: &str| json!({"type": "input_text", "text": text});
-    let input =
-        body(&provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), key()), "gpt-5.4")["input"]
-            .clone();
+    let input = body(&provider_of("openai", json!({}), key()), "gpt-5.4")["input"].clone();
     assert_eq!(
         input[2],
         json!({"type": "function_call_output", "call_id": "a", "output": [words("two"), image, file]})
@@ -157,11 +151,8 @@ fn each_vendor_gets_files_in_its_own_words() {
     let file = json!({"filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
     let file = json!({"type": "file", "file": file});
     let words = |text: &str| json!({"type": "text", "text": text});
-    let messages = body(
-        &provider_of("openai_compatible", json!({"base_url": "http://localhost:1/v1"}), key()),
-        "llama",
-    )["messages"]
-        .clone();
+    let server = provider_of("openai_compatible", json!({"base_url": "http://localhost:1/v1"}), key());
+    let messages = body(&server, "llama")["messages"].clone();
     assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "a", "content": "two"}));
     let shown = words("What the result of the call a shows:");
     assert_eq!(messages[3]["content"], json!([shown, image, file, words("Mine:"), image, file]));
