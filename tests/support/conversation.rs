@@ -8,7 +8,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use flemma_model::{Event, Message, Part, Role, Signature};
-use flemma_provider::{Decoder, Exchange, HttpRequest, Provider, ProviderError, Request, ToolSpec};
+use flemma_provider::{
+    Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, ToolSpec, VendorOptions,
+    auth::Environment,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -51,6 +54,17 @@ pub fn tool(name: &str, strict: bool) -> ToolSpec {
         strict,
         prompt: None,
     }
+}
+
+/// The vendor `name` with these options.
+pub fn provider_of(name: &str, options: Value, environment: Environment) -> Server {
+    let options = VendorOptions::new(ProviderName::from_name(name).unwrap(), options);
+    Server::new(options, environment, |_| Ok(Vec::new()))
+}
+
+/// The vendor `name` at this address, with this key.
+pub fn keyed(name: &str, base_url: &str, key: &'static str) -> Server {
+    provider_of(name, json!({"base_url": base_url}), Environment::new(move |_| Some(key.to_owned())))
 }
 
 /// What is sent, and what reads the reply.

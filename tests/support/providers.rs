@@ -14,16 +14,11 @@ use std::{
 use flemma_chat as chat;
 use flemma_chat::Transcript;
 use flemma_provider::{
-    CacheRetention, Provider, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
-    anthropic::Anthropic,
-    auth::Environment,
-    openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-    vertex::{Options, Vertex},
+    CacheRetention, Provider, RequestParameters, Thinking, ThinkingLevel, ToolSpec, auth::Environment,
 };
 use serde_json::json;
 
-use crate::conversation::tool;
+use crate::conversation::{keyed, provider_of, tool};
 
 /// The folder of the repository.
 pub fn root() -> PathBuf {
@@ -58,16 +53,16 @@ pub fn providers() -> Vec<(Box<dyn Provider>, &'static [&'static str])> {
     let environment = Environment::new(|_| Some("sk-secret".to_owned()));
     vec![
         (
-            Box::new(Anthropic::new("https://api.anthropic.com", environment.clone())),
+            Box::new(provider_of("anthropic", json!({}), environment.clone())),
             &["claude-sonnet-4-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "my-deployment"],
         ),
         (
-            Box::new(OpenAi::new("https://api.openai.com/v1", environment.clone())),
+            Box::new(provider_of("openai", json!({}), environment.clone())),
             &["gpt-6-astra", "gpt-5.6-terra", "gpt-5.4", "gpt-4.1", "o3", "my-deployment"],
         ),
-        (Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment.clone())), &["llama"]),
+        (Box::new(keyed("openai_compatible", "http://localhost:11434/v1", "sk-secret")), &["llama"]),
         (
-            Box::new(Vertex::new(Options { project_id: Some("p".to_owned()), ..Options::default() }, environment)),
+            Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
             &["gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "my-deployment"],
         ),
     ]

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use flemma_model::{Message, Part, Role};
 use flemma_provider::{
-    Decoder, Exchange, HttpRequest, Provider, ProviderError, Request,
+    Decoder, Exchange, HttpRequest, Provider, ProviderError, ProviderName, Request, Server, VendorOptions,
     auth::Environment,
-    vertex::{Options, Vertex},
 };
 use serde_json::{Value, json};
 
@@ -19,13 +18,11 @@ use serde_json::{Value, json};
 pub const TOKEN: &str = "ya29.very-secret";
 
 /// The models of a project, at `base_url` if there is one.
-pub fn vertex(base_url: Option<&str>) -> Vertex {
-    let options = Options {
-        base_url: base_url.map(str::to_owned),
-        project_id: Some("my-project".to_owned()),
-        ..Options::default()
-    };
-    Vertex::new(options, Environment::new(|name| (name == "VERTEX_AI_ACCESS_TOKEN").then(|| TOKEN.to_owned())))
+pub fn vertex(base_url: Option<&str>) -> Server {
+    let options = json!({"base_url": base_url, "project_id": "my-project"});
+    let token = Environment::new(|name| (name == "VERTEX_AI_ACCESS_TOKEN").then(|| TOKEN.to_owned()));
+    let options = VendorOptions::new(ProviderName::from_name("vertex").unwrap(), options);
+    Server::new(options, token, |_| Ok(Vec::new()))
 }
 
 /// What is sent for a request, and what reads the answer.

@@ -7,12 +7,13 @@ use std::{
 };
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
-use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment};
+use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment};
 use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 
 use crate::{
     anthropic::{Stream, event, text_delta},
+    conversation::provider_of,
     http::{Gate, Reply, Server},
 };
 
@@ -34,7 +35,7 @@ fn request() -> Request {
 }
 
 async fn ask(http: &Http, base_url: &str, timeouts: Timeouts, sink: impl FnMut(Event)) -> Result<(), ProviderError> {
-    let provider = Anthropic::new(base_url, Environment::new(|_| Some(KEY.to_owned())));
+    let provider = provider_of("anthropic", json!({"base_url": base_url}), Environment::new(|_| Some(KEY.to_owned())));
     match provider.prepare(&request())? {
         Exchange::Http { request, decoder } => http.perform(request, decoder, timeouts, sink).await,
         Exchange::Script(_) => panic!("Anthropic is no script"),
@@ -466,7 +467,7 @@ async fn a_slow_stream_that_keeps_talking_does_not_time_out() {
 #[tokio::test]
 async fn no_key_means_that_nothing_is_sent() {
     let server = Server::start([]);
-    let provider = Anthropic::new(&server.base_url(), Environment::new(|_| None));
+    let provider = provider_of("anthropic", json!({"base_url": server.base_url()}), Environment::new(|_| None));
     let error = provider.prepare(&request()).err().unwrap();
     assert_says(&error, ErrorKind::Authentication, &["ANTHROPIC_API_KEY is not set", ":let $ANTHROPIC_API_KEY"]);
     assert!(server.requests().is_empty());

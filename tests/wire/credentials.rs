@@ -11,11 +11,9 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flemma_model::{Event, Message, Part, Role};
 use flemma_provider::{
-    ErrorKind, Provider, ProviderError, Request,
-    anthropic::Anthropic,
+    ErrorKind, KeyFile, Provider, ProviderError, ProviderName, Request, VendorOptions,
     auth::{Environment, Key},
-    credential::{Credential, KeySource, TokenExchange as _},
-    vertex::{self, Options, Vertex},
+    credential::{Credential, KeySource},
 };
 use flemma_runtime::{ConversationId, Credentials, Recipient, RequestUpdate, Worker, http::Timeouts};
 use flemma_tools::builtin::Readable;
@@ -26,11 +24,17 @@ use tempfile::TempDir;
 
 use crate::{
     anthropic::Stream,
+    conversation::provider_of,
     http::{Reply, Server},
 };
 
 /// Made for these tests; nothing trusts it.
 const PRIVATE_KEY: &str = include_str!("../support/rsa_for_tests.pem");
+
+/// Where the token of Vertex AI may be.
+fn gcloud() -> Credential {
+    VendorOptions::new(ProviderName::from_name("vertex").unwrap(), json!({})).credential().unwrap()
+}
 
 const VARIABLE: &str = "ACME_API_KEY";
 
@@ -196,7 +200,7 @@ async fn what_a_command_leaves_running_is_not_waited_for() {
 #[tokio::test]
 async fn gcloud_gives_the_token_of_the_signed_in_account() {
     let commands = Commands::new().command("gcloud", "echo warning >&2; echo ya29.gcloud");
-    let (credentials, credential) = (credentials(), vertex::credential());
+    let (credentials, credential) = (credentials(), gcloud());
     for _ in 0..2 {
         let key = find(&credentials, commands.environment(), &credential).await.unwrap();
         assert_eq!(exposed(key), ("ya29.gcloud".to_owned(), "from `gcloud`".to_owned()));
@@ -207,12 +211,12 @@ async fn gcloud_gives_the_token_of_the_signed_in_account() {
 #[tokio::test]
 async fn a_missing_sign_in_is_reported_only_if_gcloud_is_there() {
     let commands = Commands::new().command("gcloud", "echo 'ERROR: no active account' >&2; exit 1");
-    let message = failure(commands.environment(), &vertex::credential()).await;
+    let message = failure(commands.environment(), &gcloud()).await;
     assert!(message.contains("no active account") && message.contains("`gcloud auth login`"), "{message}");
     let empty = tempfile::tempdir().unwrap();
     let path = empty.path().display().to_string();
     let environment = Environment::new(move |name| (name == "PATH").then(|| path.clone()));
-    assert_eq!(find(&credentials(), environment, &vertex::credential()).await, Ok(None));
+    assert_eq!(find(&credentials(), environment, &gcloud()).await, Ok(None));
 }
 
 fn service_account(token_uri: &str) -> Value {
@@ -240,10 +244,9 @@ async fn a_service_account_signs_for_its_token() {
     let commands = with_key_file(&service_account(&token_uri).to_string());
     let credentials = credentials();
     for _ in 0..2 {
-        let environment =
-            credentials.complete(commands.environment(), &vertex::credential(), Timeouts::default()).await.unwrap();
+        let environment = credentials.complete(commands.environment(), &gcloud(), Timeouts::default()).await.unwrap();
         assert_eq!(environment.value("GOOGLE_CLOUD_PROJECT").as_deref(), Some("from-file"));
-        let key = environment.find(vertex::TOKEN_VARIABLE).unwrap();
+        let key = environment.find("VERTEX_AI_ACCESS_TOKEN").unwrap();
         let origin = "of the service account robot@from-file.iam.gserviceaccount.com";
         assert_eq!(exposed(key), ("ya29.service".to_owned(), origin.to_owned()));
     }
@@ -277,7 +280,7 @@ async fn a_token_that_ends_soon_is_not_kept() {
     let commands = with_key_file(&service_account(&server.base_url()).to_string());
     let credentials = credentials();
     for expected in ["ya29.one", "ya29.two"] {
-        let key = find(&credentials, commands.environment(), &vertex::credential()).await.unwrap();
+        let key = find(&credentials, commands.environment(), &gcloud()).await.unwrap();
         assert_eq!(exposed(key).0, expected);
     }
 }
@@ -296,7 +299,7 @@ async fn a_refusing_token_server_is_quoted_with_the_fix() {
     ] {
         let server = Server::start([reply]);
         let commands = with_key_file(&service_account(&server.base_url()).to_string());
-        let error = find(&credentials(), commands.environment(), &vertex::credential()).await.unwrap_err();
+        let error = find(&credentials(), commands.environment(), &gcloud()).await.unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.message.contains(words), "{words}: {error}");
         assert!(!error.message.contains("eyJ"), "the statement is in {error}");
@@ -319,13 +322,13 @@ async fn a_key_file_that_cannot_be_used_is_named_and_not_shown() {
         (&broken_key.to_string(), "`private_key` that is not an RSA key"),
     ] {
         let commands = with_key_file(text);
-        let message = failure(commands.environment(), &vertex::credential()).await;
+        let message = failure(commands.environment(), &gcloud()).await;
         assert!(message.contains("GOOGLE_APPLICATION_CREDENTIALS") && message.contains("key.json"), "{message}");
         assert!(message.contains(words), "{words}: {message}");
         assert!(!message.contains("hush"), "{message}");
     }
     let missing = Commands::new().set("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json");
-    let message = failure(missing.environment(), &vertex::credential()).await;
+    let message = failure(missing.environment(), &gcloud()).await;
     assert!(message.contains("/nowhere/key.json") && message.contains("cannot be read"), "{message}");
 }
 
@@ -333,7 +336,7 @@ async fn a_key_file_that_cannot_be_used_is_named_and_not_shown() {
 fn a_user_who_signed_in_is_asked_for_with_their_refresh_token() {
     let file = json!({"type": "authorized_user", "client_id": "id", "client_secret": "s e", "refresh_token": "r",
         "quota_project_id": "q"});
-    let file = vertex::token::KeyFile::read(&file.to_string()).unwrap();
+    let file = KeyFile::read(&file.to_string()).unwrap();
     let request = file.request(std::time::SystemTime::now()).unwrap();
     assert_eq!(request.url, "https://oauth2.googleapis.com/token");
     let body = String::from_utf8(request.body).unwrap();
@@ -386,7 +389,8 @@ fn a_refused_key_is_fetched_again() {
                     sources: vec![KeySource::Command(vec!["show-key".to_owned()])],
                 }),
                 build: Box::new(move |environment| {
-                    Ok(Arc::new(Anthropic::new(&base_url, environment)) as Arc<dyn Provider>)
+                    let options = json!({"base_url": base_url});
+                    Ok(Arc::new(provider_of("anthropic", options, environment)) as Arc<dyn Provider>)
                 }),
                 max_reply_bytes: 1 << 20,
             },
@@ -408,14 +412,14 @@ fn vertex_uses_the_token_and_project_of_the_key_file() {
     let server = Server::start([Reply::stream().chunk(format!("data: {reply}\r\n\r\n"))]);
     let commands = with_key_file(&service_account(&tokens.base_url()).to_string());
     let worker = Worker::default();
-    let base_url = Some(server.base_url());
+    let base_url = server.base_url();
     let updates = ask(
         &worker,
         Recipient {
             environment: commands.environment(),
-            credential: Some(vertex::credential()),
+            credential: Some(gcloud()),
             build: Box::new(move |environment| {
-                Ok(Arc::new(Vertex::new(Options { base_url, ..Options::default() }, environment)) as Arc<dyn Provider>)
+                Ok(Arc::new(provider_of("vertex", json!({"base_url": base_url}), environment)) as Arc<dyn Provider>)
             }),
             max_reply_bytes: 1 << 20,
         },

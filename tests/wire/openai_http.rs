@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use flemma_model::{Event, Message, Part, Role, StopReason};
-use flemma_provider::{
-    ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment, openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-};
+use flemma_provider::{ErrorKind, Exchange, Headers, Provider, ProviderError, Request, auth::Environment};
 use flemma_runtime::http::{Http, Timeouts};
 use serde_json::json;
 
 use crate::{
     completions,
+    conversation::provider_of,
     http::{Reply, Server},
     responses,
 };
@@ -24,15 +22,17 @@ fn headers() -> Headers {
     headers
 }
 
-fn openai(server: &Server) -> OpenAi {
+fn openai(server: &Server) -> impl Provider {
     let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
-    OpenAi::new(&format!("{}/v1", server.base_url()), environment).with_headers(headers())
+    let options = json!({"base_url": format!("{}/v1", server.base_url()), "headers": headers()});
+    provider_of("openai", options, environment)
 }
 
-fn compatible(server: &Server) -> OpenAiCompatible {
+fn compatible(server: &Server) -> impl Provider {
     // OpenAI's key is set, and is sent to no other server.
     let environment = Environment::new(|name| (name == "OPENAI_API_KEY").then(|| KEY.to_owned()));
-    OpenAiCompatible::new(&format!("{}/v1/", server.base_url()), environment).with_headers(headers())
+    let options = json!({"base_url": format!("{}/v1/", server.base_url()), "headers": headers()});
+    provider_of("openai_compatible", options, environment)
 }
 
 async fn play(provider: &dyn Provider) -> (Vec<Event>, Result<(), ProviderError>) {

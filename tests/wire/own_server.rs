@@ -6,10 +6,7 @@ use std::{
 };
 
 use flemma_model::{Event, StopReason};
-use flemma_provider::{
-    ErrorKind, Exchange, Provider, ProviderError, Request, anthropic::Anthropic, auth::Environment, host,
-    openai::OpenAi, openai_compatible::OpenAiCompatible, retry,
-};
+use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, host, retry};
 use flemma_runtime::{
     ConversationId, OnUpdate, Recipient, RequestUpdate, Worker,
     http::{Http, Timeouts},
@@ -19,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     completions::Stream,
-    conversation::{hello, tool},
+    conversation::{hello, provider_of, tool},
     http::{Reply, Server},
 };
 
@@ -52,7 +49,7 @@ async fn perform(
 }
 
 async fn ask(base_url: &str, timeouts: Timeouts) -> (Vec<Event>, Result<(), ProviderError>) {
-    let provider = OpenAiCompatible::new(&format!("{base_url}/v1"), environment());
+    let provider = provider_of("openai_compatible", json!({"base_url": format!("{base_url}/v1")}), environment());
     perform(&provider, &hello(), timeouts).await
 }
 
@@ -91,9 +88,9 @@ async fn a_reply_that_does_not_begin_is_requested_once_more() {
 async fn https_to_a_server_without_tls_says_so_at_once() {
     // The scripted server waits for the rest of the line, as llama.cpp's does, and so TLS is never refused.
     let providers: [Build; 3] = [
-        |base| Box::new(OpenAiCompatible::new(&format!("{base}/v1"), environment())),
-        |base| Box::new(OpenAi::new(&format!("{base}/v1"), environment())),
-        |base| Box::new(Anthropic::new(base, environment())),
+        |base| Box::new(provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment())),
+        |base| Box::new(provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment())),
+        |base| Box::new(provider_of("anthropic", json!({"base_url": base}), environment())),
     ];
     for build in providers {
         let server = Server::start([Reply::json(404, &json!({"error": "no such page"}))]);
@@ -160,7 +157,8 @@ async fn a_full_context_is_told_apart_from_max_tokens() {
         let server = Server::start([Reply::stream().chunk(cut(output).bytes())]);
         let mut request = hello();
         request.parameters.max_tokens = Some(100);
-        let provider = OpenAiCompatible::new(&format!("{}/v1", server.base_url()), environment());
+        let provider =
+            provider_of("openai_compatible", json!({"base_url": format!("{}/v1", server.base_url())}), environment());
         let (events, result) = perform(&provider, &request, LONG).await;
         assert_eq!(result, Ok(()));
         assert_eq!(events.last(), Some(&Event::Finished(stop)), "{output:?}");
@@ -208,7 +206,8 @@ impl Harness {
             credential: None,
             max_reply_bytes: 1 << 20,
             build: Box::new(move |environment| {
-                Ok(Arc::new(OpenAiCompatible::new(&base_url, environment)) as Arc<dyn Provider>)
+                Ok(Arc::new(provider_of("openai_compatible", json!({"base_url": base_url}), environment))
+                    as Arc<dyn Provider>)
             }),
         };
         let timeouts = Timeouts { connect: Duration::from_millis(200), ..LONG };

@@ -3,21 +3,14 @@
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use flemma_model::{Event, Message, Part, Role};
-use flemma_provider::{
-    ErrorKind, Exchange, Provider, ProviderError, Request,
-    anthropic::Anthropic,
-    auth::Environment,
-    openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-    retry,
-    vertex::{Options, Vertex},
-};
+use flemma_provider::{ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, retry};
 use flemma_runtime::http::{Http, Timeouts};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
     anthropic, completions,
+    conversation::provider_of,
     http::{Reply, Server},
     responses, vertex,
 };
@@ -48,7 +41,7 @@ fn environment() -> Environment {
 const VENDORS: [Vendor; 4] = [
     Vendor {
         name: "anthropic",
-        build: |base| Box::new(Anthropic::new(base, environment())),
+        build: |base| Box::new(provider_of("anthropic", json!({"base_url": base}), environment())),
         begun: || anthropic::Stream::new().text(&["half"]).events()[..3].concat().into_bytes(),
         error: |status, words| {
             let kind = match status {
@@ -63,7 +56,7 @@ const VENDORS: [Vendor; 4] = [
     },
     Vendor {
         name: "openai",
-        build: |base| Box::new(OpenAi::new(&format!("{base}/v1"), environment())),
+        build: |base| Box::new(provider_of("openai", json!({"base_url": format!("{base}/v1")}), environment())),
         begun: || {
             let whole = responses::Stream::new().text(&["half"]).bytes();
             let end = String::from_utf8(whole.clone()).unwrap().find("event: response.output_text.done").unwrap();
@@ -81,7 +74,9 @@ const VENDORS: [Vendor; 4] = [
     },
     Vendor {
         name: "openai_compatible",
-        build: |base| Box::new(OpenAiCompatible::new(&format!("{base}/v1"), environment())),
+        build: |base| {
+            Box::new(provider_of("openai_compatible", json!({"base_url": format!("{base}/v1")}), environment()))
+        },
         begun: || completions::Stream::new().text(&["half"]).bytes(),
         error: |status, words| json!({"error": {"code": status, "message": words}}),
         overflow: "request (9692 tokens) exceeds the available context size (8192 tokens), try increasing it",
@@ -89,12 +84,8 @@ const VENDORS: [Vendor; 4] = [
     Vendor {
         name: "vertex",
         build: |base| {
-            let options = Options {
-                base_url: Some(base.to_owned()),
-                project_id: Some("my-project".to_owned()),
-                ..Options::default()
-            };
-            Box::new(Vertex::new(options, environment()))
+            let options = json!({"base_url": base, "project_id": "my-project"});
+            Box::new(provider_of("vertex", options, environment()))
         },
         begun: || vertex::Stream::new().text(&["half"]).bytes(),
         error: |status, words| {

@@ -8,8 +8,8 @@
 //! more, the results are sent.
 
 use super::{
-    CallResult, Choice, Level, ResolvedBy, UndoStep,
-    effect::{Cursor, Effect},
+    CallResult, Choice, CursorReason, Level, ResolvedBy, UndoStep,
+    effect::Effect,
     phase::{Phase, ReviewCause},
     step::Step,
     turn::Turn,
@@ -64,7 +64,7 @@ impl Turn {
             self.start_queued(step);
         }
         if let Some(next) = next {
-            step.push(Effect::Cursor(Cursor::Pending(next)));
+            step.push(Effect::Cursor(CursorReason::Pending, Some(next)));
         } else if is_last {
             self.autopilot.arm();
             self.review_after(ReviewCause::Decision, step);
@@ -128,7 +128,8 @@ impl Turn {
                 other != id && block.is_some_and(is_users)
             };
             let next = states.iter().find(waits).map(|(other, _)| other.clone());
-            step.push(Effect::Cursor(next.map_or_else(|| Cursor::Result(id.clone()), Cursor::Pending)));
+            let reason = if next.is_some() { CursorReason::Pending } else { CursorReason::Result };
+            step.push(Effect::Cursor(reason, Some(next.unwrap_or_else(|| id.clone()))));
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{CallResult, Departure, RequestId, Stop};
-use flemma_chat::{AwaitKind, OpenCall, Status};
+use super::{CallResult, CursorReason, Departure, RequestId, Stop};
+use flemma_chat::{AwaitKind, Ending, OpenCall, Status};
 use flemma_model::{CallId, Event, Usage};
 
 /// One action. Effects are performed in order.
@@ -27,11 +27,8 @@ pub(super) enum Effect {
     OpenReply,
     /// Write a piece of the reply.
     Write(Event),
-    /// End the reply, as aborted or as complete.
-    CloseReply {
-        /// Whether it is marked as aborted.
-        aborted: bool,
-    },
+    /// End the reply.
+    CloseReply(Ending),
     /// The provider's token count of the request so far. A later count replaces an earlier one.
     Used(Usage),
     /// Write status blocks for calls without one, in call order.
@@ -58,8 +55,8 @@ pub(super) enum Effect {
     Review,
     /// Let the user's keys be heard before what follows.
     Pause,
-    /// Move the cursor if the conversation is visible.
-    Cursor(Cursor),
+    /// Move the cursor if the conversation is visible: to this call, or to the end of the document.
+    Cursor(CursorReason, Option<CallId>),
     /// Show the diagnostics of the document.
     Diagnose,
     /// Tell the user something.
@@ -88,19 +85,6 @@ pub(super) enum RequestKind {
     Reply,
     /// The rest of the reply with which the conversation ends: the provider paused and continues when it gets it back.
     Continuation,
-}
-
-/// Where to move the cursor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cursor {
-    /// To a status block that waits for the user.
-    Pending(CallId),
-    /// To a status block that waits for the editor, or for whatever else answers it.
-    Awaited(CallId),
-    /// To the place that `tools.cursor_after_result` chooses after this call's result.
-    Result(CallId),
-    /// To the new, empty user message.
-    Prompt,
 }
 
 /// The severity of a message to the user.

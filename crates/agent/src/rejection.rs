@@ -17,12 +17,10 @@ pub fn rejection(
     effect: Option<&str>,
     own_text: impl FnOnce(Option<&str>) -> Option<String>,
 ) -> CallResult {
-    let content = call.typed();
-    let reason = match words {
-        Some(words) if !content.is_empty() => Some(format!("{words}\n\n{}", own_words(content, ""))),
-        Some(words) => Some(words.to_owned()),
-        None if !content.is_empty() => Some(own_words(content, "")),
-        None => None,
+    let typed = Some(own_words(call.typed(), "")).filter(|typed| !typed.is_empty());
+    let reason = match (words, typed) {
+        (Some(words), Some(typed)) => Some(format!("{words}\n\n{typed}")),
+        (words, typed) => words.map(str::to_owned).or(typed),
     };
     let rejected_again = effect.map(|effect| {
         format!(

@@ -7,6 +7,7 @@ use super::{
     step::Step,
     turn::Turn,
 };
+use flemma_chat::Ending;
 use flemma_model::{Event, StopReason, UserError};
 use flemma_provider::{ProviderError, retry};
 
@@ -124,7 +125,7 @@ impl Turn {
         if let Some(message) = stopped {
             step.tell(Level::Warn, message);
         }
-        step.push(Effect::CloseReply { aborted: false });
+        step.push(Effect::CloseReply(Ending::Complete));
         let after = if *reason == StopReason::Pause { ReviewCause::PartOfReply } else { ReviewCause::Reply };
         self.review_after(after, step);
     }
@@ -147,7 +148,7 @@ impl Turn {
             Phase::Streaming { request: current, .. } if *current == request => {
                 self.autopilot.is_armed = false;
                 self.cut_off.clone_from(&error.for_model);
-                step.push(Effect::CloseReply { aborted: true });
+                step.push(Effect::CloseReply(Ending::Aborted));
                 step.tell(Level::Error, error.to_string());
                 self.review_after(ReviewCause::AbortedReply, step);
             }

@@ -8,8 +8,8 @@
 //! No round begins in a document with an error: it could not be sent, and results might not fit into it.
 
 use super::{
-    CallResult, Level, Placement,
-    effect::{Cursor, Effect},
+    CallResult, CursorReason, Level, Placement,
+    effect::Effect,
     phase::{Phase, ReviewCause, Round},
     rejection::own_words,
     step::Step,
@@ -65,7 +65,7 @@ impl Turn {
             && let (Some(call), false) = (&round.waits, view.settings().autopilot)
         {
             self.phase = Phase::Idle;
-            step.push(Effect::Cursor(Cursor::Pending(call.clone())));
+            step.push(Effect::Cursor(CursorReason::Pending, Some(call.clone())));
             return;
         }
         while round.new.is_empty()
@@ -305,7 +305,7 @@ impl Turn {
     pub(super) fn tool_finished(&mut self, id: &CallId, answer: CallResult, step: &mut Step<'_>) {
         if let Some(call) = self.work.running.remove(id) {
             self.settle(&call, answer, step);
-            step.push(Effect::Cursor(Cursor::Result(id.clone())));
+            step.push(Effect::Cursor(CursorReason::Result, Some(id.clone())));
             self.after_one(step);
         }
     }

@@ -14,7 +14,7 @@ use std::{
 use super::{
     Activity, CallResult, CursorReason, CursorTarget, Departure, Input, Level, LifecycleEvent, Placement, Progress,
     RequestId, Shell, Stop,
-    effect::{Cursor, Effect, RequestKind},
+    effect::{Effect, RequestKind},
     first_panic::FirstPanic,
     turn::Turn,
     view::first_error,
@@ -88,7 +88,8 @@ impl Session {
                     first_panic.catch(|| self.account(shell, false));
                     first_panic.catch(|| shell.announce(LifecycleEvent::RequestFinished { complete: false }));
                 }
-                let Some(input) = self.next_input() else { break };
+                let next = self.inbox.borrow_mut().pop_front();
+                let Some(input) = next else { break };
                 let decided = first_panic.catch(|| {
                     let effects = self.turn.borrow_mut().step(input, shell);
                     self.effects.borrow_mut().extend(effects);
@@ -215,10 +216,6 @@ impl Session {
         }
     }
 
-    fn next_input(&self) -> Option<Input> {
-        self.inbox.borrow_mut().pop_front()
-    }
-
     fn next_effect(&self) -> Option<Effect> {
         self.effects.borrow_mut().pop_front()
     }
@@ -226,29 +223,29 @@ impl Session {
     /// Performs an effect. If the shell panics while it starts something, that counts as its end, because the real end
     /// would never arrive.
     fn try_to_perform<S: Shell>(&self, effect: Effect, shell: &S, first_panic: &mut FirstPanic) {
-        let started = match &effect {
-            Effect::Send(request, _) => Some(Started::Request(*request)),
-            Effect::Run(call) => Some(Started::Tool(call.id.clone(), call.name.clone())),
+        let end = match &effect {
+            Effect::Send(request, _) => {
+                let error = ProviderError::bug("the request could not be started, and nothing was changed");
+                Some(Input::Failed { request: *request, error, jitter: 0.0 })
+            }
+            Effect::Run(OpenCall { id, name, .. }) => {
+                let message =
+                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
+                Some(Input::ToolFinished { call: id.clone(), answer: CallResult::error(message) })
+            }
             _ => None,
         };
         if first_panic.catch(|| self.perform(effect, shell)) {
             return;
         }
-        let input = match started {
-            Some(Started::Request(request)) => {
-                first_panic.catch(|| shell.abort(request));
-                let error = ProviderError::bug("the request could not be started, and nothing was changed");
-                Input::Failed { request, error, jitter: 0.0 }
-            }
-            Some(Started::Tool(call, name)) => {
-                first_panic.catch(|| drop(shell.kill(&call)));
-                let message =
-                    format!("The tool `{name}` could not be started. This is a bug in Flemma, not in the call.");
-                Input::ToolFinished { call, answer: CallResult::error(message) }
-            }
-            None => return,
-        };
-        self.inbox.borrow_mut().push_front(input);
+        first_panic.catch(|| match &end {
+            Some(Input::Failed { request, .. }) => shell.abort(*request),
+            Some(Input::ToolFinished { call, .. }) => drop(shell.kill(call)),
+            _ => {}
+        });
+        if let Some(end) = end {
+            self.inbox.borrow_mut().push_front(end);
+        }
     }
 
     fn perform<S: Shell>(&self, effect: Effect, shell: &S) {
@@ -282,7 +279,7 @@ impl Session {
                 *self.writer.borrow_mut() = Some(shell.with_document(|_, text| ReplyWriter::open(text)));
             }
             Effect::Write(event) => self.write(&event, shell),
-            Effect::CloseReply { aborted } => self.close_reply(aborted, shell),
+            Effect::CloseReply(ending) => self.close_reply(ending, shell),
             Effect::Place(calls) => place(&calls, shell),
             Effect::Await(id, kind) => {
                 let awaiting = shell.awaiting(&id, kind);
@@ -318,10 +315,9 @@ impl Session {
             Effect::Post(departure) => post(departure, shell),
             Effect::Review if shell.reviews_later() => {}
             Effect::Review => self.inbox.borrow_mut().push_front(Input::Review),
-            Effect::Cursor(target) => {
-                if let Some(target) = shell.with_document(|document, text| find(document, text, target)) {
-                    shell.cursor(target);
-                }
+            Effect::Cursor(reason, id) => {
+                let line = shell.with_document(|document, text| line_of(document, text, reason, id.as_ref()));
+                line.into_iter().for_each(|line| shell.cursor(CursorTarget { reason, line }));
             }
             Effect::Diagnose => shell.diagnose(&shell.diagnostics()),
             Effect::Notify(level, message) => shell.notify(level, &message),
@@ -341,13 +337,14 @@ impl Session {
         }
     }
 
-    fn close_reply<S: Shell>(&self, aborted: bool, shell: &S) {
+    fn close_reply<S: Shell>(&self, ending: Ending, shell: &S) {
         if let Some(writer) = self.writer.take() {
-            shell.apply(&writer.close(if aborted { Ending::Aborted } else { Ending::Complete }));
+            shell.apply(&writer.close(ending));
         }
         self.requesting.set(false);
-        self.account(shell, !aborted);
-        shell.announce(LifecycleEvent::RequestFinished { complete: !aborted });
+        let complete = ending == Ending::Complete;
+        self.account(shell, complete);
+        shell.announce(LifecycleEvent::RequestFinished { complete });
     }
 
     fn settle<S: Shell>(&self, id: &CallId, mut answer: CallResult, shell: &S) {
@@ -407,12 +404,6 @@ impl Session {
     }
 }
 
-/// Something that an effect starts and whose end is waited for.
-enum Started {
-    Request(RequestId),
-    Tool(CallId, String),
-}
-
 /// Writes the first status blocks of calls.
 fn place<S: Shell>(calls: &[(CallId, Placement)], shell: &S) {
     let block = |id, placement| match placement {
@@ -470,17 +461,11 @@ fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>,
     }));
 }
 
-fn find(document: &Document, text: &dyn Text, target: Cursor) -> Option<CursorTarget> {
-    // The line over which an open call with a status block is drawn.
-    let card = |id: &CallId| {
+fn line_of(document: &Document, text: &dyn Text, reason: CursorReason, id: Option<&CallId>) -> Option<usize> {
+    let Some(id) = id else { return Some(text.line_count().saturating_sub(1)) };
+    if reason != CursorReason::Result {
+        // The line over which an open call with a status block is drawn.
         document.calls().find(id, text)?.placeholder?;
-        document.calls().result_line(id)
-    };
-    let (reason, line) = match target {
-        Cursor::Prompt => (CursorReason::Prompt, text.line_count().saturating_sub(1)),
-        Cursor::Pending(id) => (CursorReason::Pending, card(&id)?),
-        Cursor::Awaited(id) => (CursorReason::Awaited, card(&id)?),
-        Cursor::Result(id) => (CursorReason::Result, document.calls().result_line(&id)?),
-    };
-    Some(CursorTarget { reason, line })
+    }
+    document.calls().result_line(id)
 }

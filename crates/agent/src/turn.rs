@@ -8,15 +8,15 @@
 //! (which calls did the reply make?), the step ends with [`Effect::Review`].
 
 use super::{
-    Activity, Departure, Input, Level, Stop,
+    Activity, CursorReason, Departure, Input, Level, Stop,
     autopilot::Autopilot,
-    effect::{Cursor, Effect, RequestKind},
+    effect::{Effect, RequestKind},
     phase::{Deferred, Phase, ReviewCause, Round},
     step::Step,
     view::View,
     work::Work,
 };
-use flemma_chat::{AwaitKind, OpenCall, Status, Tail};
+use flemma_chat::{AwaitKind, Ending, OpenCall, Status, Tail};
 
 const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
@@ -205,7 +205,7 @@ impl Turn {
                 // What the user is changing stays where it is.
                 self.phase = Phase::Idle;
                 step.push(Effect::OpenPrompt);
-                step.push(Effect::Cursor(Cursor::Prompt));
+                step.push(Effect::Cursor(CursorReason::Prompt, None));
             }
             ReviewCause::Post => {
                 // The user has sent it, as with a key.
@@ -239,9 +239,9 @@ impl Turn {
         if let Some(call) = waiting {
             // It may be waiting only because its status is misspelt.
             step.push(Effect::Diagnose);
-            step.push(Effect::Cursor(Cursor::Pending(call.id.clone())));
+            step.push(Effect::Cursor(CursorReason::Pending, Some(call.id.clone())));
         } else if let Some(call) = calls.iter().find(|call| call.status() == Some(Status::Pending)) {
-            step.push(Effect::Cursor(Cursor::Awaited(call.id.clone())));
+            step.push(Effect::Cursor(CursorReason::Awaited, Some(call.id.clone())));
         }
     }
 
@@ -271,7 +271,7 @@ impl Turn {
         if step.view.outbox().has_any {
             put_down(Departure::Unsent, step);
         } else {
-            step.push(Effect::Cursor(Cursor::Prompt));
+            step.push(Effect::Cursor(CursorReason::Prompt, None));
         }
     }
 
@@ -297,7 +297,7 @@ impl Turn {
             Phase::Streaming { request, .. } => {
                 self.cut_off = None;
                 step.push(Effect::Abort(request));
-                step.push(Effect::CloseReply { aborted: true });
+                step.push(Effect::CloseReply(Ending::Aborted));
                 self.review_after(ReviewCause::AbortedReply, step);
             }
             // A review comes before any key press, so there is something to stop here only if its own step failed.
@@ -351,7 +351,7 @@ impl Turn {
 fn put_down(departure: Departure, step: &mut Step<'_>) {
     step.push(Effect::UndoStep);
     step.push(Effect::Post(departure));
-    step.push(Effect::Cursor(Cursor::Prompt));
+    step.push(Effect::Cursor(CursorReason::Prompt, None));
 }
 
 /// What leaves the outbox with a key that sends: what steers together with results, and the next message if nothing else

@@ -13,7 +13,7 @@ use flemma_model::options::{
     Kind, Table,
     kinds::{COUNT, SECONDS, whole, within},
 };
-use flemma_provider::{CacheRetention, Thinking, ThinkingLevel};
+use flemma_provider::{CacheRetention, Thinking};
 
 /// How much a model may think.
 pub(super) const THINKING: Kind<Thinking> = Kind {
@@ -21,7 +21,7 @@ pub(super) const THINKING: Kind<Thinking> = Kind {
     read: |value| match value {
         Value::Bool(false) => Some(Thinking::Off),
         Value::Number(number) => whole(number).map(Thinking::of_tokens),
-        Value::String(word) => ThinkingLevel::ALL.into_iter().find(|level| level.word() == word).map(Thinking::Level),
+        Value::String(_) => serde_json::from_value(value.clone()).ok().map(Thinking::Level),
         _ => None,
     },
 };

@@ -64,7 +64,7 @@ pub struct ProviderOptions {
     /// The most bytes that a reply may bring.
     pub max_reply_bytes: u32,
     /// The vendor's own options.
-    pub vendor: Box<dyn VendorOptions>,
+    pub vendor: VendorOptions,
 }
 
 impl Default for Config {

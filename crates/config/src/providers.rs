@@ -14,20 +14,14 @@ use flemma_provider::{ProviderName, VendorOptions};
 pub struct Providers(Vec<(ProviderName, ProviderTable)>);
 
 /// The table of one provider.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProviderTable {
     /// What it has of the general parameters for itself.
     #[serde(flatten)]
     pub own: ProviderOverrides,
     /// The vendor's own options.
     #[serde(flatten)]
-    pub vendor: Box<dyn VendorOptions>,
-}
-
-impl PartialEq for ProviderTable {
-    fn eq(&self, other: &Self) -> bool {
-        self.own == other.own && *self.vendor == *other.vendor
-    }
+    pub vendor: VendorOptions,
 }
 
 impl ProviderTable {

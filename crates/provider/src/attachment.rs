@@ -69,56 +69,39 @@ struct Room<'a> {
 impl Room<'_> {
     /// Takes a file in. `Err` is why not.
     fn take(&mut self, media: Media, bytes: usize) -> Result<(), String> {
-        let AttachmentLimits {
-            vendor,
-            kinds,
-            image_bytes,
-            image_side,
-            many_images,
-            many_images_side,
-            files,
-            total_bytes,
-        } = *self.limits;
+        let AttachmentLimits { vendor, image_side, many_images, many_images_side, files, .. } = *self.limits;
+        let AttachmentLimits { kinds, image_bytes, total_bytes, .. } = *self.limits;
         let size = |bytes: usize| format_size(bytes as u64);
-        let longest = media.size.map_or(0, |(width, height)| width.max(height));
-        let is_large = longest > many_images_side;
-        if !kinds.contains(&media.kind) {
-            return Err(format!("it is a {}, which {vendor} does not accept", media.kind.name()));
-        }
-        if media.kind.is_image() && bytes > image_bytes {
-            return Err(format!(
-                "the image has {}; {vendor} accepts images of up to {}",
-                size(bytes),
-                size(image_bytes)
-            ));
-        }
-        if longest > image_side {
-            let (width, height) = media.size.unwrap_or_default();
-            return Err(format!(
-                "the image has {width}x{height} pixels; {vendor} accepts up to {image_side} on a side"
-            ));
-        }
-        if bytes > total_bytes {
-            return Err(format!("the file has {}; {vendor} accepts up to {}", size(bytes), size(total_bytes)));
-        }
-        if self.files == files {
-            return Err(format!("{vendor} accepts up to {files} files per request, and newer files take precedence"));
-        }
-        if media.kind.is_image() && self.images >= many_images && (is_large || self.has_large) {
-            return Err(format!(
+        let (width, height) = media.size.unwrap_or_default();
+        let longest = width.max(height);
+        let (is_image, is_large) = (media.kind.is_image(), longest > many_images_side);
+        let refusal = if !kinds.contains(&media.kind) {
+            Some(format!("it is a {}, which {vendor} does not accept", media.kind.name()))
+        } else if is_image && bytes > image_bytes {
+            Some(format!("the image has {}; {vendor} accepts images of up to {}", size(bytes), size(image_bytes)))
+        } else if longest > image_side {
+            Some(format!("the image has {width}x{height} pixels; {vendor} accepts up to {image_side} on a side"))
+        } else if bytes > total_bytes {
+            Some(format!("the file has {}; {vendor} accepts up to {}", size(bytes), size(total_bytes)))
+        } else if self.files == files {
+            Some(format!("{vendor} accepts up to {files} files per request, and newer files take precedence"))
+        } else if is_image && self.images >= many_images && (is_large || self.has_large) {
+            Some(format!(
                 "{vendor} accepts more than {many_images} images only if none has more than {many_images_side} pixels on \
                  a side, and newer ones come first"
-            ));
-        }
-        if bytes > self.bytes {
-            return Err(format!(
-                "{vendor} accepts up to {} of files per request, and newer files take precedence",
-                size(total_bytes)
-            ));
+            ))
+        } else if bytes > self.bytes {
+            let total = size(total_bytes);
+            Some(format!("{vendor} accepts up to {total} of files per request, and newer files take precedence"))
+        } else {
+            None
+        };
+        if let Some(why) = refusal {
+            return Err(why);
         }
         self.bytes -= bytes;
         self.files += 1;
-        self.images += usize::from(media.kind.is_image());
+        self.images += usize::from(is_image);
         self.has_large |= is_large;
         Ok(())
     }

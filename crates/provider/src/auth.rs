@@ -28,16 +28,14 @@ impl Key {
     /// origin, never the value.
     pub fn new(value: &str, origin: &str) -> Result<Self, ProviderError> {
         let value = value.trim();
-        if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let why = if value.is_empty() {
-                "it is empty"
-            } else {
-                "it contains a space, a line break or a non-ASCII character"
-            };
-            return Err(ProviderError::new(
-                ErrorKind::Authentication,
-                format!("the key {origin} cannot be used: {why}"),
-            ));
+        let why = match value {
+            "" => "it is empty",
+            _ if value.bytes().all(|byte| byte.is_ascii_graphic()) => "",
+            _ => "it contains a space, a line break or a non-ASCII character",
+        };
+        if !why.is_empty() {
+            let message = format!("the key {origin} cannot be used: {why}");
+            return Err(ProviderError::new(ErrorKind::Authentication, message));
         }
         Ok(Self { value: value.to_owned(), origin: origin.to_owned() })
     }
@@ -112,8 +110,7 @@ impl Environment {
     /// The value of a variable that is not a secret; `None` if it is not set or empty.
     #[must_use]
     pub fn value(&self, variable: &str) -> Option<String> {
-        let fetched = || Some(self.fetched.iter().find(|(name, _)| name == variable)?.1.expose().to_owned());
-        (self.lookup)(variable).filter(|value| !value.trim().is_empty()).or_else(fetched)
+        self.set(variable).or_else(|| Some(self.fetched(variable)?.expose().to_owned()))
     }
 
     /// The key in `variable`, or the one that was fetched instead; `None` if there is neither.
@@ -121,10 +118,18 @@ impl Environment {
     /// # Errors
     /// [`ErrorKind::Authentication`] when the value cannot be part of an HTTP header.
     pub fn find(&self, variable: &str) -> Result<Option<Key>, ProviderError> {
-        match (self.lookup)(variable).filter(|value| !value.trim().is_empty()) {
+        match self.set(variable) {
             Some(value) => Key::new(&value, &format!("in {variable}")).map(Some),
-            None => Ok(self.fetched.iter().find(|(name, _)| name == variable).map(|(_, key)| key.clone())),
+            None => Ok(self.fetched(variable).cloned()),
         }
+    }
+
+    fn set(&self, variable: &str) -> Option<String> {
+        (self.lookup)(variable).filter(|value| !value.trim().is_empty())
+    }
+
+    fn fetched(&self, variable: &str) -> Option<&Key> {
+        self.fetched.iter().find(|(name, _)| name == variable).map(|(_, key)| key)
     }
 }
 

@@ -1,16 +1,9 @@
 //! Options that vendors with a server have in common: where the server is, which headers it is sent, and how its key is
 //! found.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{
-    HeaderProblem, Headers,
-    access::Access,
-    auth::Environment,
-    credential::{Credential, KeySource},
-    vendor_error::Vendor,
-};
+use super::{HeaderProblem, Headers};
 use flemma_model::options::{Kind, Table, kinds::text};
 
 /// Options that say where a key goes or how it is found. Only `setup` may set them, never a file.
@@ -20,7 +13,7 @@ pub const SETUP_ONLY: [&str; 3] = ["base_url", "headers", "api_key_command"];
 pub const SECRET: [&str; 2] = ["headers", "api_key_command"];
 
 /// A command that prints a key: its program and arguments, or a line for the shell.
-pub(super) const COMMAND: Kind<Vec<String>> = Kind {
+const COMMAND: Kind<Vec<String>> = Kind {
     expected: r#"a command: a string for the shell, or a list of its program and arguments such as {"pass", "show", "key"}"#,
     read: |value| match value {
         Value::Array(words) => {
@@ -40,52 +33,27 @@ pub(super) const COMMAND: Kind<Vec<String>> = Kind {
 pub(super) const VERSIONED_URL: Kind<String> = Kind {
     expected: r#"a URL that ends in the API's version, such as "http://localhost:11434/v1""#,
     read: |value| {
-        let url = text(value)?;
-        let (_, path) = without_scheme(url)?.split_once('/')?;
-        let is_endpoint = ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
-        (!is_endpoint).then(|| url.to_owned())
+        let is_endpoint = |path: &str| ["responses", "completions", "models"].iter().any(|end| path.ends_with(end));
+        base_url(value, |bare| bare.split_once('/').is_some_and(|(_, path)| !is_endpoint(path)))
     },
 };
 
-/// Host and path of a URL to which a path can be added.
-pub(super) fn without_scheme(url: &str) -> Option<&str> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
-    let bare = rest.trim_end_matches('/');
-    let clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
-    clean.then_some(bare)
+/// A URL to which a path can be added, if its host and path are `sound`.
+pub(super) fn base_url(value: &Value, sound: impl Fn(&str) -> bool) -> Option<String> {
+    let url = text(value)?;
+    let bare = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?.trim_end_matches('/');
+    let is_clean = !bare.is_empty() && !bare.contains(|c: char| c.is_whitespace() || c == '?' || c == '#');
+    (is_clean && sound(bare)).then(|| url.to_owned())
 }
 
-/// Where a vendor's server is, and what it is sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Connection {
-    /// The address to ask, to which the path of the protocol is added; `None` for the vendor's own.
-    pub base_url: Option<String>,
-    /// Headers that are added to every request.
-    pub headers: Headers,
-    /// What prints the key, if neither the environment nor the keyring has it.
-    pub api_key_command: Option<Vec<String>>,
-}
-
-impl Connection {
-    pub(super) fn read(table: &mut Table<'_>, base_url: &Kind<String>) -> Self {
-        Self {
-            base_url: table.some("base_url", base_url),
-            headers: read_headers(table),
-            api_key_command: table.some("api_key_command", &COMMAND),
-        }
-    }
-
-    /// How `vendor` is reached, at the address `default` where no other is set.
-    pub(super) fn access(&self, vendor: &'static Vendor, default: &str, environment: Environment) -> Access {
-        Access::new(vendor, self.base_url.as_deref().unwrap_or(default), environment, self.headers.clone())
-    }
-
-    /// Where the key of `vendor` may be.
-    pub(super) fn credential(&self, vendor: &Vendor) -> Credential {
-        let mut sources = vec![KeySource::Keyring(vendor.name)];
-        sources.extend(self.api_key_command.clone().map(KeySource::Command));
-        Credential { variable: vendor.key_variable, sources }
-    }
+/// Reads where a vendor's server is, and what it is sent: the address to ask, headers that are added to every request,
+/// and what prints the key, if neither the environment nor the keyring has it.
+pub(super) fn read(table: &mut Table<'_>, base_url: &Kind<String>) -> Value {
+    json!({
+        "base_url": table.some("base_url", base_url),
+        "headers": read_headers(table),
+        "api_key_command": table.some("api_key_command", &COMMAND),
+    })
 }
 
 /// Reads `headers`: names and values. No message shows a value, which may be a secret.

@@ -53,38 +53,6 @@ pub enum ErrorKind {
     Bug,
 }
 
-/// Who has to act on an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Actor {
-    /// The model, by replying otherwise.
-    Model,
-    /// The user, by changing a key, an option or the conversation.
-    User,
-    /// Nobody here: a server or the network failed. The same request may succeed later.
-    Server,
-    /// Those who maintain Flemma.
-    Flemma,
-}
-
-impl ErrorKind {
-    /// Who has to act on errors of this kind.
-    #[must_use]
-    pub fn actor(self) -> Actor {
-        match self {
-            Self::UnusableReply => Actor::Model,
-            Self::Authentication | Self::Options | Self::InvalidRequest | Self::ReplyLimit | Self::Tls => Actor::User,
-            Self::RateLimited
-            | Self::Overloaded
-            | Self::Server
-            | Self::Connection
-            | Self::Timeout
-            | Self::Interrupted
-            | Self::Malformed => Actor::Server,
-            Self::Bug => Actor::Flemma,
-        }
-    }
-}
-
 impl ProviderError {
     /// An error with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -113,10 +81,7 @@ impl ProviderError {
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        match self.kind.actor() {
-            Actor::Flemma => f.write_str(". This is a bug in Flemma."),
-            Actor::Model | Actor::User | Actor::Server => Ok(()),
-        }
+        if self.kind == ErrorKind::Bug { f.write_str(". This is a bug in Flemma.") } else { Ok(()) }
     }
 }
 

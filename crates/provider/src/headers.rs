@@ -5,13 +5,13 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Headers that say where the body ends or what becomes of the connection: they are not the user's to set.
 const RESERVED: [&str; 5] = ["connection", "content-length", "te", "transfer-encoding", "upgrade"];
 
 /// Header names, in lower case, and their values.
-#[derive(Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headers(BTreeMap<String, String>);
 
 /// Why a header cannot be added.

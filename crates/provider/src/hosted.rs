@@ -91,11 +91,6 @@ impl HostedToolSpec {
             Self::WebSearch(_) => HostedTool::WebSearch,
         }
     }
-
-    /// The answer of a vendor that runs no tools.
-    pub(super) fn nowhere(&self, _model: &str, _alone: bool) -> Result<(), HostedProblem> {
-        Err(HostedProblem::NoSuchTool)
-    }
 }
 
 /// Why a provider cannot be offered a hosted tool.

@@ -3,8 +3,8 @@
 //! * A [`Request`] is what a conversation asks: model, messages, tools, parameters.
 //! * A [`Provider`] speaks one vendor's protocol. It turns a request into an [`Exchange`]: the bytes to send, and a
 //!   [`Decoder`] that turns the bytes of the answer into [`Event`](flemma_model::Event)s.
-//! * A [`ProviderName`] is a row of the registry. The row names the vendor's models, secrets and hosted tools, and makes
-//!   the vendor's own options ([`VendorOptions`]), which in turn say where the key comes from and build the provider.
+//! * A [`ProviderName`] is a row of the registry. The row names the vendor's models, secrets and hosted tools, and reads
+//!   the vendor's own options ([`VendorOptions`]). With them and the keys, a [`Server`] is the vendor's provider.
 //! * A [`ProviderError`] says what failed in a sentence for the user, and whether another attempt may succeed.
 //!
 //! Nothing here opens a socket, starts a process or reads a file: `runtime` does, so every provider is tested with
@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //! use flemma_config::Config;
 //! use flemma_model::{Event, Message, Part, Role, UserError};
-//! use flemma_provider::{Exchange, Request, auth::Environment};
+//! use flemma_provider::{Exchange, Provider as _, Request, Server, auth::Environment};
 //!
 //! // What the user has set, and the environment that holds the key.
 //! let config = Config::from_layers(&[serde_json::json!({ "provider": "anthropic", "model": "claude-x" })]).unwrap();
@@ -22,7 +22,7 @@
 //!
 //! // The provider that this names, and what it makes of a request.
 //! let options = config.parameters_for(config.provider);
-//! let provider = options.vendor.build(environment, |_| Err(UserError::new("no documents here")))?;
+//! let provider = Server::new(options.vendor, environment, |_| Err(UserError::new("no documents here")));
 //! let hello = Message { role: Role::User, parts: vec![Part::Text("Hello".to_owned())] };
 //! let request = Request { model: options.model, messages: vec![Arc::new(hello)], ..Request::default() };
 //! let Exchange::Http { request, mut decoder } = provider.prepare(&request)? else { panic!("a server is asked") };
@@ -44,12 +44,10 @@
 //! # Ok::<(), flemma_provider::ProviderError>(())
 //! ```
 
-mod access;
 pub mod anthropic;
 pub mod attachment;
 pub mod auth;
 mod call_ids;
-mod capability_probe;
 pub mod catalogue;
 pub mod connection;
 mod context_overflow;
@@ -71,7 +69,7 @@ mod reply;
 pub mod reply_limit;
 mod request;
 pub mod retry;
-mod secrets;
+mod server;
 mod signature;
 pub mod sse;
 mod stop_reason;
@@ -83,13 +81,15 @@ pub mod vertex;
 mod wire;
 pub mod xml_tools;
 
-pub use capability_probe::CapabilityProbe;
-pub use error::{Actor, ErrorKind, ProviderError};
+pub use error::{ErrorKind, ProviderError};
 pub use headers::{HeaderProblem, Headers};
 pub use hosted::{HostedProblem, HostedTool, HostedToolSpec, SearchLimits};
 pub use http::{ErrorResponse, HttpRequest};
+pub use openai_compatible::CapabilityProbe;
 pub use protocol::{Decoder, Exchange, Provider};
 pub use registry::{ProviderName, hosts_of, is_readable, redacted_signature, secret_variables, signers, signs_text};
 pub use request::{AttachedBy, CacheRetention, Request, RequestParameters, ToolSpec};
+pub use server::Server;
 pub use thinking::{Thinking, ThinkingLevel};
 pub use vendor::{Health, ReadDocument, VendorOptions};
+pub use vertex::token::KeyFile;

@@ -83,12 +83,14 @@ struct Stream<R> {
     limit: Option<u32>,
     /// The tokens of the reply, as far as they were counted.
     written: u64,
+    /// Whether it calls a tool that runs here.
+    has_calls: bool,
 }
 
 impl<R: ReadReply> StreamDecoder<R> {
     /// Reads what `peer` answers to a request that allows a reply of `limit` tokens.
     pub fn new(peer: Peer, reply: R, limit: Option<u32>) -> Self {
-        let stream = Stream { peer, reply, progress: Progress::default(), limit, written: 0 };
+        let stream = Stream { peer, reply, progress: Progress::default(), limit, written: 0, has_calls: false };
         Self { sse: Sse::default(), stream }
     }
 }
@@ -156,6 +158,7 @@ impl<R: ReadReply> Stream<R> {
         for event in &mut events[before..] {
             match event {
                 Event::Usage(usage) => self.written = usage.output,
+                Event::ToolUse { .. } => self.has_calls = true,
                 Event::Finished(stop) => {
                     self.progress = Progress::Complete;
                     self.correct(stop);
@@ -170,10 +173,13 @@ impl<R: ReadReply> Stream<R> {
         })
     }
 
-    /// Tells a reply that reached its limit from one that filled the model's context: most servers have one word for
-    /// both. A reply of fewer tokens than it was allowed was stopped by the context, and a higher limit would not help.
+    /// Tells a reply that waits for tools from one that is over: servers say that they have stopped where a tool is
+    /// called, and the other way round. Tells one that reached its limit from one that filled the model's context: most
+    /// servers have one word for both. A reply of fewer tokens than it was allowed was stopped by the context, and a higher
+    /// limit would not help.
     fn correct(&self, stop: &mut StopReason) {
         match stop {
+            StopReason::EndTurn if self.has_calls => *stop = StopReason::ToolUse,
             // Without a count it is not known.
             StopReason::MaxTokens if self.limit.is_some_and(|limit| (1..limit.into()).contains(&self.written)) => {
                 *stop = StopReason::ContextFull;

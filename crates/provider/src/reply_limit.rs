@@ -53,38 +53,40 @@ impl ReplyLimit {
     /// # Errors
     /// When the reply ends here. What fits was let through.
     pub fn pass(&mut self, mut event: Event, mut sink: impl FnMut(Event)) -> Result<(), ProviderError> {
-        match &mut event {
+        let bytes = match &mut event {
             Event::Text(text) => return self.pieces(text, |piece| sink(Event::Text(piece))),
             Event::Thinking(text) => return self.pieces(text, |piece| sink(Event::Thinking(piece))),
             Event::ToolUseProgress { name, bytes } => {
+                cut(name);
                 // A call is counted when it is complete, but one that is too large already need not be awaited.
                 if *bytes > self.max_bytes.saturating_sub(self.bytes) {
                     return Err(self.too_large());
                 }
-                cut(name);
+                0
             }
             Event::ToolUse { id, name, input } => {
-                self.call(id)?;
-                self.count(match input {
+                self.call(id, name)?;
+                match input {
                     ToolInput::Json(value) => size(value),
                     ToolInput::Malformed(text) => text.len(),
-                })?;
-                cut(name);
+                }
             }
             Event::HostedUse { id, name, raw, .. } => {
-                self.call(id)?;
-                self.count(size(raw))?;
-                cut(name);
+                self.call(id, name)?;
+                size(raw)
             }
             Event::ThinkingFinished { signature: Some(signature) } | Event::RedactedThinking(signature) => {
-                self.count(signature.value.len())?;
+                signature.value.len()
             }
-            Event::HostedResult { raw, .. } => self.count(size(raw))?,
+            Event::HostedResult { raw, .. } => size(raw),
             Event::Citations { raw, sources, .. } => {
-                let sources = sources.iter().map(|source| source.url.len()).sum::<usize>();
-                self.count(raw.as_ref().map_or(0, size) + sources)?;
+                raw.as_ref().map_or(0, size) + sources.iter().map(|source| source.url.len()).sum::<usize>()
             }
-            Event::ThinkingStarted | Event::ThinkingFinished { .. } | Event::Usage(_) | Event::Finished(_) => {}
+            Event::ThinkingStarted | Event::ThinkingFinished { .. } | Event::Usage(_) | Event::Finished(_) => 0,
+        };
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.max_bytes {
+            return Err(self.too_large());
         }
         sink(event);
         Ok(())
@@ -104,12 +106,8 @@ impl ReplyLimit {
         if is_whole { Ok(()) } else { Err(self.too_large()) }
     }
 
-    fn count(&mut self, bytes: usize) -> Result<(), ProviderError> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.max_bytes { Err(self.too_large()) } else { Ok(()) }
-    }
-
-    fn call(&mut self, id: &CallId) -> Result<(), ProviderError> {
+    fn call(&mut self, id: &CallId, name: &mut String) -> Result<(), ProviderError> {
+        cut(name);
         self.calls += 1;
         if self.calls > MAX_CALLS {
             let message = format!(
@@ -159,12 +157,7 @@ fn cut(name: &mut String) {
     }
 }
 
-/// About as many bytes as the JSON has.
+/// As many bytes as the JSON has.
 fn size(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(|item| size(item) + 1).sum::<usize>(),
-        Value::Object(fields) => 2 + fields.iter().map(|(key, value)| key.len() + 4 + size(value)).sum::<usize>(),
-    }
+    value.to_string().len()
 }

@@ -17,30 +17,23 @@ const MAX_FOREIGN_BYTES: usize = 64 * 1024;
 /// What the lines of a stream begin with.
 const FIELDS: [&str; 5] = ["data", "event", "id", "retry", ":"];
 
-/// A decoder of one stream.
-#[derive(Debug)]
-pub struct Sse {
+/// A decoder of one stream. It refuses events of more than `LIMIT` bytes.
+#[derive(Debug, Default)]
+pub struct Sse<const LIMIT: usize = MAX_EVENT_BYTES> {
     /// The line that has no end yet.
     line: Vec<u8>,
     /// The last byte was CR: an LF right after it belongs to it.
     after_cr: bool,
-    /// No line has ended yet: the first may open with a byte order mark.
-    first_line: bool,
-    /// The event that has no empty line yet.
-    event: Pending,
+    /// A line has ended. The first may open with a byte order mark.
+    has_begun: bool,
+    /// The name of the event that has no empty line yet.
+    name: String,
+    /// The lines of its data, each with a line feed.
+    data: String,
     /// Lines that are not part of a stream, while no field has come.
     foreign: String,
     /// A field has come: this is a stream.
     is_stream: bool,
-    limit: usize,
-}
-
-/// The fields of an event, as far as they came.
-#[derive(Debug, Default)]
-struct Pending {
-    name: String,
-    data: String,
-    has_data: bool,
 }
 
 /// One complete event.
@@ -52,27 +45,7 @@ pub struct SseEvent<'a> {
     pub data: &'a str,
 }
 
-impl Default for Sse {
-    fn default() -> Self {
-        Self::with_limit(MAX_EVENT_BYTES)
-    }
-}
-
-impl Sse {
-    /// A decoder that refuses events of more than `limit` bytes.
-    #[must_use]
-    pub fn with_limit(limit: usize) -> Self {
-        Self {
-            line: Vec::new(),
-            after_cr: false,
-            first_line: true,
-            event: Pending::default(),
-            foreign: String::new(),
-            is_stream: false,
-            limit,
-        }
-    }
-
+impl<const LIMIT: usize> Sse<LIMIT> {
     /// Takes the next bytes, cut anywhere, and calls `each` with every event that they complete.
     ///
     /// # Errors
@@ -95,15 +68,12 @@ impl Sse {
             };
             self.check_size(end)?;
             self.after_cr = bytes[end] == b'\r';
-            if self.line.is_empty() {
-                self.end_line(&bytes[..end], &mut each)?;
-            } else {
-                let mut line = std::mem::take(&mut self.line);
-                line.extend_from_slice(&bytes[..end]);
-                self.end_line(&line, &mut each)?;
-                line.clear();
-                self.line = line;
-            }
+            self.line.extend_from_slice(&bytes[..end]);
+            let mut line = std::mem::take(&mut self.line);
+            self.end_line(&line, &mut each)?;
+            // Its memory serves the next one: there are tens of thousands of them in a long reply.
+            line.clear();
+            self.line = line;
             bytes = &bytes[end + 1..];
         }
         Ok(())
@@ -125,14 +95,11 @@ impl Sse {
 
     /// Refuses `more` bytes that would make the event too large.
     fn check_size(&self, more: usize) -> Result<(), ProviderError> {
-        if self.line.len() + self.event.data.len() + more <= self.limit {
+        if self.line.len() + self.data.len() + more <= LIMIT {
             return Ok(());
         }
-        let limit = if self.limit >= 1024 * 1024 {
-            format!("{} MiB", self.limit / (1024 * 1024))
-        } else {
-            format!("{} bytes", self.limit)
-        };
+        let (mega, unit) = if LIMIT >= 1024 * 1024 { (1024 * 1024, "MiB") } else { (1, "bytes") };
+        let limit = format!("{} {unit}", LIMIT / mega);
         Err(malformed(format!("the reply was cut off: one event in it is larger than {limit}")))
     }
 
@@ -141,18 +108,13 @@ impl Sse {
         line: &[u8],
         each: &mut impl FnMut(SseEvent<'_>) -> Result<(), ProviderError>,
     ) -> Result<(), ProviderError> {
-        let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
-            Some(rest) if self.first_line => rest,
-            _ => line,
-        };
-        self.first_line = false;
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").filter(|_| is_first).unwrap_or(line);
         if line.is_empty() {
-            let result = if self.event.has_data {
-                each(SseEvent { name: &self.event.name, data: &self.event.data })
-            } else {
-                Ok(())
-            };
-            self.event.clear();
+            let event = self.data.strip_suffix('\n').map(|data| SseEvent { name: &self.name, data });
+            let result = event.map_or(Ok(()), each);
+            self.name.clear();
+            self.data.clear();
             return result;
         }
         if line[0] == b':' {
@@ -171,31 +133,11 @@ impl Sse {
         }
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            "data" => self.event.push_data(value),
-            "event" => {
-                self.event.name.clear();
-                self.event.name.push_str(value);
-            }
+            "data" => self.data.extend([value, "\n"]),
+            "event" => value.clone_into(&mut self.name),
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl Pending {
-    fn push_data(&mut self, line: &str) {
-        if self.has_data {
-            self.data.push('\n');
-        }
-        self.has_data = true;
-        self.data.push_str(line);
-    }
-
-    /// Empties the event but keeps its memory: there are tens of thousands of them in a long reply.
-    fn clear(&mut self) {
-        self.name.clear();
-        self.data.clear();
-        self.has_data = false;
     }
 }
 

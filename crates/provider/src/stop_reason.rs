@@ -22,14 +22,12 @@ const BLOCKED: [&str; 9] = [
     "IMAGE_RECITATION",
 ];
 
-/// What `word` means of a reply that calls tools or does not: servers say that they have stopped where a tool is
-/// called, and the other way round. `words` are the vendor's own about it, mostly none.
-pub(super) fn stop_reason(word: &str, words: &str, has_calls: bool) -> StopReason {
+/// What `word` means of a reply, whether it calls tools or not. `words` are the vendor's own about it, mostly none.
+pub(super) fn stop_reason(word: &str, words: &str) -> StopReason {
     let words = words.trim_end_matches('.');
     let named = || if words.is_empty() { word.to_owned() } else { format!("{word} ({words})") };
     match word {
         "tool_use" => StopReason::ToolUse,
-        _ if DONE.contains(&word) && has_calls => StopReason::ToolUse,
         _ if DONE.contains(&word) => StopReason::EndTurn,
         "max_tokens" | "length" | "max_output_tokens" | "MAX_TOKENS" => StopReason::MaxTokens,
         "refusal" | "content_filter" => StopReason::Refusal,

@@ -1,6 +1,6 @@
 //! How much a model may think: one value for every vendor, which each takes in its own way.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How much a model may think before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,47 +14,30 @@ pub enum Thinking {
     Level(ThinkingLevel),
 }
 
-/// Levels of thinking, by the names that the configuration gives them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Levels of thinking, each with the tokens that it stands for where a provider counts its thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     /// 1,024 tokens.
-    Minimal,
+    Minimal = 1_024,
     /// 2,048 tokens.
-    Low,
+    Low = 2_048,
     /// 8,192 tokens.
-    Medium,
+    Medium = 8_192,
     /// 16,384 tokens.
-    High,
+    High = 16_384,
     /// 32,768 tokens.
-    Max,
+    Max = 32_768,
 }
 
 impl ThinkingLevel {
-    /// Every level, the least first.
+    /// Every level, the least first. Each serialises as the configuration writes it.
     pub const ALL: [Self; 5] = [Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Max];
 
     /// The level as tokens, for a provider that counts its thinking in tokens.
     #[must_use]
-    pub fn budget(self) -> u32 {
-        match self {
-            Self::Minimal => 1_024,
-            Self::Low => 2_048,
-            Self::Medium => 8_192,
-            Self::High => 16_384,
-            Self::Max => 32_768,
-        }
-    }
-
-    /// The name in the configuration.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Max => "max",
-        }
+    pub const fn budget(self) -> u32 {
+        self as u32
     }
 }
 
@@ -95,7 +78,7 @@ impl Serialize for Thinking {
         match self {
             Self::Off => to.serialize_bool(false),
             Self::Budget(tokens) => to.serialize_u32(*tokens),
-            Self::Level(level) => to.serialize_str(level.word()),
+            Self::Level(level) => level.serialize(to),
         }
     }
 }

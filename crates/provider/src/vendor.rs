@@ -1,76 +1,187 @@
-//! What a vendor's folder offers: the vendor's own options, and all that follows from them.
+//! What a vendor's folder offers: one row of data and functions, and the options in the vendor's own table.
 //!
-//! Each folder has a type for the options in its table of `parameters` and implements [`VendorOptions`] for it. The
-//! configuration reads the table through that trait, the runtime builds the provider through it, and `:checkhealth`
-//! asks it what is missing. Nothing outside the folder knows the type.
+//! The configuration reads the table into [`VendorOptions`], the runtime builds the [`Server`] from them, and
+//! `:checkhealth` asks them what is missing. Nothing outside the folder knows one vendor from another.
 
 use std::{fmt, sync::Arc};
 
-use serde::{Serialize, Serializer};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{Provider, ProviderError, Thinking, auth::Environment, credential::Credential};
-use flemma_model::{Message, UserError};
+use super::{
+    CapabilityProbe, Exchange, ProviderError, ProviderName, Request, Server, Thinking,
+    attachment::AttachmentLimits,
+    auth::Environment,
+    credential::{Credential, KeySource},
+    headers::Headers,
+    hosted::{HostedProblem, HostedToolSpec},
+    vendor_error::{Facts, VendorFailure},
+};
+use flemma_model::{Message, Signature, UserError, options::Table};
 
 /// Reads a `.chat` document into its messages, or says why it cannot. Those who build a provider bring it: a provider
 /// may be a script in such a document, and reading one belongs to a layer above.
 pub type ReadDocument = fn(&str) -> Result<Vec<Arc<Message>>, UserError>;
 
-/// The options of one vendor, in `parameters.<name>`.
-pub trait VendorOptions: Boxed + fmt::Debug + Send + Sync {
-    /// How much a model may think, if an option with a name of the vendor's own says so.
-    fn thinking(&self) -> Option<Thinking> {
-        None
+/// One vendor.
+pub(super) struct Vendor {
+    /// The name in the configuration, and the owner of the signatures that the vendor's protocol brings.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    pub models: Models,
+    /// The variable that holds the key; empty if there is none.
+    pub key_variable: &'static str,
+    /// What the vendor calls a key.
+    pub key_word: &'static str,
+    /// The header that carries the key, and what precedes the key in it.
+    pub key_header: (&'static str, &'static str),
+    /// What is said where there is no key; `None` if that is no error.
+    pub no_key: Option<fn(&Vendor) -> String>,
+    /// Where the key may be if its variable is not set.
+    pub key_sources: &'static [KeySource],
+    /// Further variables that lead to a key.
+    pub other_secrets: &'static [&'static str],
+    /// Further headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// A `base_url` as it should be.
+    pub base_url: &'static str,
+    /// What is taken of images and PDFs; `None` if none are.
+    pub limits: Option<AttachmentLimits>,
+    /// General parameters that the vendor's table also takes by a name of the vendor's own.
+    pub other_names: &'static [(&'static str, &'static str)],
+    pub signatures: Signatures,
+    /// Whether a signature of the vendor is also about the text of the thinking that it stands on.
+    pub signs_text: fn(&Signature) -> bool,
+    /// Whether the vendor runs a tool itself for a model. The last argument says that no other tool is offered.
+    pub hosts: fn(&HostedToolSpec, &str, bool) -> Result<(), HostedProblem>,
+    /// Reads the vendor's own options, as an object of all of them.
+    pub options: fn(&mut Table<'_>) -> Value,
+    /// What `:checkhealth` says when conversations talk to a model.
+    pub health: fn(&VendorOptions, &str, &Environment) -> Health,
+    /// Turns a request into an exchange.
+    pub prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
+    /// What to ask the server about the model that a request is for.
+    pub capability_probe: fn(&Server, &Request) -> Option<CapabilityProbe>,
+    /// What the vendor's name for an error means, or a status for which the vendor has a meaning of its own; `None` if
+    /// that says nothing.
+    pub failure: fn(&str) -> Option<VendorFailure>,
+    /// What the user is told of a failure, where that is not what all vendors have in common.
+    pub headline: fn(VendorFailure, &Facts<'_>) -> Option<String>,
+}
+
+/// Which models a vendor has.
+pub(super) enum Models {
+    /// The one that is asked when `model` is not set, and suggestions, the newest first. Any other name is sent as it
+    /// is.
+    Known { default: &'static str, all: &'static [&'static str] },
+    /// Every server has its own, and lists them at this path.
+    Listed(&'static str),
+}
+
+/// What a document holds of a vendor's signatures.
+pub(super) enum Signatures {
+    /// Nothing: the vendor does not sign.
+    None,
+    /// Signatures that this function can read.
+    Read(fn(&Signature) -> bool),
+    /// The same, and the vendor hides thinking: hidden thinking that names no vendor is taken for this one's.
+    Hidden(fn(&Signature) -> bool),
+}
+
+impl Vendor {
+    /// One that wants a key as a bearer, runs no tools, signs nothing, and whose errors have no names.
+    pub const fn new(
+        name: &'static str,
+        models: Models,
+        options: fn(&mut Table<'_>) -> Value,
+        prepare: fn(&Server, &Request) -> Result<Exchange, ProviderError>,
+    ) -> Self {
+        Self {
+            name,
+            title: "",
+            models,
+            key_variable: "",
+            key_word: "key",
+            key_header: ("authorization", "Bearer "),
+            no_key: Some(Self::unset),
+            key_sources: &[],
+            other_secrets: &[],
+            headers: &[],
+            base_url: "",
+            limits: None,
+            other_names: &[],
+            signatures: Signatures::None,
+            signs_text: |_| false,
+            hosts: |_, _, _| Err(HostedProblem::NoSuchTool),
+            options,
+            health: Health::of_key,
+            prepare,
+            capability_probe: |_, _| None,
+            failure: |_| None,
+            headline: |_, _| None,
+        }
+    }
+
+    /// What is said where the key is not set.
+    fn unset(&self) -> String {
+        let Self { title, key_variable, .. } = self;
+        format!(
+            "{key_variable} is not set. Set it in the shell that starts Neovim (:help flemma-api-keys), \
+             or for this session with :let ${key_variable} = \"…\"; there is no key for {title}"
+        )
+    }
+}
+
+/// The options of one vendor, in `parameters.<name>`, without the general parameters in it. They serialise as the
+/// configuration writes them.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct VendorOptions {
+    #[serde(skip)]
+    pub(super) provider: ProviderName,
+    values: Value,
+}
+
+impl VendorOptions {
+    /// The options `values`, an object of those that are set.
+    pub fn new(provider: ProviderName, values: Value) -> Self {
+        Self { provider, values }
+    }
+
+    /// The value of an option; `None` if it is not set.
+    #[must_use]
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.values.get(name)?.clone()).ok()
+    }
+
+    /// How much a model may think, if an option with a name of the vendor's own says so in tokens.
+    #[must_use]
+    pub fn thinking(&self) -> Option<Thinking> {
+        self.get("thinking_budget").map(Thinking::of_tokens)
     }
 
     /// The key that the vendor wants, and where it may be; `None` if it wants none.
-    fn credential(&self) -> Option<Credential>;
-
-    /// The provider with these options. It looks its key up in `environment`.
-    ///
-    /// # Errors
-    /// When there cannot be one.
-    fn build(&self, environment: Environment, read: ReadDocument) -> Result<Arc<dyn Provider>, ProviderError>;
+    #[must_use]
+    pub fn credential(&self) -> Option<Credential> {
+        let Vendor { key_variable: variable, key_sources, .. } = self.provider.row();
+        let command = self.get("api_key_command").map(KeySource::Command);
+        let sources = key_sources.iter().cloned().chain(command).collect();
+        (!variable.is_empty()).then_some(Credential { variable, sources })
+    }
 
     /// What `:checkhealth` says when conversations talk to `model` with these options. It starts no process and opens
     /// no socket, since those may take a minute or ask for a password.
-    fn health(&self, model: &str, environment: &Environment) -> Health;
-}
-
-/// What a [`VendorOptions`] behind a pointer can do. Every type that is `Clone` and `Serialize` has it.
-pub trait Boxed {
-    /// A copy.
-    fn boxed(&self) -> Box<dyn VendorOptions>;
-
-    /// The options as the configuration writes them.
-    fn to_json(&self) -> Value;
-}
-
-impl<T: VendorOptions + Clone + Serialize + 'static> Boxed for T {
-    fn boxed(&self) -> Box<dyn VendorOptions> {
-        Box::new(self.clone())
-    }
-
-    fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+    #[must_use]
+    pub fn health(&self, model: &str, environment: &Environment) -> Health {
+        (self.provider.row().health)(self, model, environment)
     }
 }
 
-impl Clone for Box<dyn VendorOptions> {
-    fn clone(&self) -> Self {
-        (**self).boxed()
-    }
-}
-
-impl PartialEq for dyn VendorOptions {
-    fn eq(&self, other: &Self) -> bool {
-        self.to_json() == other.to_json()
-    }
-}
-
-impl Serialize for dyn VendorOptions {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.to_json().serialize(to)
+/// Leaves out the values, which may be secrets.
+impl fmt::Debug for VendorOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} with the headers {:?}", self.provider, self.get::<Headers>("headers"))
     }
 }
 
@@ -88,13 +199,14 @@ pub enum Health {
 }
 
 impl Health {
-    /// Whether the key of the provider `name` is in `variable`.
-    pub(super) fn of_key(name: &str, model: &str, variable: &str, environment: &Environment) -> Self {
+    /// Whether the key is in its variable.
+    fn of_key(options: &VendorOptions, model: &str, environment: &Environment) -> Self {
+        let Vendor { name, key_variable, .. } = options.provider.row();
         let provider = format!("provider `{name}`, model {model}");
-        match environment.find(variable) {
-            Ok(Some(_)) => Self::Ok(format!("{provider}: {variable} is set")),
+        match environment.find(key_variable) {
+            Ok(Some(_)) => Self::Ok(format!("{provider}: {key_variable} is set")),
             Ok(None) => Self::Warn(format!(
-                "{provider}: {variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
+                "{provider}: {key_variable} is not set; the keyring and `api_key_command` are tried when a key is needed"
             )),
             Err(error) => Self::Error(error.to_string()),
         }

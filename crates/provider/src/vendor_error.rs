@@ -14,63 +14,14 @@ use super::{
     auth::Key,
     context_overflow::context_overflow,
     headers::Headers,
+    redact::{Redaction, SHORTEST, redact},
     reply::{items, str_of},
-    secrets::Secrets,
+    vendor::Vendor,
 };
+use flemma_text::one_line;
 
 /// The most characters of the vendor's own words in a message.
 const MAX_WORDS: usize = 400;
-
-/// What one vendor's requests and errors have of their own.
-#[derive(Debug)]
-pub(super) struct Vendor {
-    /// The name in the configuration.
-    pub name: &'static str,
-    /// The name for people.
-    pub title: &'static str,
-    /// The variable that holds the key.
-    pub key_variable: &'static str,
-    /// What the vendor calls a key.
-    pub key_word: &'static str,
-    /// The header that carries the key, and what precedes the key in it.
-    pub key_header: (&'static str, &'static str),
-    /// What is said where there is no key; `None` if that is no error.
-    pub no_key: Option<fn(&Vendor) -> String>,
-    /// Further headers of every request.
-    pub headers: &'static [(&'static str, &'static str)],
-    /// A `base_url` as it should be.
-    pub base_url: &'static str,
-    /// What the vendor's name for an error means, or a status for which the vendor has a meaning of its own; `None` if
-    /// that says nothing.
-    pub failure: fn(&str) -> Option<VendorFailure>,
-    /// What the user is told of a failure, where that is not what all vendors have in common.
-    pub headline: fn(VendorFailure, &Facts<'_>) -> Option<String>,
-}
-
-impl Vendor {
-    /// One that wants a key as a bearer, and whose errors have no names.
-    pub const BEARER: Self = Self {
-        name: "",
-        title: "",
-        key_variable: "",
-        key_word: "key",
-        key_header: ("authorization", "Bearer "),
-        no_key: Some(Self::unset),
-        headers: &[],
-        base_url: "",
-        failure: |_| None,
-        headline: |_, _| None,
-    };
-
-    /// What is said where the key is not set.
-    pub fn unset(&self) -> String {
-        let Self { title, key_variable, .. } = self;
-        format!(
-            "{key_variable} is not set. Set it in the shell that starts Neovim (:help flemma-api-keys), \
-             or for this session with :let ${key_variable} = \"…\"; there is no key for {title}"
-        )
-    }
-}
 
 /// What a headline is made of.
 pub(super) struct Facts<'a> {
@@ -141,15 +92,18 @@ impl VendorFailure {
     }
 }
 
-/// The other side of one request.
+/// The other side of one request: an endpoint, and the key for it.
 pub(super) struct Peer {
-    vendor: &'static Vendor,
-    /// The host, for messages.
-    host: String,
-    key: Option<Key>,
-    /// The key, and the values of the user's headers.
-    secrets: Secrets,
-    scope: (String, String),
+    pub vendor: &'static Vendor,
+    /// The absolute URL.
+    pub url: String,
+    /// The host, with its port if it is not the usual one, for messages.
+    pub host: String,
+    pub key: Option<Key>,
+    /// The headers that the user adds.
+    pub headers: Headers,
+    /// The project and its location, where requests are about one.
+    pub scope: (String, String),
 }
 
 /// What an error's body or event says.
@@ -169,17 +123,6 @@ struct ErrorBody {
 }
 
 impl Peer {
-    pub fn new(
-        vendor: &'static Vendor,
-        host: String,
-        key: Option<Key>,
-        headers: &Headers,
-        scope: (String, String),
-    ) -> Self {
-        let secrets = Secrets::new(key.as_ref(), headers);
-        Self { vendor, host, key, secrets, scope }
-    }
-
     /// The error for a response whose status is not a success.
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let mut said = read_body(&response.body);
@@ -214,9 +157,17 @@ impl Peer {
         ProviderError::new(ErrorKind::InvalidRequest, message)
     }
 
+    /// What a server may quote and no message may show: the key, and the values of the user's headers.
+    fn secrets(&self) -> impl Iterator<Item = (&str, Redaction)> {
+        let key = self.key.iter().map(|key| (key.expose(), Redaction::Parts));
+        let headers = self.headers.iter().map(|(name, value)| (value, Redaction::of_header(name)));
+        key.chain(headers).filter(|(value, _)| value.len() >= SHORTEST)
+    }
+
     /// The first `limit` characters of foreign text on one line, without secrets.
     pub fn quote(&self, text: &str, limit: usize) -> String {
-        self.secrets.quote(text, limit)
+        let safe = self.secrets().fold(text.to_owned(), |text, (secret, hide)| redact(&text, secret, hide));
+        one_line(&safe, limit)
     }
 
     fn explain(&self, status: Option<u16>, said: &ErrorBody) -> ProviderError {
@@ -227,10 +178,8 @@ impl Peer {
             failure = VendorFailure::Overflow;
         }
         let mut message = self.headline(failure, status, said, over.flatten());
-        let retry_after = said.retry_after;
-        if let Some(seconds) =
-            retry_after.filter(|_| matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded))
-        {
+        let is_busy = matches!(failure, VendorFailure::RateLimit | VendorFailure::Overloaded);
+        if let Some(seconds) = said.retry_after.filter(|_| is_busy) {
             let _ = write!(message, "; it asks to wait {seconds} s");
         }
         let words = self.quote(&said.message, MAX_WORDS);
@@ -240,22 +189,17 @@ impl Peer {
         if let Some(id) = &said.request_id {
             let _ = write!(message, " [request {}]", self.quote(id, 80));
         }
-        ProviderError { retry_after, ..ProviderError::new(failure.kind(), message) }
+        ProviderError { retry_after: said.retry_after, ..ProviderError::new(failure.kind(), message) }
     }
 
     fn failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
-        let failure = self.named_failure(status, said);
-        if failure == VendorFailure::Server && is_lasting(&said.message) { VendorFailure::Refused } else { failure }
-    }
-
-    fn named_failure(&self, status: Option<u16>, said: &ErrorBody) -> VendorFailure {
         let of_status = VendorFailure::of_status(status);
         let status = status.map(|status| status.to_string());
-        match said.names.iter().chain(&status).find_map(|name| (self.vendor.failure)(name)) {
+        match said.names.iter().chain(&status).find_map(|name| (self.vendor.failure)(name)).unwrap_or(of_status) {
             // The status says more than "invalid request".
-            Some(VendorFailure::Refused) if of_status.kind() == ErrorKind::InvalidRequest => of_status,
-            Some(named) => named,
-            None => of_status,
+            VendorFailure::Refused if of_status.kind() == ErrorKind::InvalidRequest => of_status,
+            VendorFailure::Server if is_lasting(&said.message) => VendorFailure::Refused,
+            failure => failure,
         }
     }
 
@@ -273,7 +217,7 @@ impl Peer {
         };
         let facts = Facts { host, key: &key, code: &code, scope: &self.scope };
         (self.vendor.headline)(failure, &facts).unwrap_or_else(|| match failure {
-            VendorFailure::Key if self.key.is_none() && self.secrets.is_empty() => {
+            VendorFailure::Key if self.key.is_none() && self.secrets().next().is_none() => {
                 format!("{host} requires a key ({code}); set {key_variable}")
             }
             VendorFailure::Key => format!("{host} does not accept {key} ({code})"),
@@ -318,20 +262,14 @@ fn read_body(body: &[u8]) -> ErrorBody {
     if let Ok(json) = serde_json::from_slice::<Value>(body) {
         return read_json(&json);
     }
-    ErrorBody { message: plain_words(body), ..ErrorBody::default() }
-}
-
-/// What a body says that is not JSON.
-fn plain_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
-    if !text.starts_with('<') {
-        return text.to_owned();
-    }
-    match title(text) {
+    let message = match title(text) {
+        _ if !text.starts_with('<') => text.to_owned(),
         Some(title) => format!("a web page, \"{title}\""),
         None => "a web page".to_owned(),
-    }
+    };
+    ErrorBody { message, ..ErrorBody::default() }
 }
 
 /// The vendors' `{"error": {"type", "code", "message"}, "request_id"}`, perhaps in a list of one, the same without the

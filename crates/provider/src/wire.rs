@@ -1,13 +1,13 @@
 //! What the encoders of several vendors share.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::{ErrorKind, ProviderError, Request, call_ids::CallIds};
-use flemma_model::{Attachment, CallId, Message, Part, Role, Signature};
+use flemma_model::{Attachment, CallId, Digest, Message, Part, Role, Signature};
 
 /// What is sent for a tool that failed without a message.
 pub(super) const SILENT_ERROR: &str = "The tool failed and said nothing.";
@@ -40,31 +40,27 @@ pub(super) fn is_visible(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-/// The messages as turns: each part as `encode` has it, neighbours of the same role joined, those with nothing to
-/// send left out. In what the user says the results come first, right after the calls that they answer, and
-/// everything keeps its order otherwise. `parts` are those of a message, in the order of the vendor; `ids` are those of
-/// the calls, for `encode`.
-pub(super) fn turns<'a, M: AsRef<Message>, T>(
+/// The messages as turns: the parts of each as `encode` has them, neighbours of the same role joined, those with nothing
+/// to send left out. In what the user says the parts are in the order of their `place`, so that results come right after
+/// the calls that they answer, and everything keeps its order otherwise. `ids` are those of the calls, for `encode`.
+pub(super) fn turns<'a, M: AsRef<Message>, T, K: Ord>(
     messages: &'a [M],
-    parts: impl Fn(&'a Message) -> Vec<&'a Part>,
-    ids: &mut CallIds<'a>,
-    mut encode: impl FnMut(&'a Part, &mut CallIds<'a>) -> Option<T>,
-    is_result: impl Fn(&T) -> bool,
+    mut ids: CallIds<'a>,
+    mut encode: impl FnMut(&'a Message, &mut CallIds<'a>) -> Vec<T>,
+    place: impl Fn(&T) -> K,
 ) -> Vec<(Role, Vec<T>)> {
     let mut turns: Vec<(Role, Vec<T>)> = Vec::new();
     for message in messages.iter().map(AsRef::as_ref) {
         ids.begin(message.role);
-        let parts: Vec<_> = parts(message).into_iter().filter_map(|part| encode(part, ids)).collect();
-        if parts.is_empty() {
-            continue;
-        }
+        let parts = encode(message, &mut ids);
         match turns.last_mut() {
+            _ if parts.is_empty() => {}
             Some((role, joined)) if *role == message.role => joined.extend(parts),
             _ => turns.push((message.role, parts)),
         }
     }
     for (_, parts) in turns.iter_mut().filter(|(role, _)| *role == Role::User) {
-        parts.sort_by_key(|part| !is_result(part));
+        parts.sort_by_key(&place);
     }
     turns
 }
@@ -130,10 +126,7 @@ pub(super) fn hex(pieces: &[&[u8]]) -> String {
         hash.update((piece.len() as u64).to_le_bytes());
         hash.update(piece);
     }
-    hash.finalize().iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    Digest::finish(hash).to_string()
 }
 
 /// The input as an object, which is all that the APIs take: anything else goes along as its text.
@@ -181,12 +174,17 @@ pub(super) fn with_room(max_tokens: u32, thinking: u32) -> u32 {
     if max_tokens > thinking { max_tokens } else { thinking.saturating_add(max_tokens) }
 }
 
-/// The body of a request: an object, without the fields that are null or an empty list.
-pub(super) fn body(mut body: Value) -> Result<Vec<u8>, ProviderError> {
-    if let Some(fields) = body.as_object_mut() {
-        fields.retain(|_, value| !value.is_null() && !value.as_array().is_some_and(Vec::is_empty));
+/// An object without the fields that are null, an empty list or an empty object.
+pub(super) fn sparse(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !matches!(value, Value::Null) && *value != json!([]) && *value != json!({}));
     }
-    serde_json::to_vec(&body)
+    object
+}
+
+/// The body of a request: an object, without the fields that say nothing.
+pub(super) fn body(body: Value) -> Result<Vec<u8>, ProviderError> {
+    serde_json::to_vec(&sparse(body))
         .map_err(|error| ProviderError::bug(format!("the request cannot be written as JSON ({error})")))
 }
 

@@ -22,9 +22,9 @@ use super::{
 };
 use flemma_process::{CommandEnd, output};
 use flemma_provider::{
-    ErrorKind, ProviderError,
+    ErrorKind, KeyFile, ProviderError,
     auth::{Environment, Key},
-    credential::{Credential, KEYRING_SERVICE, KeySource, Program, TokenFile},
+    credential::{Credential, KEYRING_SERVICE, KeySource, Program},
 };
 use flemma_text::one_line;
 
@@ -94,7 +94,7 @@ impl Credentials {
         }
         for source in &credential.sources {
             let file = match source {
-                KeySource::TokenFile(file) => environment.value(file.variable),
+                KeySource::KeyFile(variable) => environment.value(variable),
                 KeySource::Keyring(_) | KeySource::Command(_) | KeySource::Program(_) => None,
             };
             let found = match self.kept(source, file.as_deref()) {
@@ -142,8 +142,8 @@ impl Credentials {
             KeySource::Keyring(account) => from_keyring(account, environment).await,
             KeySource::Command(line) => from_command(line, environment).await.map(Some),
             KeySource::Program(program) => from_program(program, environment).await,
-            KeySource::TokenFile(kind) => match file {
-                Some(file) => self.ask_token_server(kind, file, timeouts).await.map(Some),
+            KeySource::KeyFile(variable) => match file {
+                Some(file) => self.ask_token_server(variable, file, timeouts).await.map(Some),
                 None => Ok(None),
             },
         }
@@ -151,26 +151,26 @@ impl Credentials {
 
     async fn ask_token_server(
         &self,
-        kind: &TokenFile,
+        variable: &str,
         path: &str,
         timeouts: Timeouts,
     ) -> Result<FetchedKey, ProviderError> {
         let fail = |words: String| {
-            let message = format!("the key file {} in {} {words}", Path::new(path).display(), kind.variable);
+            let message = format!("the key file {} in {variable} {words}", Path::new(path).display());
             ProviderError::new(ErrorKind::Authentication, message)
         };
         let text = tokio::fs::read_to_string(path).await.map_err(|error| fail(format!("cannot be read: {error}")))?;
-        let file = (kind.read)(&text).map_err(fail)?;
+        let file = KeyFile::read(&text).map_err(fail)?;
         let timeouts = Timeouts { first_byte: TOKEN_TIME, idle: TOKEN_TIME, ..timeouts };
         let asked = Instant::now();
-        let token = match self.http.fetch(&file.request(SystemTime::now())?, timeouts).await? {
+        let (key, lifetime) = match self.http.fetch(&file.request(SystemTime::now())?, timeouts).await? {
             Ok(body) => file.token(&body)?,
             Err(refusal) => return Err(file.decode_error(&refusal)),
         };
-        let until = asked.checked_add(token.lifetime.saturating_sub(MARGIN));
-        let variables = file.variables().into_iter();
-        let variables = variables.filter_map(|(variable, value)| Some((variable, Key::new(&value, "").ok()?)));
-        Ok(FetchedKey { key: token.key, variables: variables.collect(), until })
+        let until = asked.checked_add(lifetime.saturating_sub(MARGIN));
+        let variables = file.variables();
+        let variables = variables.filter_map(|(variable, value)| Some((variable, Key::new(value, "").ok()?)));
+        Ok(FetchedKey { key, variables: variables.collect(), until })
     }
 }
 

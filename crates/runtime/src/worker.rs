@@ -27,8 +27,8 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, ErrorKind, Exchange, Provider, ProviderError, Request, auth::Environment, credential::Credential,
-    host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, ErrorKind, Exchange, Provider, ProviderError, Request, Server, auth::Environment,
+    credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -55,7 +55,7 @@ impl Recipient {
         Self {
             environment,
             credential: vendor.credential(),
-            build: Box::new(move |environment| vendor.build(environment, read_document)),
+            build: Box::new(move |environment| Ok(Arc::new(Server::new(vendor, environment, read_document)))),
             max_reply_bytes: max_reply_bytes as usize,
         }
     }

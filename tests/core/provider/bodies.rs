@@ -15,15 +15,13 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flemma_chat as chat;
 use flemma_chat::Transcript;
 use flemma_model::{Message, Part, Role};
-use flemma_provider::{
-    HostedToolSpec, ProviderName, Request, SearchLimits, ToolSpec, auth::Environment, openai::OpenAi,
-};
+use flemma_provider::{HostedToolSpec, ProviderName, Request, SearchLimits, ToolSpec};
 use flemma_runtime::{Attachments, ConversationId};
 use flemma_tools::builtin::Readable;
 use serde_json::{Value, json};
 
 use crate::{
-    conversation::{exchange, text, thinking},
+    conversation::{exchange, keyed, text, thinking},
     providers::{conversations, folder, providers, settings, two_tools},
 };
 
@@ -202,7 +200,7 @@ fn reasoning_goes_through_the_document_and_back_unchanged() {
     let Part::Thinking { signature, .. } = &read.messages[1].parts[0] else { panic!("{:?}", read.messages[1]) };
     assert_eq!(signature.as_ref().unwrap().value, value);
     let request = Request { model: "gpt-5.6-sol".to_owned(), messages: read.messages, ..Request::default() };
-    let provider = OpenAi::new("https://api.openai.com/v1", Environment::new(|_| Some("sk-secret".to_owned())));
+    let provider = keyed("openai", "https://api.openai.com/v1", "sk-secret");
     let body: Value = serde_json::from_slice(&exchange(&provider, &request).unwrap().0.body).unwrap();
     assert_eq!(body["input"].as_array().unwrap().len(), 4);
     let parts = summary.map(|text| json!({"type": "summary_text", "text": text}));

@@ -6,15 +6,14 @@ use flemma_chat as chat;
 use flemma_chat::{Document, Ending, ReplyWriter, Severity};
 use flemma_model::{Event, Message, Part, Role, StopReason, WebSource};
 use flemma_provider::{
-    HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, anthropic::Anthropic,
-    auth::Environment, openai::OpenAi, openai_compatible::OpenAiCompatible,
+    HostedTool, HostedToolSpec, Provider, ProviderError, ProviderName, Request, SearchLimits, Server, auth::Environment,
 };
 use flemma_tools::{Registry, hosted};
 use serde_json::{Value, json};
 
 use crate::{
     anthropic,
-    conversation::{conversation, decode, exchange, hello, result, text, tool},
+    conversation::{conversation, decode, exchange, hello, provider_of, result, text, tool},
     notation::Page,
     responses, vertex,
 };
@@ -24,12 +23,12 @@ fn key() -> Environment {
     Environment::new(|_| Some("sk-secret".to_owned()))
 }
 
-fn claude() -> Anthropic {
-    Anthropic::new("https://api.anthropic.com", key())
+fn claude() -> Server {
+    provider_of("anthropic", json!({"base_url": "https://api.anthropic.com"}), key())
 }
 
-fn openai() -> OpenAi {
-    OpenAi::new("https://api.openai.com/v1", key())
+fn openai() -> Server {
+    provider_of("openai", json!({"base_url": "https://api.openai.com/v1"}), key())
 }
 
 fn body(provider: &dyn Provider, request: &Request) -> Value {
@@ -162,7 +161,7 @@ fn anthropics_hosted_blocks_round_trip_unchanged() {
 fn nobody_else_is_sent_what_a_provider_ran() {
     let lines = written(&events(&claude(), &hello(), &searched("end_turn").bytes()), Ending::Complete);
     let request = next(&lines);
-    let compatible = OpenAiCompatible::new("http://localhost:11434/v1", key());
+    let compatible = provider_of("openai_compatible", json!({"base_url": "http://localhost:11434/v1"}), key());
     let vertex = vertex::vertex(None);
     let others: [&dyn Provider; 3] = [&openai(), &compatible, &vertex];
     for provider in others {

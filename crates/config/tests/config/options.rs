@@ -17,7 +17,7 @@ fn provider(name: &str) -> ProviderName {
 
 /// An option of the vendor's own.
 fn own(options: &ProviderOptions, name: &str) -> Value {
-    options.vendor.to_json().get(name).cloned().unwrap_or_default()
+    options.vendor.get(name).unwrap_or_default()
 }
 
 /// What the user is told about wrong options, a problem a line.

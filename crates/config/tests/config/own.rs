@@ -154,7 +154,7 @@ fn a_providers_own_thinking_option_wins_in_one_layer() {
 
     let effort = |layers: &[Value]| {
         let options = config(layers).parameters_for(provider("openai"));
-        (options.vendor.to_json()["reasoning"].clone(), options.parameters.thinking)
+        (options.vendor.get::<Value>("reasoning").unwrap_or_default(), options.parameters.thinking)
     };
     let reasoning = json!({ "parameters": { "openai": { "reasoning": "low" } } });
     let general = json!({ "parameters": { "openai": { "thinking": "high" } } });

@@ -126,8 +126,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Notes that `key` is known, and gives its value if it has one.
-    fn ask(&mut self, key: &str) -> Option<&'a Value> {
+    /// The value of an option, as it is; notes that there is one of this name.
+    pub fn raw(&mut self, key: &str) -> Option<&'a Value> {
         if !self.asked.iter().any(|asked| asked == key) {
             self.state.known.push(join(&self.path, key));
             self.asked.push(key.to_owned());
@@ -142,7 +142,7 @@ impl<'a> Table<'a> {
 
     /// Reads an option that is nothing unless it is set.
     pub fn some<T>(&mut self, key: &str, kind: &Kind<T>) -> Option<T> {
-        let value = self.ask(key)?;
+        let value = self.raw(key)?;
         let read = (kind.read)(value);
         if read.is_none() {
             self.wrong(key, kind.expected, value);
@@ -152,7 +152,7 @@ impl<'a> Table<'a> {
 
     /// Reads an option that is one of a few words: what the choices are written as.
     pub fn choose<T: Copy + Serialize>(&mut self, key: &str, choices: &[T]) -> Option<T> {
-        let value = self.ask(key)?;
+        let value = self.raw(key)?;
         let words: Vec<Value> = choices.iter().map(|choice| json!(choice)).collect();
         let at = words.iter().position(|word| word == value);
         if at.is_none() {
@@ -163,7 +163,7 @@ impl<'a> Table<'a> {
 
     /// Walks a table in this one, also when the user left it out.
     pub fn table<T>(&mut self, key: &str, walk: impl FnOnce(&mut Table<'_>) -> T) -> T {
-        let value = self.ask(key);
+        let value = self.raw(key);
         let mut inner = Table::open(join(&self.path, key), value, self.state);
         let read = walk(&mut inner);
         inner.close();
@@ -199,12 +199,7 @@ impl<'a> Table<'a> {
 
     /// Whether an option has a value, of whatever kind.
     pub fn has(&mut self, key: &str) -> bool {
-        self.ask(key).is_some()
-    }
-
-    /// The value of an option, as it is.
-    pub fn raw(&mut self, key: &str) -> Option<&'a Value> {
-        self.ask(key)
+        self.raw(key).is_some()
     }
 
     /// Reports what is wrong inside the value of an option.

@@ -55,33 +55,28 @@ pub(super) struct Passage<'a> {
 pub(super) fn cut<'a>(prose: &'a str, raw: &'a Value) -> Vec<Passage<'a>> {
     // Each passage as a range, and its citations.
     let mut found: Vec<(usize, usize, Option<&Value>)> = Vec::new();
+    let mut start = None;
+    // The API takes no block of white space alone: it goes with the one before it, or the one behind.
+    let mut add = |from, to, citations| {
+        if is_visible(&prose[from..to]) {
+            found.push((start.take().unwrap_or(from), to, citations));
+        } else if let Some(last) = found.last_mut() {
+            last.1 = to;
+        } else {
+            start = Some(from);
+        }
+    };
     let mut from = 0;
     for passage in raw.as_array().into_iter().flatten() {
         let text = passage.get("text").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
         let (Some(text), Some(citations)) = (text, passage.get("citations")) else { continue };
         let Some(at) = prose[from..].find(text).map(|at| from + at) else { continue };
-        if at > from {
-            found.push((from, at, None));
-        }
+        add(from, at, None);
         from = at + text.len();
-        found.push((at, from, Some(citations)));
+        add(at, from, Some(citations));
     }
-    if from < prose.len() {
-        found.push((from, prose.len(), None));
-    }
-    // The API takes no block of white space alone: it goes with the one before it, or the one behind.
-    let mut whole: Vec<(usize, usize, Option<&Value>)> = Vec::new();
-    let mut start = None;
-    for (from, to, citations) in found {
-        if is_visible(&prose[from..to]) {
-            whole.push((start.take().unwrap_or(from), to, citations));
-        } else if let Some(last) = whole.last_mut() {
-            last.1 = to;
-        } else {
-            start = Some(from);
-        }
-    }
-    whole.into_iter().map(|(from, to, citations)| Passage { text: &prose[from..to], citations }).collect()
+    add(from, prose.len(), None);
+    found.into_iter().map(|(from, to, citations)| Passage { text: &prose[from..to], citations }).collect()
 }
 
 #[cfg(test)]

@@ -62,7 +62,6 @@ pub(super) struct MessagesReply {
     open: Option<(u64, ContentBlock)>,
     cited: Cited,
     usage: Usage,
-    calls: bool,
     stop: Option<String>,
 }
 
@@ -108,7 +107,7 @@ impl ReadReply for MessagesReply {
                     return Err("the reply ends inside a block".into());
                 }
                 self.cited.end(events);
-                let stop = self.stop.take().map(|word| stop_reason(&word, "", self.calls));
+                let stop = self.stop.take().map(|word| stop_reason(&word, ""));
                 events.push(Event::Finished(stop.unwrap_or_else(|| StopReason::Other("no stop_reason".to_owned()))));
             }
             _ => {}
@@ -179,7 +178,6 @@ impl MessagesReply {
                 events.push(Event::ThinkingFinished { signature });
             }
             ContentBlock::ToolUse { id, name, json, given } => {
-                self.calls = true;
                 events.push(Event::ToolUse { id, name, input: tool_input(json, given) });
             }
             ContentBlock::HostedUse { id, name, json, mut raw } => {

@@ -88,30 +88,29 @@ fn hosted(tool: &HostedToolSpec) -> Value {
     let name = tool.tool().name();
     match tool {
         HostedToolSpec::CodeExecution => json!({ "type": "code_execution_20250825", "name": name }),
-        HostedToolSpec::WebSearch(limits) => {
-            let mut search = json!({ "type": "web_search_20250305", "name": name });
-            if let Some(max_uses) = limits.max_uses {
-                search["max_uses"] = max_uses.into();
-            }
-            let domains = [("allowed_domains", &limits.allowed_domains), ("blocked_domains", &limits.blocked_domains)];
-            for (field, domains) in domains.into_iter().filter(|(_, domains)| !domains.is_empty()) {
-                search[field] = json!(domains);
-            }
-            search
-        }
+        HostedToolSpec::WebSearch(limits) => wire::sparse(json!({
+            "type": "web_search_20250305",
+            "name": name,
+            "max_uses": limits.max_uses,
+            "allowed_domains": limits.allowed_domains,
+            "blocked_domains": limits.blocked_domains,
+        })),
     }
 }
 
 /// The messages as turns, which alternate.
 fn turns<'a, M: AsRef<Message>>(messages: &'a [M]) -> Vec<Value> {
     let mut whole = whole(messages).into_iter();
-    let encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
+    let mut encode = |part: &'a Part, ids: &mut CallIds<'a>| match part {
         Part::HostedUse { .. } | Part::HostedResult { .. } if whole.next() != Some(true) => None,
         part => piece(part, ids),
     };
-    let is_result = |piece: &Piece<'_>| matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
-    let parts = |message| wire::thinking_first(message, NAME, |_| true);
-    let turns = wire::turns(messages, parts, &mut wire::plain_ids::<MAX_CALL_ID>(), encode, is_result);
+    let encode = |message, ids: &mut CallIds<'a>| {
+        let parts = wire::thinking_first(message, NAME, |_| true).into_iter();
+        parts.filter_map(|part| encode(part, ids)).collect()
+    };
+    let is_other = |piece: &Piece<'_>| !matches!(piece, Piece::Block(block) if block["type"] == "tool_result");
+    let turns = wire::turns(messages, wire::plain_ids::<MAX_CALL_ID>(), encode, is_other);
     let mut turns: Vec<_> = turns.into_iter().map(|(role, pieces)| (role, blocks(pieces))).collect();
     // A turn of nothing but citations has lost what it cites.
     turns.retain(|(_, blocks)| !blocks.is_empty());
@@ -211,15 +210,13 @@ fn piece<'a>(part: &'a Part, ids: &mut CallIds<'a>) -> Option<Piece<'a>> {
             json!({ "type": "tool_use", "id": ids.call(id).id, "name": name, "input": object(input) })
         }
         Part::ToolResult { id, output, is_error, attachments } => {
-            let mut result = json!({ "type": "tool_result", "tool_use_id": ids.result(id) });
-            let content = said(output, *is_error, attachments);
-            if content != "" {
-                result["content"] = content;
-            }
-            if *is_error {
-                result["is_error"] = true.into();
-            }
-            result
+            let content = Some(said(output, *is_error, attachments)).filter(|content| content != "");
+            wire::sparse(json!({
+                "type": "tool_result",
+                "tool_use_id": ids.result(id),
+                "content": content,
+                "is_error": is_error.then_some(true),
+            }))
         }
         Part::HostedUse { provider, raw, .. } if provider == NAME => renamed(raw, "id", |id| ids.hosted_call(id)),
         Part::HostedResult { provider, raw, .. } if provider == NAME => {

@@ -7,13 +7,11 @@
 
 use serde_json::{Value, json};
 
+use super::vendor::LEAST_BUDGET;
 use crate::{RequestParameters, ThinkingLevel, wire};
 
 /// The reply's limit when the configuration has none: the API wants one, and every model allows this.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
-
-/// The smallest budget for thinking that the API takes.
-const MIN_THINKING_BUDGET: u32 = 1024;
 
 /// How a family thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +32,7 @@ pub(super) struct ThinkingSettings {
     pub max_tokens: u32,
     /// As the API has it.
     pub thinking: Option<Value>,
-    pub effort: Option<&'static str>,
+    pub effort: Option<ThinkingLevel>,
     pub temperature: Option<f64>,
 }
 
@@ -44,42 +42,27 @@ pub(super) fn ask(model: &str, parameters: &RequestParameters) -> ThinkingSettin
     let family = ThinkingStyle::of(model);
     let max_tokens = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).max(1);
     let temperature = parameters.temperature.filter(|value| value.is_finite() && family == ThinkingStyle::Budget);
+    let mut asked = ThinkingSettings { max_tokens, thinking: None, effort: None, temperature };
     match (parameters.thinking.budget(), family) {
         (Some(budget), ThinkingStyle::Budget) => {
             // At least one token of visible reply, even for a budget at the end of the range.
-            let budget_tokens = budget.clamp(MIN_THINKING_BUDGET, u32::MAX - 1);
-            let thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
+            let budget_tokens = budget.clamp(LEAST_BUDGET, u32::MAX - 1);
+            asked.thinking = Some(json!({ "type": "enabled", "budget_tokens": budget_tokens }));
+            asked.max_tokens = wire::with_room(max_tokens, budget_tokens);
             // The API takes no temperature while the model thinks.
-            let max_tokens = wire::with_room(max_tokens, budget_tokens);
-            ThinkingSettings { max_tokens, thinking, effort: None, temperature: None }
+            asked.temperature = None;
         }
-        (Some(budget), _) => ThinkingSettings {
-            max_tokens: wire::with_room(max_tokens, budget),
+        (Some(budget), _) => {
             // Newer models keep their thinking to themselves otherwise.
-            thinking: Some(json!({ "type": "adaptive", "display": "summarized" })),
-            effort: parameters.thinking.level().map(effort),
-            temperature,
-        },
-        (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {
-            ThinkingSettings { max_tokens, thinking: None, effort: None, temperature }
+            asked.thinking = Some(json!({ "type": "adaptive", "display": "summarized" }));
+            asked.max_tokens = wire::with_room(max_tokens, budget);
+            asked.effort = parameters.thinking.level().map(|level| level.max(ThinkingLevel::Low));
         }
-        (None, ThinkingStyle::Unless(off)) => {
-            let thinking = Some(json!({ "type": off }));
-            ThinkingSettings { max_tokens, thinking, effort: None, temperature }
-        }
-        (None, ThinkingStyle::Always) => {
-            ThinkingSettings { max_tokens, thinking: None, effort: Some("low"), temperature }
-        }
+        (None, ThinkingStyle::Budget | ThinkingStyle::OnDemand) => {}
+        (None, ThinkingStyle::Unless(off)) => asked.thinking = Some(json!({ "type": off })),
+        (None, ThinkingStyle::Always) => asked.effort = Some(ThinkingLevel::Low),
     }
-}
-
-fn effort(level: ThinkingLevel) -> &'static str {
-    match level {
-        ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High => "high",
-        ThinkingLevel::Max => "max",
-    }
+    asked
 }
 
 impl ThinkingStyle {

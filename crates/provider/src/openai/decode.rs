@@ -51,7 +51,7 @@ use serde_json::{Value, json};
 
 use super::{
     hosted,
-    reasoning::{Reasoning, texts},
+    reasoning::{self, texts},
 };
 use crate::{
     counts::CountNames,
@@ -80,8 +80,6 @@ pub(super) struct ResponsesReply {
     open: Option<Open>,
     /// A part of it was a refusal.
     refused: bool,
-    /// It calls a tool.
-    calls: bool,
 }
 
 /// The item that is being read.
@@ -234,12 +232,12 @@ impl ResponsesReply {
                     let parts = [texts(&item, "summary", "text"), texts(&item, "content", "text")].concat();
                     push_thinking(parts.join(PART_BREAK), events);
                 }
-                events.push(Event::ThinkingFinished { signature: Reasoning::sign(&item) });
+                events.push(Event::ThinkingFinished { signature: reasoning::sign(&item) });
             }
             Item::FunctionCall { id, name, arguments } => {
                 let id = text_of(&mut item, "call_id").or(id).ok_or("a function call without a call_id")?;
                 let all = text_of(&mut item, "arguments").filter(|all| !all.is_empty()).unwrap_or(arguments);
-                self.push_call(id, name, all, events);
+                events.push(call(id, name, all));
             }
         }
         Ok(())
@@ -258,9 +256,7 @@ impl ResponsesReply {
                 hosted::push_citations(open.sources, events);
                 match open.item {
                     Item::Reasoning => events.push(Event::ThinkingFinished { signature: None }),
-                    Item::FunctionCall { id: Some(id), name, arguments } => {
-                        self.push_call(id, name, arguments, events);
-                    }
+                    Item::FunctionCall { id: Some(id), name, arguments } => events.push(call(id, name, arguments)),
                     _ => {}
                 }
             }
@@ -268,14 +264,13 @@ impl ResponsesReply {
         }
         Ok(match reason.and_then(Value::as_str) {
             _ if kind == "completed" && self.refused => StopReason::Refusal,
-            _ if kind == "completed" => stop_reason("stop", "", self.calls),
-            Some(word) => stop_reason(word, "", self.calls),
+            _ if kind == "completed" => StopReason::EndTurn,
+            Some(word) => stop_reason(word, ""),
             None => StopReason::Other("incomplete, without a reason".to_owned()),
         })
     }
+}
 
-    fn push_call(&mut self, id: String, name: String, arguments: String, events: &mut Vec<Event>) {
-        self.calls = true;
-        events.push(Event::ToolUse { id: CallId(id), name, input: tool_input(arguments, Value::Null) });
-    }
+fn call(id: String, name: String, arguments: String) -> Event {
+    Event::ToolUse { id: CallId(id), name, input: tool_input(arguments, Value::Null) }
 }

@@ -37,14 +37,8 @@ impl Effort {
 
     /// Tokens that the model may well think with. The API counts them as a part of the reply.
     pub(super) fn room(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Minimal => ThinkingLevel::Minimal.budget(),
-            Self::Low => ThinkingLevel::Low.budget(),
-            Self::Medium => ThinkingLevel::Medium.budget(),
-            Self::High => ThinkingLevel::High.budget(),
-            Self::Xhigh | Self::Max => ThinkingLevel::Max.budget(),
-        }
+        let level = ThinkingLevel::ALL.into_iter().find(|level| Self::from(*level) >= self);
+        level.filter(|_| self != Self::None).map_or(0, ThinkingLevel::budget)
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     Effort, NAME,
     effort::{self, Family},
-    reasoning::Reasoning,
+    reasoning,
 };
 use crate::{
     CacheRetention, HostedToolSpec, ProviderError, Request, ToolSpec,
@@ -58,18 +58,15 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
         return Err(wire::nothing_to_send());
     }
     let limit = limit(request, effort);
-    let wants_thinking = wants_thinking(request, effort);
-    let effort = effort.or_else(|| effort::effort(family, parameters.thinking));
+    let (effort, is_wanted) = asked(request, effort);
     let reasons = family.map_or(effort.is_some(), |family| family.reasons());
     let tools: Vec<_> = request.tools.iter().map(tool).chain(request.hosted.iter().map(hosted)).collect();
     let instructions = wire::system(request);
     let keep = family.map(|family| family.keep(parameters.cache_retention));
     let (kept_for, cache_options) = keep.unwrap_or_default();
     let caches = parameters.cache_retention != CacheRetention::None;
-    let mut reasoning = effort.map(|effort| json!({ "effort": effort }));
-    if let Some(reasoning) = reasoning.as_mut().filter(|_| wants_thinking) {
-        reasoning["summary"] = "auto".into();
-    }
+    let summary = is_wanted.then_some("auto");
+    let reasoning = effort.map(|effort| wire::sparse(json!({ "effort": effort, "summary": summary })));
     wire::body(json!({
         "model": request.model,
         "stream": true,
@@ -96,15 +93,16 @@ pub(super) fn body(request: &Request, effort: Option<Effort>) -> Result<Vec<u8>,
 
 /// The most tokens that the reply to a request may have; `None` leaves it to the API.
 pub(super) fn limit(request: &Request, effort: Option<Effort>) -> Option<u32> {
-    let wanted = wants_thinking(request, effort);
-    let family = Family::of(&request.model);
-    let effort = effort.or_else(|| effort::effort(family, request.parameters.thinking));
-    let room = effort.filter(|_| wanted).map_or(0, Effort::room);
+    let (effort, is_wanted) = asked(request, effort);
+    let room = effort.filter(|_| is_wanted).map_or(0, Effort::room);
     request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room).max(MIN_OUTPUT_TOKENS))
 }
 
-fn wants_thinking(request: &Request, effort: Option<Effort>) -> bool {
-    effort.map_or(request.parameters.thinking.level().is_some(), |effort| effort != Effort::None)
+/// The effort that is asked for, where the user's own is this, and whether thinking is wanted.
+fn asked(request: &Request, effort: Option<Effort>) -> (Option<Effort>, bool) {
+    let thinking = request.parameters.thinking;
+    let is_wanted = effort.map_or(thinking.level().is_some(), |effort| effort != Effort::None);
+    (effort.or_else(|| effort::effort(Family::of(&request.model), thinking)), is_wanted)
 }
 
 /// A key under which the vendor finds what it has read of this conversation: a hash of what its requests have in
@@ -153,10 +151,12 @@ fn input(request: &Request, family: Option<&Family>) -> Vec<Value> {
     let takes_reasoning = family.is_none_or(Family::reasons);
     let turns = wire::turns(
         &request.messages,
-        |message| wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. })),
-        &mut wire::plain_ids::<MAX_CALL_ID>(),
-        |part, ids| piece(part, takes_reasoning, ids),
-        |piece| piece.is("function_call_output"),
+        wire::plain_ids::<MAX_CALL_ID>(),
+        |message, ids| {
+            let parts = wire::thinking_first(message, NAME, |part| matches!(part, Part::ToolUse { .. }));
+            parts.into_iter().filter_map(|part| piece(part, takes_reasoning, ids)).collect()
+        },
+        |piece| !piece.is("function_call_output"),
     );
     let mut items = Vec::new();
     for (role, pieces) in turns {
@@ -174,7 +174,7 @@ fn piece<'a>(part: &'a Part, takes_reasoning: bool, ids: &mut CallIds<'a>) -> Op
         Part::Text(text) => return is_visible(text).then(|| Piece::Said(input_text(text))),
         Part::Attachment(attachment) => return Some(Piece::Said(shown(attachment))),
         Part::Thinking { signature: Some(signature), .. } | Part::RedactedThinking(signature) => {
-            let item = Reasoning::item(signature).filter(|_| takes_reasoning)?;
+            let item = reasoning::item(signature).filter(|_| takes_reasoning)?;
             // The API refuses an item that comes twice.
             renamed(&item, "id", |id| ids.unique(id.into()))
         }

@@ -4,62 +4,49 @@
 //! thoughts (`ResponseReasoningItemParam` of the vendor's SDK). The summary is a part of the item and not read from
 //! the block's text: what a user corrects there is for people, and the vendor would refuse a changed item.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
 use crate::{reply::items, signature::from_base64, wire};
 use flemma_model::Signature;
 
-/// The fields of [`Reasoning`].
+/// The fields of a signature.
 const FIELDS: [&str; 3] = ["id", "encrypted_content", "summary"];
 
-/// What a signature holds, as compact JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Reasoning {
-    id: String,
-    encrypted_content: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    summary: Vec<String>,
+/// The signature for an item that is complete, as compact JSON. `None` for one without encrypted thoughts: the vendor
+/// would look for it among what it has stored, and find nothing.
+pub(super) fn sign(item: &Value) -> Option<Signature> {
+    let ours = wire::sparse(json!({
+        "id": filled(item, "id")?,
+        "encrypted_content": filled(item, "encrypted_content")?,
+        "summary": texts(item, "summary", "text"),
+    }));
+    Some(Signature { provider: NAME.to_owned(), value: ours.to_string() })
 }
 
-impl Reasoning {
-    /// The signature for an item that is complete. `None` for one without encrypted thoughts: the vendor would look
-    /// for it among what it has stored, and find nothing.
-    pub fn sign(item: &Value) -> Option<Signature> {
-        let reasoning = Self {
-            id: filled(item, "id")?.to_owned(),
-            encrypted_content: filled(item, "encrypted_content")?.to_owned(),
-            summary: texts(item, "summary", "text"),
-        };
-        let value = serde_json::to_string(&reasoning).ok()?;
-        Some(Signature { provider: NAME.to_owned(), value })
+/// The item of a signature as the API has it; `None` for another vendor's, and for one that is damaged.
+///
+/// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
+/// a later version has added must not be dropped.
+pub(super) fn item(signature: &Signature) -> Option<Value> {
+    let value = wire::signed_by(NAME, signature)?;
+    let item: Value = match serde_json::from_str(value) {
+        Ok(item) => item,
+        Err(_) => serde_json::from_slice(&from_base64(value)?).ok()?,
+    };
+    let is_vendors = item.get("type").is_some_and(|kind| kind == "reasoning");
+    let is_ours = |item: &Map<String, Value>| item.keys().all(|field| FIELDS.contains(&field.as_str()));
+    if !is_vendors && !item.as_object().is_some_and(is_ours) {
+        return None;
     }
-
-    /// The item of a signature as the API has it; `None` for another vendor's, and for one that is damaged.
-    ///
-    /// Other tools write the vendor's whole item, and put it into base64. Of our own shape nothing may be unknown: what
-    /// a later version has added must not be dropped.
-    pub fn item(signature: &Signature) -> Option<Value> {
-        let value = wire::signed_by(NAME, signature)?;
-        let item: Value = match serde_json::from_str(value) {
-            Ok(item) => item,
-            Err(_) => serde_json::from_slice(&from_base64(value)?).ok()?,
-        };
-        let is_vendors = item.get("type").is_some_and(|kind| kind == "reasoning");
-        let is_ours = |item: &Map<String, Value>| item.keys().all(|field| FIELDS.contains(&field.as_str()));
-        if !is_vendors && !item.as_object().is_some_and(is_ours) {
-            return None;
-        }
-        let summary =
-            items(&item, "summary").iter().filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
-        Some(json!({
-            "type": "reasoning",
-            "id": filled(&item, "id")?,
-            "summary": summary.map(|text| json!({ "type": "summary_text", "text": text })).collect::<Vec<_>>(),
-            "encrypted_content": filled(&item, "encrypted_content")?,
-        }))
-    }
+    let summary =
+        items(&item, "summary").iter().filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
+    Some(json!({
+        "type": "reasoning",
+        "id": filled(&item, "id")?,
+        "summary": summary.map(|text| json!({ "type": "summary_text", "text": text })).collect::<Vec<_>>(),
+        "encrypted_content": filled(&item, "encrypted_content")?,
+    }))
 }
 
 /// A string with something in it.

@@ -31,10 +31,6 @@ impl Call {
 }
 
 impl PartialCalls {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Takes one piece of one call, an element of `delta.tool_calls`.
     pub fn take(&mut self, mut piece: Value, events: &mut Vec<Event>) {
         let index = piece.get("index").and_then(Value::as_u64);

@@ -99,12 +99,10 @@ impl ReadReply for CompletionsReply {
             return Ok(());
         }
         self.end_thinking(events);
-        let calls = std::mem::take(&mut self.calls);
-        let has_calls = !calls.is_empty();
-        events.extend(calls.finish(&mut self.ids)?);
+        events.extend(std::mem::take(&mut self.calls).finish(&mut self.ids)?);
         // Servers leave the reason out before `[DONE]`.
         let word = self.stop.take().unwrap_or_else(|| "stop".to_owned());
-        let stop = if self.refused { StopReason::Refusal } else { stop_reason(&word, "", has_calls) };
+        let stop = if self.refused { StopReason::Refusal } else { stop_reason(&word, "") };
         events.push(Event::Finished(stop));
         Ok(())
     }

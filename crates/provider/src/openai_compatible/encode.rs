@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{NAME, THINKING_FIELDS};
 use crate::{
-    ProviderError, Request, Thinking, ThinkingLevel, ToolSpec,
+    ProviderError, Request, ThinkingLevel, ToolSpec,
     call_ids::CallIds,
     wire::{self, is_visible},
 };
@@ -45,13 +45,12 @@ enum Piece<'a> {
 pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderError> {
     let mut messages: Vec<Value> =
         wire::system(request).map(|text| json!({ "role": "system", "content": text })).into_iter().collect();
-    let preface = messages.len();
+    let (preface, thinking) = (messages.len(), request.parameters.thinking);
     let turns = wire::turns(
         &request.messages,
-        |message| message.parts.iter().collect(),
-        &mut wire::plain_ids::<MAX_CALL_ID>(),
-        |part, ids| piece(part, host, ids),
-        |piece| matches!(piece, Piece::Result(..)),
+        wire::plain_ids::<MAX_CALL_ID>(),
+        |message, ids| message.parts.iter().filter_map(|part| piece(part, host, ids)).collect(),
+        |piece| !matches!(piece, Piece::Result(..)),
     );
     for (role, pieces) in turns {
         match role {
@@ -68,7 +67,8 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
         "stream_options": { "include_usage": true },
         "max_tokens": limit(request),
         "temperature": wire::temperature(request),
-        "reasoning_effort": effort(request.parameters.thinking),
+        // One of the three words that all servers know which know any.
+        "reasoning_effort": thinking.level().map(|level| level.clamp(ThinkingLevel::Low, ThinkingLevel::High)),
         "tools": request.tools.iter().map(tool).collect::<Vec<_>>(),
         "messages": messages,
     }))
@@ -78,15 +78,6 @@ pub(super) fn body(request: &Request, host: &str) -> Result<Vec<u8>, ProviderErr
 pub(super) fn limit(request: &Request) -> Option<u32> {
     let room = request.parameters.thinking.budget().unwrap_or(0);
     request.parameters.max_tokens.map(|tokens| wire::with_room(tokens, room))
-}
-
-/// One of the three words that all servers know which know any.
-fn effort(thinking: Thinking) -> Option<&'static str> {
-    thinking.level().map(|level| match level {
-        ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High | ThinkingLevel::Max => "high",
-    })
 }
 
 fn tool(spec: &ToolSpec) -> Value {

@@ -2,10 +2,9 @@
 //!
 //! `encode` turns a request into the body of `POST /v1/chat/completions`, `decode` turns the stream into
 //! [`Event`](flemma_model::Event)s with the help of `calls`, which puts calls together from their pieces;
-//! `capabilities` asks whether a model can use tools, `options` has the options in `parameters.openai_compatible`. What
-//! is sent is what all of them take; what they send is taken as far as it can be understood: fields that are left out,
+//! `capabilities` asks whether a model can use tools. What is sent is what all of them take; what they send is taken as far as it can be understood: fields that are left out,
 //! calls in one piece, ends that are not said.
-//! `provider` puts it all together.
+//! `vendor` has the row of these servers and puts it all together.
 //!
 //! The format is the one of <https://developers.openai.com/api/reference/resources/chat> and of the types in
 //! OpenAI's Python SDK (`openai.types.chat`, 3.54); where servers differ from it, the code says which.
@@ -14,15 +13,8 @@ mod calls;
 mod capabilities;
 mod decode;
 mod encode;
-mod errors;
-mod names;
-mod options;
-mod provider;
+mod vendor;
 
-use self::names::THINKING_FIELDS;
-pub(super) use self::provider::reads;
-pub use self::{
-    names::{EXAMPLE_BASE_URL, KEY_VARIABLE, NAME},
-    options::Options,
-    provider::OpenAiCompatible,
-};
+pub use self::capabilities::CapabilityProbe;
+pub(super) use self::vendor::VENDOR;
+use self::vendor::{NAME, THINKING_FIELDS};

@@ -8,15 +8,8 @@
 //! In a script's text `{{last_result}}` is replaced by what the last tool said, so that the user can see that a
 //! result, or the reason for a rejection, has reached "the model".
 
-mod names;
-mod options;
-mod pace;
-mod provider;
 mod script;
+mod vendor;
 
-pub use self::{
-    names::NAME,
-    options::Options,
-    provider::{Rehearsal, TOUR, WELCOME},
-    script::Script,
-};
+pub(super) use self::vendor::VENDOR;
+pub use self::vendor::{TOUR, WELCOME};

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use super::figures::{dollars, grouped};
 use crate::{
-    Request,
+    CacheRetention, Request,
     catalogue::{self, Price},
 };
-use flemma_model::{Message, Part};
+use flemma_model::{Message, Part, Usage};
 
 /// The overhead of a message, a call or a result beyond its text, in bytes.
 const FRAME: usize = 16;
@@ -63,7 +63,12 @@ impl Estimate {
             reply,
             context: known.and_then(|model| model.context),
             price: price.or_else(|| Some(known?.price(now))),
-            files: files(request),
+            files: request
+                .messages
+                .iter()
+                .flat_map(|message| &message.parts)
+                .map(|part| part.attachments().len())
+                .sum(),
             takes: known.map(|model| model.takes.as_slice()).unwrap_or_default(),
         }
     }
@@ -79,24 +84,20 @@ impl Estimate {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model)];
-        let cost = |price: Price, input, output| {
-            let usage = flemma_model::Usage { input, output, ..Default::default() };
-            dollars(price.cost(&usage, Default::default()))
+        let cost = |output| {
+            let usage = Usage { input: self.input, output, ..Usage::default() };
+            self.price.map(|price| price.cost(&usage, CacheRetention::None))
         };
         let mut input = format!("about {} input tokens", grouped(self.input));
-        if let Some(price) = self.price {
-            input.push_str(&format!(": about {}, or less if some of it is still cached", cost(price, self.input, 0)));
+        if let Some(cost) = cost(0) {
+            input.push_str(&format!(": about {}, or less if some of it is still cached", dollars(cost)));
         }
         lines.push(input);
         if let Some(reply) = self.reply {
             let mut line = format!("at most {} tokens in the reply, not counting thinking", grouped(reply));
-            if let Some(price) = self.price {
-                // A long prompt makes the reply more expensive as well, so its cost is the difference.
-                let usage = flemma_model::Usage { input: self.input, ..Default::default() };
-                let both = flemma_model::Usage { output: reply, ..usage };
-                let retention = Default::default();
-                let difference = price.cost(&both, retention) - price.cost(&usage, retention);
-                line.push_str(&format!(": at most about {}", dollars(difference)));
+            // A long prompt makes the reply more expensive as well, so its cost is the difference.
+            if let (Some(both), Some(prompt)) = (cost(reply), cost(0)) {
+                line.push_str(&format!(": at most about {}", dollars(both - prompt)));
             }
             lines.push(line);
         }
@@ -169,9 +170,4 @@ fn message_bytes(message: &Message, provider: &str) -> usize {
         Part::Attachment(_) | Part::RedactedThinking(_) => 0,
     });
     parts.sum::<usize>() + FRAME
-}
-
-fn files(request: &Request) -> usize {
-    let parts = request.messages.iter().flat_map(|message| &message.parts);
-    parts.map(|part| part.attachments().len()).sum()
 }

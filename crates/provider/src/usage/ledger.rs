@@ -37,60 +37,57 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, record: &Record) {
-        self.requests += 1;
-        self.usage += record.usage;
-        match record.cost {
-            Some(cost) => self.cost += cost,
-            None => self.unpriced += 1,
+    fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut totals = Self::default();
+        for record in records {
+            totals.requests += 1;
+            totals.usage += record.usage;
+            totals.cost += record.cost.unwrap_or_default();
+            totals.unpriced += u64::from(record.cost.is_none());
         }
+        totals
     }
 }
 
-/// The usage since the editor started or since the last [`Ledger::reset`]. Totals are kept rather than computed,
-/// because a status line asks for them often.
+/// The usage since the editor started or since the last [`Ledger::reset`].
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
-    records: Vec<Record>,
-    all: Totals,
-    buffers: BTreeMap<i32, Totals>,
-    models: BTreeMap<(&'static str, String), Totals>,
-}
+pub struct Ledger(Vec<Record>);
 
 impl Ledger {
     /// Adds a request.
     pub fn add(&mut self, record: Record) {
-        self.all.add(&record);
-        self.buffers.entry(record.buffer).or_default().add(&record);
-        self.models.entry((record.provider, record.model.clone())).or_default().add(&record);
-        self.records.push(record);
+        self.0.push(record);
     }
 
     /// Removes all records.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        self.0.clear();
     }
 
     /// The requests, oldest first.
     #[must_use]
     pub fn records(&self) -> &[Record] {
-        &self.records
+        &self.0
     }
 
     /// The totals of all conversations.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.all
+        Totals::of(&self.0)
     }
 
     /// The totals of the conversation in a buffer.
     #[must_use]
     pub fn totals_of(&self, buffer: i32) -> Totals {
-        self.buffers.get(&buffer).copied().unwrap_or_default()
+        Totals::of(self.0.iter().filter(|record| record.buffer == buffer))
     }
 
     /// The totals by provider and model.
     pub fn by_model(&self) -> impl Iterator<Item = (&'static str, &str, Totals)> {
-        self.models.iter().map(|((provider, model), totals)| (*provider, model.as_str(), *totals))
+        let mut models: BTreeMap<_, Vec<&Record>> = BTreeMap::new();
+        for record in &self.0 {
+            models.entry((record.provider, record.model.as_str())).or_default().push(record);
+        }
+        models.into_iter().map(|((provider, model), records)| (provider, model, Totals::of(records)))
     }
 }

@@ -3,6 +3,8 @@
 //! The two are translated already (see [`super::schema`]), so they hold few keywords. The result allows what both
 //! allow; where two keywords cannot be put into one, it allows more.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 /// A schema in Vertex's dialect.
@@ -21,9 +23,7 @@ pub(super) fn both(mut one: Schema, mut other: Schema) -> Schema {
     for (keyword, value) in other {
         match one.get_mut(&keyword) {
             Some(mine) => *mine = join(&keyword, mine.take(), value),
-            None => {
-                one.insert(keyword, value);
-            }
+            None => drop(one.insert(keyword, value)),
         }
     }
     one
@@ -32,7 +32,7 @@ pub(super) fn both(mut one: Schema, mut other: Schema) -> Schema {
 /// The same where there are alternatives: what is next to them holds in each. Of two lists of alternatives the
 /// first is taken, and the second said in words.
 fn spread(mut one: Schema, mut other: Schema) -> Schema {
-    let (mut list, beside) = match (one.shift_remove("anyOf"), other.shift_remove("anyOf")) {
+    let (mut list, mut beside) = match (one.shift_remove("anyOf"), other.shift_remove("anyOf")) {
         (Some(list), None) | (None, Some(list)) => (list, both(one, other)),
         (Some(list), Some(lost)) => {
             let mut beside = both(one, other);
@@ -47,7 +47,6 @@ fn spread(mut one: Schema, mut other: Schema) -> Schema {
         (None, None) => return both(one, other),
     };
     let mut head = Schema::new();
-    let mut beside = beside;
     for keyword in ["title", "description"] {
         head.extend(beside.shift_remove_entry(keyword));
     }
@@ -69,9 +68,7 @@ fn join(keyword: &str, mine: Value, theirs: Value) -> Value {
             for (name, schema) in theirs {
                 match (mine.get_mut(&name), schema) {
                     (Some(Value::Object(mine)), Value::Object(theirs)) => *mine = both(std::mem::take(mine), theirs),
-                    (_, schema) => {
-                        mine.insert(name, schema);
-                    }
+                    (_, schema) => drop(mine.insert(name, schema)),
                 }
             }
             Value::Object(mine)
@@ -79,44 +76,25 @@ fn join(keyword: &str, mine: Value, theirs: Value) -> Value {
         ("items", Value::Object(mine), Value::Object(theirs)) => Value::Object(both(mine, theirs)),
         ("required", Value::Array(mut mine), Value::Array(theirs)) => {
             mine.extend(theirs);
-            let mut seen = Vec::new();
-            mine.retain(|name| {
-                !seen.contains(name) && {
-                    seen.push(name.clone());
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            mine.retain(|name| seen.insert(name.to_string()));
             Value::Array(mine)
         }
         ("enum", Value::Array(mine), Value::Array(theirs)) => {
             let shared: Vec<_> = mine.iter().filter(|value| theirs.contains(value)).cloned().collect();
             Value::Array(if shared.is_empty() { mine } else { shared })
         }
-        ("minimum" | "minItems", mine, theirs) => {
-            if theirs.as_f64() > mine.as_f64() {
-                theirs
-            } else {
-                mine
-            }
-        }
-        ("maximum" | "maxItems", mine, theirs) => {
-            if theirs.as_f64() < mine.as_f64() {
-                theirs
-            } else {
-                mine
-            }
-        }
+        ("minimum" | "minItems", mine, theirs) => one_of(theirs.as_f64() > mine.as_f64(), theirs, mine),
+        ("maximum" | "maxItems", mine, theirs) => one_of(theirs.as_f64() < mine.as_f64(), theirs, mine),
         // What only one of them names must pass there by name, so that either of the two says less than both.
-        ("additionalProperties", mine, theirs) => {
-            if theirs == Value::Bool(false) {
-                theirs
-            } else {
-                mine
-            }
-        }
+        ("additionalProperties", mine, theirs) => one_of(theirs == Value::Bool(false), theirs, mine),
         ("type", mine, theirs) => types(mine, &theirs),
         (_, mine, _) => mine,
     }
+}
+
+fn one_of(is_first: bool, first: Value, second: Value) -> Value {
+    if is_first { first } else { second }
 }
 
 /// The types that both allow; `mine` if there are none, for then nothing is allowed anyway.

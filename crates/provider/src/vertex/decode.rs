@@ -77,7 +77,6 @@ pub(super) struct GeminiReply {
     flowing: bool,
     /// Signatures that follow the prose that is arriving.
     behind: Vec<String>,
-    called: bool,
     grounding: Grounding,
     /// Why the reply ends, and the vendor's words about it.
     stop: Option<(String, String)>,
@@ -99,7 +98,6 @@ impl GeminiReply {
             thinking: None,
             flowing: false,
             behind: Vec::new(),
-            called: false,
             grounding: Grounding::default(),
             stop: None,
         }
@@ -134,7 +132,7 @@ impl ReadReply for GeminiReply {
         self.end_prose(events);
         self.end_thinking(None, events);
         std::mem::take(&mut self.grounding).tell(events);
-        events.push(Event::Finished(stop_reason(&word, &words, self.called)));
+        events.push(Event::Finished(stop_reason(&word, &words)));
         Ok(())
     }
 }
@@ -217,7 +215,6 @@ impl GeminiReply {
         }
         self.end_prose(events);
         self.end_thinking(signature, events);
-        self.called = true;
         let theirs = text_of(&mut call, "id").filter(|id| !id.is_empty());
         events.push(Event::ToolUse {
             id: self.ids.take(theirs.map(|id| ids::ours(&id)).unwrap_or_default(), NAME),

@@ -83,17 +83,13 @@ fn tools(request: &Request) -> Result<Vec<Value>, ProviderError> {
     Ok(tools)
 }
 
-/// Limits and sampling; null if there is nothing to say about them.
+/// Limits and sampling.
 fn generation_config(request: &Request) -> Value {
-    let thinking = thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config);
-    let settings = [
-        ("maxOutputTokens", limit(request).map(Value::from)),
-        ("temperature", wire::temperature(request).map(Value::from)),
-        ("thinkingConfig", thinking),
-    ];
-    let settings = settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let settings: Map<String, Value> = settings.collect();
-    if settings.is_empty() { Value::Null } else { settings.into() }
+    wire::sparse(json!({
+        "maxOutputTokens": limit(request),
+        "temperature": wire::temperature(request),
+        "thinkingConfig": thinking::config(&request.model, request.parameters.thinking).map(|(config, _)| config),
+    }))
 }
 
 /// The most tokens that the reply to a request may have, those of thinking included; `None` leaves it to the API. It is
@@ -119,35 +115,16 @@ fn declaration(spec: &ToolSpec) -> Result<Value, ProviderError> {
     Ok(declaration)
 }
 
-/// The messages as turns, each with its role: neighbours of the same role joined, those with nothing to send left out.
+/// The messages as turns, each with its role. `shows_inside` says whether the files of a result are inside it.
 fn contents<M: AsRef<Message>>(messages: &[M], shows_inside: bool) -> Vec<(&'static str, Vec<Value>)> {
-    let mut calls =
-        SentCalls { ids: CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX), names: Vec::new() };
-    let mut contents: Vec<(&str, Vec<Piece>)> = Vec::new();
-    for message in messages.iter().map(AsRef::as_ref) {
-        let role = match message.role {
-            Role::User => "user",
-            Role::Assistant => "model",
-        };
-        calls.ids.begin(message.role);
-        let pieces = pieces(&message.parts, &mut calls, shows_inside);
-        match contents.last_mut() {
-            _ if pieces.is_empty() => {}
-            Some((last, joined)) if *last == role => joined.extend(pieces),
-            _ => contents.push((role, pieces)),
-        }
-    }
-    let parts = |mut pieces: Vec<Piece>| {
-        pieces.sort_by_key(|(place, _)| *place);
-        pieces.into_iter().map(|(_, part)| part).collect()
-    };
-    contents.into_iter().map(|(role, pieces)| (role, parts(pieces))).collect()
-}
-
-/// The calls so far: their ids, and the name of each.
-struct SentCalls<'a> {
-    ids: CallIds<'a>,
-    names: Vec<&'a str>,
+    let ids = CallIds::new(|id| ids::theirs(id).unwrap_or(&id.0).into(), usize::MAX);
+    // The names of the calls so far.
+    let mut names = Vec::new();
+    let encode = |message, ids: &mut _| pieces(message, ids, &mut names, shows_inside);
+    let turns = wire::turns(messages, ids, encode, |(place, _)| *place);
+    let role = |role| if role == Role::User { "user" } else { "model" };
+    let parts = |pieces: Vec<Piece>| pieces.into_iter().map(|(_, part)| part).collect();
+    turns.into_iter().map(|(who, pieces)| (role(who), parts(pieces))).collect()
 }
 
 /// A part, and its place in its turn: results in the order of their calls, then the rest in its own order.
@@ -171,11 +148,11 @@ fn of_call(id: Option<String>, name: &str, field: &str, value: Value) -> Map<Str
 }
 
 /// `shows_inside` says whether the files of a result are inside it; otherwise they follow it.
-fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) -> Vec<Piece> {
+fn pieces<'a>(message: &'a Message, ids: &mut CallIds<'a>, names: &mut Vec<&'a str>, shows_inside: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
     // A signature that waits for what it signs.
     let mut waiting = None;
-    for part in parts {
+    for part in &message.parts {
         let mut add = |part| pieces.push((usize::MAX, part));
         match part {
             Part::Text(words) if is_visible(words) => add(signed(text(words), waiting.take())),
@@ -194,8 +171,8 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) 
                 waiting = Some(value).filter(|_| under == SignedPart::Next);
             }
             Part::ToolUse { id, name, input } => {
-                let SentCall { id: own, .. } = calls.ids.call(id);
-                calls.names.push(name);
+                let SentCall { id: own, .. } = ids.call(id);
+                names.push(name);
                 let call = of_call(ids::theirs(id).map(|_| own), name, "args", object(input));
                 add(signed(json!({ "functionCall": call }), waiting.take()));
             }
@@ -203,8 +180,7 @@ fn pieces<'a>(parts: &'a [Part], calls: &mut SentCalls<'a>, shows_inside: bool) 
                 let said = if *is_error && !is_visible(output) { SILENT_ERROR } else { output };
                 let said = with_notes(said.into(), attachments);
                 let mut files: Vec<_> = attachments.iter().filter_map(file).collect();
-                let call = calls.ids.answered(id);
-                match call.and_then(|call| Some((*calls.names.get(call.nth)?, call))) {
+                match ids.answered(id).and_then(|call| Some((*names.get(call.nth)?, call))) {
                     Some((name, SentCall { id: own, nth })) => {
                         let key = if *is_error { "error" } else { "output" };
                         let mut result = of_call(ids::theirs(id).map(|_| own), name, "response", json!({ key: said }));

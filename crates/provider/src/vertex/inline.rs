@@ -15,30 +15,19 @@ const MAX_DEPTH: usize = 100;
 const MAX_SCHEMAS: usize = 10_000;
 
 /// Keywords that hold a schema for each name.
-const OF_NAMES: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+const OF_NAMES: &str = "properties patternProperties dependentSchemas dependencies";
 
 /// Keywords that hold a schema, or a list of schemas.
-const OF_SCHEMAS: [&str; 16] = [
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "prefixItems",
-    "items",
-    "additionalItems",
-    "additionalProperties",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "propertyNames",
-    "contains",
-    "contentSchema",
-    "not",
-    "if",
-    "then",
-    "else",
-];
+const OF_SCHEMAS: &str = "allOf anyOf oneOf prefixItems items additionalItems additionalProperties unevaluatedItems \
+                          unevaluatedProperties propertyNames contains contentSchema not if then else";
 
 /// What only serves references, and means nothing once there are none.
-const SERVANTS: [&str; 8] = ["$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "$vocabulary", "$comment"];
+const SERVANTS: &str = "$ref $defs definitions $schema $id $anchor $vocabulary $comment";
+
+/// Whether a keyword is one of a list.
+fn is_one(keyword: &str, list: &str) -> bool {
+    list.split(' ').any(|one| one == keyword)
+}
 
 /// The schema without references.
 ///
@@ -68,13 +57,10 @@ impl<'a> Inliner<'a> {
             return Err("is too large once its references are expanded".to_owned());
         }
         self.depth += 1;
-        let target = match keywords.get("$ref") {
-            Some(reference) => Some(self.follow(reference)?),
-            None => None,
-        };
+        let target = keywords.get("$ref").map(|reference| self.follow(reference)).transpose()?;
         let mut written = Map::new();
         if target.is_none() || self.neighbours_count {
-            for (keyword, value) in keywords.iter().filter(|(keyword, _)| !SERVANTS.contains(&keyword.as_str())) {
+            for (keyword, value) in keywords.iter().filter(|(keyword, _)| !is_one(keyword, SERVANTS)) {
                 written.insert(keyword.clone(), self.value(keyword, value)?);
             }
         }
@@ -96,14 +82,14 @@ impl<'a> Inliner<'a> {
             _ if keyword == "$dynamicRef" || keyword == "$recursiveRef" => {
                 Err(format!("uses `{keyword}`, which cannot be expanded; use `$ref`"))
             }
-            Value::Object(named) if OF_NAMES.contains(&keyword) => {
+            Value::Object(named) if is_one(keyword, OF_NAMES) => {
                 let schemas = named.iter().map(|(name, schema)| Ok((name.clone(), self.schema(schema)?)));
                 Ok(Value::Object(schemas.collect::<Result<_, String>>()?))
             }
-            Value::Array(list) if OF_SCHEMAS.contains(&keyword) => {
+            Value::Array(list) if is_one(keyword, OF_SCHEMAS) => {
                 Ok(Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?))
             }
-            value if OF_SCHEMAS.contains(&keyword) => self.schema(value),
+            value if is_one(keyword, OF_SCHEMAS) => self.schema(value),
             value => Ok(value.clone()),
         }
     }

@@ -69,7 +69,7 @@ fn is_empty(value: &Value) -> bool {
 fn translate(schema: &Value) -> Schema {
     let keywords = match schema {
         Value::Object(keywords) => keywords,
-        Value::Bool(false) => return described("Nothing is allowed here."),
+        Value::Bool(false) => return only("description", "Nothing is allowed here."),
         _ => return Schema::new(),
     };
     let mut sheet = Sheet::default();
@@ -79,12 +79,9 @@ fn translate(schema: &Value) -> Schema {
     sheet.finish()
 }
 
-fn described(words: &str) -> Schema {
-    Schema::from_iter([("description".to_owned(), words.into())])
-}
-
-fn of_type(name: &str) -> Schema {
-    Schema::from_iter([("type".to_owned(), name.into())])
+/// A schema of one keyword.
+fn only(keyword: &str, value: impl Into<Value>) -> Schema {
+    Schema::from_iter([(keyword.to_owned(), value.into())])
 }
 
 /// A schema in the making.
@@ -148,11 +145,11 @@ impl Sheet {
                 self.keep(keyword, value.clone())
             }
             ("exclusiveMinimum", Value::Number(_)) => {
-                self.members.push(Schema::from_iter([("minimum".to_owned(), value.clone())]));
+                self.members.push(only("minimum", value.clone()));
                 self.say(format!("Greater than {value}."));
             }
             ("exclusiveMaximum", Value::Number(_)) => {
-                self.members.push(Schema::from_iter([("maximum".to_owned(), value.clone())]));
+                self.members.push(only("maximum", value.clone()));
                 self.say(format!("Less than {value}."));
             }
             ("format", Value::String(format)) => self.say(format!("Format: {format}.")),
@@ -187,39 +184,34 @@ impl Sheet {
             (Some(name), None) if names.len() == 1 => self.keep("type", name.clone()),
             (Some(_), None) => self.keep("type", names.to_vec()),
             (None, _) => self.keep("type", "null"),
-            _ => self.choices.push(names.iter().filter_map(Value::as_str).map(of_type).collect()),
+            _ => self.choices.push(names.iter().filter_map(Value::as_str).map(|name| only("type", name)).collect()),
         }
     }
 
     /// The values of an `enum`: text and numbers are values of Vertex's as well, of other values it knows the type.
     fn values(&mut self, values: &[Value]) {
-        let of = |is: fn(&Value) -> bool| values.iter().filter(|value| is(value)).cloned().collect::<Vec<_>>();
+        let kinds: [(&str, fn(&Value) -> bool); 6] = [
+            ("string", Value::is_string),
+            ("number", Value::is_number),
+            ("null", Value::is_null),
+            ("boolean", Value::is_boolean),
+            ("array", Value::is_array),
+            ("object", Value::is_object),
+        ];
         let mut choices = Vec::new();
-        for (name, values) in [("string", of(Value::is_string)), ("number", of(Value::is_number))] {
-            if !values.is_empty() {
-                let mut choice = of_type(name);
-                if values.iter().any(|value| value == "") {
-                    // The API takes no empty value.
-                    choice.insert("description".to_owned(), one_of(&values).into());
-                } else {
+        for (name, is) in kinds {
+            let values: Vec<_> = values.iter().filter(|value| is(value)).cloned().collect();
+            let mut choice = only("type", name);
+            match (name, values.len()) {
+                (_, 0) => continue,
+                // The API takes no empty value.
+                ("string" | "number", _) if values.iter().all(|value| value != "") => {
                     choice.insert("enum".to_owned(), values.into());
                 }
-                choices.push(choice);
+                ("null", _) | ("boolean", 2..) => {}
+                _ => drop(choice.insert("description".to_owned(), one_of(&values).into())),
             }
-        }
-        if values.contains(&Value::Null) {
-            choices.push(of_type("null"));
-        }
-        for (name, values) in
-            [("boolean", of(Value::is_boolean)), ("array", of(Value::is_array)), ("object", of(Value::is_object))]
-        {
-            if !values.is_empty() {
-                let mut choice = of_type(name);
-                if name != "boolean" || values.len() == 1 {
-                    choice.insert("description".to_owned(), one_of(&values).into());
-                }
-                choices.push(choice);
-            }
+            choices.push(choice);
         }
         self.choices.extend((!choices.is_empty()).then_some(choices));
     }
@@ -263,7 +255,7 @@ fn branches(mut schema: Schema) -> Vec<Schema> {
     }
     match schema.remove("anyOf") {
         Some(Value::Array(list)) => list.into_iter().filter_map(object).collect(),
-        Some(other) => vec![Schema::from_iter([("anyOf".to_owned(), other)])],
+        Some(other) => vec![only("anyOf", other)],
         None => vec![schema],
     }
 }

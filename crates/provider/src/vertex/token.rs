@@ -17,21 +17,14 @@ use url::{Url, form_urlencoded};
 use super::PROJECT_VARIABLE;
 use crate::{
     ErrorKind, ErrorResponse, HttpRequest, ProviderError,
-    access::USER_AGENT,
     auth::Key,
-    credential::{AccessToken, TokenExchange, TokenFile},
     redact::{Redaction, redact},
+    server::USER_AGENT,
 };
 use flemma_text::one_line;
 
 /// The variable that names the key file, as in all of Google's libraries.
-pub const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
-
-/// The key file as a place where the token comes from.
-pub(super) static FILE: TokenFile = TokenFile {
-    variable: FILE_VARIABLE,
-    read: |text| KeyFile::read(text).map(|file| Box::new(file) as Box<dyn TokenExchange>),
-};
+pub(super) const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 
 /// What a token is asked for.
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
@@ -119,8 +112,7 @@ impl KeyFile {
     }
 
     /// Whose token it is, in words that follow "the key".
-    #[must_use]
-    pub fn origin(&self) -> String {
+    fn origin(&self) -> String {
         match &self.0 {
             KeyFileKind::Service { file, .. } => {
                 format!("of the service account {}", one_line(&file.client_email, 100))
@@ -128,11 +120,12 @@ impl KeyFile {
             KeyFileKind::User(_) => format!("of the user in {FILE_VARIABLE}"),
         }
     }
-}
 
-impl TokenExchange for KeyFile {
-    /// When the statement cannot be signed, the system provides no random numbers.
-    fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
+    /// The request for a token. `now` must be about right: a server may refuse a request from the past or the future.
+    ///
+    /// # Errors
+    /// When the statement cannot be signed, because the system provides no random numbers.
+    pub fn request(&self, now: SystemTime) -> Result<HttpRequest, ProviderError> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         let url = match &self.0 {
             KeyFileKind::Service { file, private } => {
@@ -156,7 +149,11 @@ impl TokenExchange for KeyFile {
         Ok(HttpRequest { url, headers, body: form.finish().into_bytes() })
     }
 
-    fn token(&self, body: &[u8]) -> Result<AccessToken, ProviderError> {
+    /// The token in an answer whose status is a success, and how long it is valid from now on.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn token(&self, body: &[u8]) -> Result<(Key, Duration), ProviderError> {
         #[derive(Deserialize)]
         struct TokenResponse {
             access_token: String,
@@ -166,12 +163,14 @@ impl TokenExchange for KeyFile {
             let message = "the token server answered without a token; check `token_uri` in the key file";
             return Err(ProviderError::new(ErrorKind::Malformed, message));
         };
-        let key = Key::new(&answer.access_token, &self.origin())?;
-        Ok(AccessToken { key, lifetime: answer.expires_in.map_or(LIFETIME, Duration::from_secs) })
+        let lifetime = answer.expires_in.map_or(LIFETIME, Duration::from_secs);
+        Ok((Key::new(&answer.access_token, &self.origin())?, lifetime))
     }
 
-    /// The body is OAuth's `{"error", "error_description"}`, or anything.
-    fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
+    /// Turns an answer with any other status into an error. The body is OAuth's `{"error", "error_description"}`, or
+    /// anything.
+    #[must_use]
+    pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         let (name, words) = (text("error"), text("error_description"));
@@ -205,8 +204,9 @@ impl TokenExchange for KeyFile {
         ProviderError { retry_after: response.retry_after, ..ProviderError::new(kind, message) }
     }
 
-    fn variables(&self) -> Vec<(&'static str, String)> {
-        self.project().map(|project| (PROJECT_VARIABLE, project.to_owned())).into_iter().collect()
+    /// Variables that the file also answers for where the environment does not have them, with their values.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.project().map(|project| (PROJECT_VARIABLE, project)).into_iter()
     }
 }
 

@@ -1,21 +1,20 @@
 //! Replies of the Messages API, however the bytes are cut.
 
 use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError, anthropic::Anthropic, auth::Environment};
+use flemma_provider::{Decoder, ErrorKind, ProviderError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::vendor::{Decoded, Vendor};
 use crate::{
     anthropic::{Stream, event},
-    conversation::{exchange, hello},
+    conversation::{exchange, hello, keyed},
 };
 
 pub(crate) const KEY: &str = "sk-ant-secret";
 
 fn decoder() -> Box<dyn Decoder> {
-    let provider = Anthropic::new("https://api.anthropic.com", Environment::new(|_| Some(KEY.to_owned())));
-    exchange(&provider, &hello()).unwrap().1
+    exchange(&keyed("anthropic", "https://api.anthropic.com", KEY), &hello()).unwrap().1
 }
 
 pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.anthropic.com", longest: 600 };

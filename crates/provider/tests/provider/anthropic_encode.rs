@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use flemma_model::{Message, Part, Role, Signature};
 use flemma_provider::{
-    CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Thinking,
-    ThinkingLevel, ToolSpec, anthropic::Anthropic, auth::Environment,
+    CacheRetention, ErrorKind, Exchange, Headers, Provider, ProviderError, Request, RequestParameters, Server,
+    Thinking, ThinkingLevel, ToolSpec, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn anthropic(base_url: &str) -> Anthropic {
-    Anthropic::new(base_url, Environment::new(|_| Some("sk-secret".to_owned())))
+use crate::conversation::{keyed, provider_of};
+
+fn anthropic(base_url: &str) -> Server {
+    keyed("anthropic", base_url, "sk-secret")
 }
 
 fn prepare(base_url: &str, request: &Request) -> Result<(String, Vec<u8>), ProviderError> {
@@ -387,8 +389,9 @@ fn headers_of_the_users_go_along_and_may_bring_the_key() {
             further.insert(name, value).unwrap();
         }
         let key = key.map(str::to_owned);
-        let provider = Anthropic::new("https://gateway.example", Environment::new(move |_| key.clone()));
-        match provider.with_headers(further).prepare(&conversation(vec![(User, vec![text("Hi")])])) {
+        let options = json!({"base_url": "https://gateway.example", "headers": further});
+        let provider = provider_of("anthropic", options, Environment::new(move |_| key.clone()));
+        match provider.prepare(&conversation(vec![(User, vec![text("Hi")])])) {
             Ok(Exchange::Http { request, .. }) => Ok(request.headers),
             Ok(Exchange::Script(_)) => panic!("Anthropic is no script"),
             Err(error) => Err(error),
@@ -410,7 +413,8 @@ fn headers_of_the_users_go_along_and_may_bring_the_key() {
 fn nothing_that_can_be_printed_shows_the_key() {
     let mut headers = Headers::default();
     headers.insert("x-token", "sk-other").unwrap();
-    let shown = format!("{:?}", anthropic("https://api.anthropic.com").with_headers(headers));
+    let key = Environment::new(|_| Some("sk-secret".to_owned()));
+    let shown = format!("{:?}", provider_of("anthropic", json!({"headers": headers}), key));
     assert!(shown.contains("x-token") && !shown.contains("sk-"), "{shown}");
 }
 

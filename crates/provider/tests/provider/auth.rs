@@ -3,10 +3,10 @@
 use flemma_provider::{
     ErrorKind,
     auth::{Environment, Key},
-    openai::OpenAi,
 };
 
-use crate::conversation::{exchange, hello};
+use crate::conversation::{exchange, hello, provider_of};
+use serde_json::json;
 
 fn environment(value: Option<&'static str>) -> Environment {
     Environment::new(move |name| value.filter(|_| name == "ACME_API_KEY").map(str::to_owned))
@@ -23,7 +23,7 @@ fn a_missing_key_names_the_variable_and_the_mend() {
     for value in [None, Some(""), Some("  \n")] {
         assert_eq!(environment(value).find("ACME_API_KEY"), Ok(None));
         let environment = Environment::new(move |_| value.map(str::to_owned));
-        let error = exchange(&OpenAi::new("https://api.openai.com/v1", environment), &hello()).err().unwrap();
+        let error = exchange(&provider_of("openai", json!({}), environment), &hello()).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Authentication);
         for words in ["OpenAI", "OPENAI_API_KEY is not set", ":let $OPENAI_API_KEY"] {
             assert!(error.message.contains(words), "{words:?} is not in {error}");

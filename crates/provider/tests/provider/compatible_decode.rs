@@ -1,20 +1,20 @@
 //! Replies of Chat Completions, however a server forms them and the bytes are cut.
 
 use flemma_model::{Event, Role, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
+use flemma_provider::{Decoder, ErrorKind, ProviderError, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::vendor::{Decoded, Vendor};
 use crate::{
     completions::Stream,
-    conversation::{self, call, conversation, exchange, hello, pieces, text as said},
+    conversation::{self, call, conversation, exchange, hello, keyed, pieces, text as said},
 };
 
 pub(crate) const KEY: &str = "sk-or-secret";
 
-fn server() -> OpenAiCompatible {
-    OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(|_| Some(KEY.to_owned())))
+fn server() -> Server {
+    keyed("openai_compatible", "https://openrouter.ai/api/v1", KEY)
 }
 
 fn decoder() -> Box<dyn Decoder> {

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    ErrorKind, Headers, Provider as _, Request, RequestParameters, Thinking, ThinkingLevel, auth::Environment,
-    openai_compatible::OpenAiCompatible,
+    ErrorKind, Headers, Provider as _, Request, RequestParameters, Server, Thinking, ThinkingLevel, auth::Environment,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{any_turns, call, conversation, exchange, header, hello, result, text, thinking, tool};
+use crate::conversation::{
+    any_turns, call, conversation, exchange, header, hello, keyed, provider_of, result, text, thinking, tool,
+};
 
 use Role::{Assistant, User};
 
 const BASE_URL: &str = "http://localhost:11434/v1";
 
-fn server(base_url: &str) -> OpenAiCompatible {
-    OpenAiCompatible::new(base_url, Environment::new(|_| None))
+fn server(base_url: &str) -> Server {
+    provider_of("openai_compatible", json!({"base_url": base_url}), Environment::new(|_| None))
 }
 
 fn bytes(request: &Request) -> Vec<u8> {
@@ -194,11 +195,13 @@ fn what_is_missing_is_named_with_the_mend() {
 
 #[test]
 fn a_key_goes_along_only_where_there_is_one() {
-    let asked = |key: Option<&str>| {
+    let asked_with = |key: Option<&str>, headers: Headers| {
         let key = key.map(str::to_owned);
         let known = move |name: &str| (name == "OPENAI_COMPATIBLE_API_KEY").then(|| key.clone()).flatten();
-        OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(known))
+        let options = json!({"base_url": "https://openrouter.ai/api/v1", "headers": headers});
+        provider_of("openai_compatible", options, Environment::new(known))
     };
+    let asked = |key| asked_with(key, Headers::default());
     let request = exchange(&asked(None), &hello()).unwrap().0;
     assert_eq!(request.url, "https://openrouter.ai/api/v1/chat/completions");
     assert_eq!(header(&request, "authorization"), None);
@@ -210,16 +213,13 @@ fn a_key_goes_along_only_where_there_is_one() {
 
     let mut headers = Headers::default();
     headers.insert("X-Title", "Flemma").unwrap();
-    let request = exchange(&asked(None).with_headers(headers), &hello()).unwrap().0;
+    let request = exchange(&asked_with(None, headers), &hello()).unwrap().0;
     assert_eq!(header(&request, "x-title"), Some("Flemma"));
 }
 
 #[test]
 fn the_models_of_a_server_are_asked_for_and_read_in_every_form() {
-    let request = OpenAiCompatible::new(BASE_URL, Environment::new(|_| Some("sk-secret".to_owned())))
-        .list_models()
-        .unwrap()
-        .unwrap();
+    let request = keyed("openai_compatible", BASE_URL, "sk-secret").list_models().unwrap().unwrap();
     assert_eq!(request.request.url, "http://localhost:11434/v1/models");
     assert!(request.request.headers.contains(&("authorization".into(), "Bearer sk-secret".to_owned())));
     let read = |body: Value| request.read(body.to_string().as_bytes());

@@ -1,13 +1,13 @@
 //! Responses of servers of Chat Completions whose status is no success.
 
-use flemma_provider::{ErrorKind, Headers, ProviderError, auth::Environment, openai_compatible::OpenAiCompatible};
+use flemma_provider::{ErrorKind, Headers, ProviderError, auth::Environment};
 use serde_json::json;
 
 use super::{
     compatible_decode::VENDOR,
     vendor::{response, says},
 };
-use crate::conversation::{exchange, hello};
+use crate::conversation::{exchange, hello, provider_of};
 
 fn refuse(status: u16, body: impl Into<Vec<u8>>) -> ProviderError {
     VENDOR.refuse(status, body)
@@ -67,8 +67,11 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
     let error = refuse(401, body.clone());
     assert!(error.message.starts_with("openrouter.ai does not accept the key in OPENAI_COMPATIBLE_API_KEY"), "{error}");
 
-    let keyless = OpenAiCompatible::new("https://openrouter.ai/api/v1", Environment::new(|_| None));
-    let error = exchange(&keyless, &hello()).unwrap().1.decode_error(&response(401, body.clone()));
+    let keyless = |headers: Headers| {
+        let options = json!({"base_url": "https://openrouter.ai/api/v1", "headers": headers});
+        provider_of("openai_compatible", options, Environment::new(|_| None))
+    };
+    let error = exchange(&keyless(Headers::default()), &hello()).unwrap().1.decode_error(&response(401, body.clone()));
     assert_eq!(
         error.message,
         "openrouter.ai requires a key (401); set OPENAI_COMPATIBLE_API_KEY: No auth credentials found"
@@ -76,7 +79,7 @@ fn a_server_that_wants_a_key_says_which_variable_holds_it() {
 
     let mut headers = Headers::default();
     headers.insert("authorization", "Bearer of-mine").unwrap();
-    let decoder = exchange(&keyless.with_headers(headers), &hello()).unwrap().1;
+    let decoder = exchange(&keyless(headers), &hello()).unwrap().1;
     let error = decoder.decode_error(&response(401, "{\"detail\": \"you sent Bearer of-mine\"}"));
     assert_eq!(
         error.message,

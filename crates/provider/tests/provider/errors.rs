@@ -1,34 +1,34 @@
-//! Errors of providers, by who has to act.
+//! Errors of providers.
 
 use std::{fs, path::Path};
 
-use flemma_provider::{Actor, ErrorKind, ProviderError};
+use flemma_provider::{ErrorKind, ProviderError};
 
 use crate::providers::root;
 
-const KINDS: [(ErrorKind, Actor, bool); 14] = [
-    (ErrorKind::Authentication, Actor::User, false),
-    (ErrorKind::Options, Actor::User, false),
-    (ErrorKind::InvalidRequest, Actor::User, false),
-    (ErrorKind::ReplyLimit, Actor::User, false),
-    (ErrorKind::Tls, Actor::User, false),
-    (ErrorKind::UnusableReply, Actor::Model, false),
-    (ErrorKind::RateLimited, Actor::Server, true),
-    (ErrorKind::Overloaded, Actor::Server, true),
-    (ErrorKind::Server, Actor::Server, true),
-    (ErrorKind::Connection, Actor::Server, true),
-    (ErrorKind::Timeout, Actor::Server, true),
-    (ErrorKind::Interrupted, Actor::Server, true),
-    (ErrorKind::Malformed, Actor::Server, false),
-    (ErrorKind::Bug, Actor::Flemma, false),
+const KINDS: [(ErrorKind, bool); 14] = [
+    (ErrorKind::Authentication, false),
+    (ErrorKind::Options, false),
+    (ErrorKind::InvalidRequest, false),
+    (ErrorKind::ReplyLimit, false),
+    (ErrorKind::Tls, false),
+    (ErrorKind::UnusableReply, false),
+    (ErrorKind::RateLimited, true),
+    (ErrorKind::Overloaded, true),
+    (ErrorKind::Server, true),
+    (ErrorKind::Connection, true),
+    (ErrorKind::Timeout, true),
+    (ErrorKind::Interrupted, true),
+    (ErrorKind::Malformed, false),
+    (ErrorKind::Bug, false),
 ];
 
 #[test]
-fn each_kind_says_who_has_to_act() {
-    for (kind, actor, is_transient) in KINDS {
+fn each_kind_says_whether_another_attempt_may_succeed_and_whether_it_is_a_bug() {
+    for (kind, is_transient) in KINDS {
         let error = ProviderError::new(kind, "it failed");
-        assert_eq!((kind.actor(), error.is_transient()), (actor, is_transient), "{kind:?}");
-        let shown = if actor == Actor::Flemma { "it failed. This is a bug in Flemma." } else { "it failed" };
+        assert_eq!(error.is_transient(), is_transient, "{kind:?}");
+        let shown = if kind == ErrorKind::Bug { "it failed. This is a bug in Flemma." } else { "it failed" };
         assert_eq!(error.to_string(), shown, "{kind:?}");
     }
     assert_eq!(ProviderError::bug("it failed").kind, ErrorKind::Bug);

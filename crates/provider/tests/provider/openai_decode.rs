@@ -1,21 +1,20 @@
 //! Replies of the Responses API, however the bytes are cut.
 
 use flemma_model::{Event, Signature, StopReason, ToolInput, Usage};
-use flemma_provider::{Decoder, ErrorKind, ProviderError, auth::Environment, openai::OpenAi};
+use flemma_provider::{Decoder, ErrorKind, ProviderError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::vendor::{Decoded, Vendor};
 use crate::{
-    conversation::{exchange, hello, pieces},
+    conversation::{exchange, hello, keyed, pieces},
     responses::{Stream, event},
 };
 
 pub(crate) const KEY: &str = "sk-proj-secret";
 
 fn decoder() -> Box<dyn Decoder> {
-    let provider = OpenAi::new("https://api.openai.com/v1", Environment::new(|_| Some(KEY.to_owned())));
-    exchange(&provider, &hello()).unwrap().1
+    exchange(&keyed("openai", "https://api.openai.com/v1", KEY), &hello()).unwrap().1
 }
 
 pub(crate) const VENDOR: Vendor = Vendor { decoder, secret: KEY, host: "api.openai.com", longest: 600 };

@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
-    CacheRetention, ErrorKind, Headers, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
-    auth::Environment,
-    openai::{Effort, OpenAi},
+    CacheRetention, ErrorKind, Headers, Request, RequestParameters, Server, Thinking, ThinkingLevel, ToolSpec,
+    auth::Environment, openai::Effort,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::conversation::{any_turns, call, conversation, exchange, header, hello, result, text, thinking, tool};
+use crate::conversation::{
+    any_turns, call, conversation, exchange, header, hello, keyed, provider_of, result, text, thinking, tool,
+};
 
 use Role::{Assistant, User};
 
 const SIGNED: &str = r#"{"id":"rs_1","encrypted_content":"c2VjcmV0","summary":["Look","Then act"]}"#;
 
-fn openai(base_url: &str) -> OpenAi {
-    OpenAi::new(base_url, Environment::new(|_| Some("sk-secret".to_owned())))
+fn openai(base_url: &str) -> Server {
+    keyed("openai", base_url, "sk-secret")
 }
 
 fn bytes(request: &Request) -> Vec<u8> {
@@ -267,7 +268,8 @@ fn an_effort_of_the_users_own_is_sent_as_it_is() {
     let ask = |model: &str, effort, thinking| -> Value {
         let parameters = RequestParameters { thinking, max_tokens: Some(1_000), ..RequestParameters::default() };
         let request = Request { model: model.to_owned(), parameters, ..hello() };
-        let provider = openai("https://api.openai.com/v1").with_effort(Some(effort));
+        let key = Environment::new(|_| Some("sk-secret".to_owned()));
+        let provider = provider_of("openai", json!({"reasoning": effort}), key);
         serde_json::from_slice(&exchange(&provider, &request).unwrap().0.body).unwrap()
     };
     let body = ask("gpt-5.1", Effort::Xhigh, Thinking::Off);
@@ -386,10 +388,10 @@ fn the_key_goes_along_and_is_shown_nowhere() {
     let mut headers = Headers::default();
     headers.insert("OpenAI-Project", "proj_1").unwrap();
     headers.insert("Authorization", "Bearer mine").unwrap();
-    let keyless = OpenAi::new("https://api.openai.com/v1", Environment::new(|_| None));
-    let error = exchange(&keyless, &hello()).err().unwrap();
+    let keyless = |options| provider_of("openai", options, Environment::new(|_| None));
+    let error = exchange(&keyless(json!({})), &hello()).err().unwrap();
     assert!(error.kind == ErrorKind::Authentication && error.message.contains("OPENAI_API_KEY"), "{error}");
-    let request = exchange(&keyless.with_headers(headers), &hello()).unwrap().0;
+    let request = exchange(&keyless(json!({"headers": headers})), &hello()).unwrap().0;
     assert_eq!(header(&request, "authorization"), Some("Bearer mine"));
     assert_eq!(header(&request, "openai-project"), Some("proj_1"));
 }

@@ -3,27 +3,23 @@
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD, Engine as _};
 use flemma_provider::{
     ErrorResponse, Headers, Provider,
-    anthropic::Anthropic,
     auth::{Environment, Key},
-    openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-    vertex::{Options, Vertex},
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::conversation::{exchange, hello};
+use crate::conversation::{exchange, hello, provider_of};
 
 /// Every provider with this key.
 fn providers(key: &str) -> [Box<dyn Provider>; 4] {
     let key = key.to_owned();
     let environment = Environment::new(move |name| (!name.starts_with("GOOGLE")).then(|| key.clone()));
-    let place = Options { project_id: Some("p".to_owned()), ..Options::default() };
+    let server = json!({"base_url": "http://localhost:11434/v1"});
     [
-        Box::new(Anthropic::new("https://api.anthropic.com", environment.clone())),
-        Box::new(OpenAi::new("https://api.openai.com/v1", environment.clone())),
-        Box::new(OpenAiCompatible::new("http://localhost:11434/v1", environment.clone())),
-        Box::new(Vertex::new(place, environment)),
+        Box::new(provider_of("anthropic", json!({}), environment.clone())),
+        Box::new(provider_of("openai", json!({}), environment.clone())),
+        Box::new(provider_of("openai_compatible", server, environment.clone())),
+        Box::new(provider_of("vertex", json!({"project_id": "p"}), environment)),
     ]
 }
 
@@ -170,7 +166,8 @@ fn parts_of_a_header_are_redacted_only_if_its_name_is_secret() {
     let refuse = |name: &str, value: &str, words: &str| {
         let mut headers = Headers::default();
         headers.insert(name, value).unwrap();
-        let provider = OpenAiCompatible::new("http://localhost:1/v1", Environment::new(|_| None)).with_headers(headers);
+        let options = json!({"base_url": "http://localhost:1/v1", "headers": headers});
+        let provider = provider_of("openai_compatible", options, Environment::new(|_| None));
         messages(&provider, words)[1].clone()
     };
     let message = refuse("x-team", "context-window-2025", "the context-window is full; context-window-2025");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flemma_config::Config;
-use flemma_provider::{Health, ProviderName, auth::Environment, secret_variables, signers};
+use flemma_provider::{Health, Provider as _, ProviderName, Server, auth::Environment, secret_variables, signers};
 use serde_json::{Value, json};
 
 use crate::providers::root;
@@ -40,8 +40,8 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn each_row_has_one_folder_and_each_folder_one_row() {
     let folders = fs::read_dir(root().join("crates/provider/src")).unwrap().map(|entry| entry.unwrap().path());
-    // A folder of a vendor has the vendor's options.
-    let folders = folders.filter(|path| path.join("options.rs").exists());
+    // A folder of a vendor has the vendor's row.
+    let folders = folders.filter(|path| path.join("vendor.rs").exists());
     let folders: BTreeSet<_> = folders.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(folders, names().into_iter().map(str::to_owned).collect());
     assert_eq!(names().len(), ProviderName::all().len(), "names are unique");
@@ -81,8 +81,8 @@ fn every_provider_is_built_from_its_default_options() {
         let config = Config::from_layers(&[options]).unwrap();
         let options = config.parameters_for(config.provider);
         assert_eq!((config.provider, options.model.as_str()), (provider, provider.default_model()));
-        let built = options.vendor.build(Environment::new(|_| None), |_| Ok(Vec::new()));
-        assert_eq!(built.unwrap().name(), provider.name());
+        let built = Server::new(options.vendor, Environment::new(|_| None), |_| Ok(Vec::new()));
+        assert_eq!(built.name(), provider.name());
     }
     assert_eq!(ProviderName::default().name(), "rehearsal", "without a configuration nothing is sent anywhere");
 }

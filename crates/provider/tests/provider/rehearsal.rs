@@ -3,10 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use flemma_model::{Event, Message, Part, Role, Signature, StopReason, ToolInput};
-use flemma_provider::{
-    ErrorKind, Exchange, Provider, Request,
-    rehearsal::{Rehearsal, Script},
-};
+use flemma_provider::{ErrorKind, Exchange, Provider, ProviderName, Request, Server, VendorOptions, auth::Environment};
 use serde_json::json;
 
 fn message(role: Role, parts: Vec<Part>) -> Arc<Message> {
@@ -25,8 +22,8 @@ fn result(output: &str) -> Part {
     Part::ToolResult { id: "any".into(), output: output.into(), is_error: false, attachments: Vec::new() }
 }
 
-fn script() -> Script {
-    Script::from_messages(&[
+fn script() -> Vec<Arc<Message>> {
+    vec![
         message(Role::User, vec![said("hello")]),
         message(
             Role::Assistant,
@@ -42,12 +39,17 @@ fn script() -> Script {
         ),
         message(Role::User, vec![result("of the script"), result("of the script")]),
         message(Role::Assistant, vec![said("It said: {{last_result}}!")]),
-    ])
+    ]
+}
+
+/// The provider, which plays this script whatever the model.
+fn provider(pace: f64) -> Server {
+    let options = VendorOptions::new(ProviderName::default(), json!({"pace": pace}));
+    Server::new(options, Environment::new(|_| None), |_| Ok(script()))
 }
 
 fn perform(messages: Vec<Arc<Message>>, pace: f64) -> Vec<(Duration, Event)> {
-    let provider = Rehearsal::new(vec![("play".to_owned(), script())], pace);
-    match provider.prepare(&Request { model: "play".to_owned(), messages, ..Request::default() }) {
+    match provider(pace).prepare(&Request { model: "tour".to_owned(), messages, ..Request::default() }) {
         Ok(Exchange::Script(events)) => events,
         _ => panic!("a script is played"),
     }
@@ -149,9 +151,8 @@ fn the_pace_stretches_every_pause_and_changes_nothing_else() {
 
 #[test]
 fn an_unknown_script_is_named_with_those_that_there_are() {
-    let provider = Rehearsal::new(vec![("welcome".to_owned(), script()), ("tour".to_owned(), script())], 0.0);
     let request = Request { model: "claude-sonnet-5-5".to_owned(), ..Request::default() };
-    let error = provider.prepare(&request).err().unwrap();
+    let error = provider(0.0).prepare(&request).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Options);
     for words in ["`rehearsal`", "`claude-sonnet-5-5`", "`welcome` and `tour`", "provider = \"anthropic\""] {
         assert!(error.message.contains(words), "{words:?} is not in {error}");

@@ -5,10 +5,11 @@ use std::{collections::HashSet, fs, sync::Arc};
 use flemma_chat as chat;
 use flemma_model::{Event, Message, Part, Role, ToolInput};
 use flemma_provider::{
-    Exchange, Provider, Request,
-    rehearsal::{Rehearsal, TOUR, WELCOME},
+    Exchange, Provider, ProviderName, Request, Server, VendorOptions,
+    auth::Environment,
+    rehearsal::{TOUR, WELCOME},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::providers::root;
 
@@ -17,7 +18,8 @@ fn play(model: &str) -> (Vec<String>, Vec<(String, String, Value)>) {
     let text = if model == "tour" { TOUR } else { WELCOME };
     let messages = chat::read(text).expect("the script is a conversation").messages;
     let replies = messages.iter().filter(|message| message.role == Role::Assistant).count();
-    let provider = Rehearsal::embedded(0.0, |text| Ok(chat::read(text).unwrap().messages)).unwrap();
+    let options = VendorOptions::new(ProviderName::default(), json!({"pace": 0}));
+    let provider = Server::new(options, Environment::new(|_| None), |text| Ok(chat::read(text).unwrap().messages));
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     let mut request = Request { model: model.to_owned(), ..Request::default() };
     for _ in 0..replies {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 /// The events in `chunks`, as (name, data).
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<(String, String)>, ProviderError> {
-    let (mut sse, mut found) = (Sse::default(), Vec::new());
+    let (mut sse, mut found) = (<Sse>::default(), Vec::new());
     for chunk in chunks {
         sse.feed(chunk, |event| {
             found.push((event.name.to_owned(), event.data.to_owned()));
@@ -96,7 +96,7 @@ fn invalid_utf8_is_an_error_that_names_the_byte() {
 #[test]
 fn an_event_may_be_as_large_as_the_limit_and_no_larger() {
     let feed = |stream: &str, chunk: usize| {
-        let mut sse = Sse::with_limit(100);
+        let mut sse = Sse::<100>::default();
         stream.as_bytes().chunks(chunk).try_for_each(|chunk| sse.feed(chunk, |_| Ok(())))
     };
     let fits = format!("data: {}\n\n", "x".repeat(94));
@@ -116,14 +116,14 @@ fn an_event_may_be_as_large_as_the_limit_and_no_larger() {
 #[test]
 fn a_stream_without_an_end_of_line_does_not_fill_the_memory() {
     let chunk = vec![b'x'; 1024 * 1024];
-    let mut sse = Sse::default();
+    let mut sse = <Sse>::default();
     let fed = (0..1_000).take_while(|_| sse.feed(&chunk, |_| Ok(())).is_ok()).count();
     assert_eq!(fed, MAX_EVENT_BYTES / chunk.len());
 }
 
 #[test]
 fn an_error_of_the_reader_ends_the_stream() {
-    let (mut sse, mut seen) = (Sse::default(), 0);
+    let (mut sse, mut seen) = (<Sse>::default(), 0);
     let result = sse.feed(b"data: 1\n\ndata: 2\n\n", |_| {
         seen += 1;
         Err(ProviderError::new(ErrorKind::Overloaded, "enough"))

@@ -6,12 +6,14 @@ use flemma_model::{Part, Role, Signature};
 use flemma_provider::{
     ErrorKind, Exchange, Provider, ProviderError, Request, RequestParameters, Thinking, ThinkingLevel, ToolSpec,
     auth::Environment,
-    vertex::{Options, Vertex},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::vertex::{TOKEN, conversation, exchange, vertex};
+use crate::{
+    conversation::provider_of,
+    vertex::{TOKEN, conversation, exchange, vertex},
+};
 use Role::{Assistant, User};
 
 /// Thinks in tokens, and asks for no signatures.
@@ -316,21 +318,16 @@ fn a_conversation_with_nothing_to_send_says_what_to_do() {
     }
 }
 
-fn prepare(options: Options, model: &str) -> Result<String, ProviderError> {
+fn prepare(options: Value, model: &str) -> Result<String, ProviderError> {
     let environment = Environment::new(|name| (name == "VERTEX_AI_ACCESS_TOKEN").then(|| TOKEN.to_owned()));
-    match Vertex::new(options, environment).prepare(&conversation(model, vec![(User, vec![text("Hi")])]))? {
+    match provider_of("vertex", options, environment).prepare(&conversation(model, vec![(User, vec![text("Hi")])]))? {
         Exchange::Http { request, .. } => Ok(request.url),
         Exchange::Script(_) => panic!("Vertex AI is no script"),
     }
 }
 
-fn at(base_url: Option<&str>, project_id: &str, location: &str) -> Options {
-    Options {
-        base_url: base_url.map(str::to_owned),
-        project_id: Some(project_id.to_owned()),
-        location: location.to_owned(),
-        ..Options::default()
-    }
+fn at(base_url: Option<&str>, project_id: &str, location: &str) -> Value {
+    json!({"base_url": base_url, "project_id": project_id, "location": location})
 }
 
 #[test]
@@ -379,12 +376,12 @@ fn the_project_may_stand_in_the_environment() {
             _ => None,
         })
     };
-    match Vertex::new(Options::default(), environment(Some("from-shell\n"))).prepare(&request).unwrap() {
+    match provider_of("vertex", json!({}), environment(Some("from-shell\n"))).prepare(&request).unwrap() {
         Exchange::Http { request, .. } => assert!(request.url.contains("/projects/from-shell/")),
         Exchange::Script(_) => panic!("Vertex AI is no script"),
     }
     for project in [None, Some(" ")] {
-        let error = Vertex::new(Options::default(), environment(project)).prepare(&request).err().unwrap();
+        let error = provider_of("vertex", json!({}), environment(project)).prepare(&request).err().unwrap();
         assert!(error.message.contains("`parameters.vertex.project_id`"), "{error}");
         assert!(error.message.contains("GOOGLE_CLOUD_PROJECT"), "{error}");
     }
@@ -393,7 +390,8 @@ fn the_project_may_stand_in_the_environment() {
 #[test]
 fn without_a_token_every_way_to_one_is_named() {
     let request = conversation(OLD, vec![(User, vec![text("Hi")])]);
-    let error = Vertex::new(at(None, "p", "global"), Environment::new(|_| None)).prepare(&request).err().unwrap();
+    let error =
+        provider_of("vertex", at(None, "p", "global"), Environment::new(|_| None)).prepare(&request).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Authentication);
     for way in ["GOOGLE_APPLICATION_CREDENTIALS", "gcloud auth login", "VERTEX_AI_ACCESS_TOKEN"] {
         assert!(error.message.contains(way), "{way} is not in {error}");

@@ -12,14 +12,9 @@ use flemma_chat as chat;
 use flemma_chat::{Document, Language, Severity, Status, StatusBlock};
 use flemma_model::{Attachment, AttachmentContent, Media, MediaKind, Message, Part, Role};
 use flemma_provider::{
-    Exchange, Provider, Request,
-    anthropic::Anthropic,
+    Exchange, Provider, ProviderName, Request, Server, VendorOptions,
     attachment::{AttachmentLimits, fit},
     auth::Environment,
-    openai::OpenAi,
-    openai_compatible::OpenAiCompatible,
-    rehearsal::Rehearsal,
-    vertex::{Options, Vertex},
 };
 use flemma_runtime::{Attachments, ConversationId, Findings};
 use flemma_tools::{Policy, Presets, builtin::Readable, rules::PathBase};
@@ -39,8 +34,13 @@ fn png(width: u32, height: u32, bytes: usize) -> Vec<u8> {
     png
 }
 
-fn anthropic() -> Anthropic {
-    Anthropic::new("https://api.anthropic.com", Environment::new(|_| Some("sk-secret".to_owned())))
+fn provider_of(name: &str, options: Value, environment: Environment) -> Server {
+    let options = VendorOptions::new(ProviderName::from_name(name).unwrap(), options);
+    Server::new(options, environment, |_| Ok(Vec::new()))
+}
+
+fn anthropic() -> Server {
+    provider_of("anthropic", json!({}), Environment::new(|_| Some("sk-secret".to_owned())))
 }
 
 fn result(id: &str, output: &str, is_error: bool, attachments: Vec<Attachment>) -> Part {
@@ -140,7 +140,7 @@ fn each_vendor_gets_files_in_its_own_words() {
     let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{pic}"), "detail": "auto"});
     let file = json!({"type": "input_file", "filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
     let words = |text: &str| json!({"type": "input_text", "text": text});
-    let input = body(&OpenAi::new("https://api.openai.com/v1", key()), "gpt-5.4")["input"].clone();
+    let input = body(&provider_of("openai", json!({}), key()), "gpt-5.4")["input"].clone();
     assert_eq!(
         input[2],
         json!({"type": "function_call_output", "call_id": "a", "output": [words("two"), image, file]})
@@ -151,13 +151,14 @@ fn each_vendor_gets_files_in_its_own_words() {
     let file = json!({"filename": "paper.pdf", "file_data": format!("data:application/pdf;base64,{pdf}")});
     let file = json!({"type": "file", "file": file});
     let words = |text: &str| json!({"type": "text", "text": text});
-    let messages = body(&OpenAiCompatible::new("http://localhost:1/v1", key()), "llama")["messages"].clone();
+    let server = provider_of("openai_compatible", json!({"base_url": "http://localhost:1/v1"}), key());
+    let messages = body(&server, "llama")["messages"].clone();
     assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "a", "content": "two"}));
     let shown = words("What the result of the call a shows:");
     assert_eq!(messages[3]["content"], json!([shown, image, file, words("Mine:"), image, file]));
     assert_eq!(messages[0]["content"], "Hi", "a plain string without files");
 
-    let vertex = || Vertex::new(Options { project_id: Some("p".to_owned()), ..Options::default() }, key());
+    let vertex = || provider_of("vertex", json!({"project_id": "p"}), key());
     let image = json!({"inlineData": {"mimeType": "image/png", "data": pic}});
     let file = json!({"inlineData": {"mimeType": "application/pdf", "data": pdf}});
     let said = json!({"name": "read", "response": {"output": "two"}});
@@ -213,7 +214,7 @@ fn only_the_users_own_text_files_are_put_into_the_message() {
 fn what_one_vendor_does_not_take_is_a_note_for_it() {
     let shop = Workshop::new();
     shop.put("a.gif", b"GIF89a\x01\0\x01\0\0\0\0");
-    let vertex = Vertex::new(Options::default(), Environment::new(|_| None));
+    let vertex = provider_of("vertex", json!({}), Environment::new(|_| None));
     let mut request = asking(vec![Part::Attachment(Attachment::unread("a.gif", ""))]);
     let findings = Attachments::default().read(
         ID,
@@ -365,7 +366,7 @@ fn of_too_many_files_the_newest_stay() {
 
 #[test]
 fn a_provider_without_eyes_reads_nothing() {
-    assert_eq!(Rehearsal::new(Vec::new(), 1.0).attachment_limits(), None);
+    assert_eq!(provider_of("rehearsal", json!({}), Environment::new(|_| None)).attachment_limits(), None);
 }
 
 const CALL: &str = "@You:\nLook.\n\n@Assistant:\n**Tool Use:** `read` (`a`)\n\n```json\n{}\n```\n\n@You:\n";

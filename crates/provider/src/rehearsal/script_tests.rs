@@ -19,11 +19,3 @@ proptest! {
         prop_assert!(cut.iter().all(|piece| (1..=PIECE).contains(&piece.chars().count())));
     }
 }
-
-#[test]
-fn a_pace_is_never_below_nothing_nor_without_end() {
-    let second = Duration::from_secs(1);
-    for (factor, pause) in [(1.0, 1), (0.0, 0), (2.0, 2), (-1.0, 0), (f64::INFINITY, 100), (f64::NAN, 1)] {
-        assert_eq!(Pace::new(factor).of(second), Duration::from_secs(pause), "{factor}");
-    }
-}

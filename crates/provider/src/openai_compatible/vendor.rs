@@ -1,0 +1,85 @@
+//! The row of servers of this kind, and their options.
+
+use super::{capabilities, decode::CompletionsReply, encode};
+use crate::{
+    ErrorKind, Health, Provider as _, ProviderError, Server,
+    attachment::AttachmentLimits,
+    connection::{self, VERSIONED_URL},
+    credential::KeySource,
+    openai,
+    vendor::{Models, Signatures, Vendor},
+    vendor_error::VendorFailure,
+};
+
+/// The name in the configuration, and the owner of the marks at thinking that goes back.
+pub(super) const NAME: &str = "openai_compatible";
+
+/// The fields in which servers send thinking, and want it back. Which one it was, and whose, is noted in the
+/// signature of the thinking block as `field@host`.
+pub(super) const THINKING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// A server. It may not want a key, and there is none to ask where the address is not set.
+pub(crate) static VENDOR: Vendor = Vendor {
+    title: "a Chat Completions server",
+    // A name of its own, so that OpenAI's key is never sent to another server.
+    key_variable: "OPENAI_COMPATIBLE_API_KEY",
+    no_key: None,
+    key_sources: &[KeySource::Keyring(NAME)],
+    // Ollama's on this machine.
+    base_url: "http://localhost:11434/v1",
+    limits: Some(LIMITS),
+    signatures: Signatures::Read(|signature| {
+        let place = signature.value.split_once('@');
+        place.is_some_and(|(field, host)| THINKING_FIELDS.contains(&field) && !host.is_empty())
+    }),
+    health: |options, model, environment| {
+        let server = Server::new(options.clone(), environment.clone(), |_| Ok(Vec::new()));
+        match server.list_models() {
+            Ok(_) if model.is_empty() => Health::Error(format!("provider `{NAME}`: `model` is not set")),
+            Ok(_) => Health::Ok(format!("provider `{NAME}`, model {model}")),
+            Err(error) => Health::Error(error.to_string()),
+        }
+    },
+    capability_probe: |server, request| {
+        let asks = !request.tools.is_empty();
+        asks.then(|| capabilities::capability_probe(&server.endpoint("", "").ok()?, &request.model)).flatten()
+    },
+    failure,
+    ..Vendor::new(
+        NAME,
+        Models::Listed("/models"),
+        |table| connection::read(table, &VERSIONED_URL),
+        |server, request| {
+            let peer = server.endpoint("", "/chat/completions")?;
+            if request.model.trim().is_empty() {
+                let message = format!("`model` is not set; write the name of a model that {} has", peer.host);
+                return Err(ProviderError::new(ErrorKind::Options, message));
+            }
+            let body = encode::body(request, &peer.host)?;
+            let reply = CompletionsReply::new(&peer.host, request);
+            Ok(peer.exchange(body, reply, encode::limit(request)))
+        },
+    )
+};
+
+/// What is sent of images and PDFs. The protocol names no limits and every server has its own; these are small enough
+/// for servers that name theirs: 10 MB an image (<https://docs.x.ai/docs/guides/image-understanding>), 30 MB a request
+/// with the files in base64 (<https://docs.modelslab.com/enterprise-api/llm-endpoint/files>).
+const LIMITS: AttachmentLimits = AttachmentLimits {
+    vendor: "a Chat Completions server",
+    image_bytes: 10 << 20,
+    files: 100,
+    total_bytes: 21 << 20,
+    ..AttachmentLimits::NONE
+};
+
+/// What errors mean: OpenAI's names for them, and those of llama.cpp's server
+/// (<https://github.com/ggml-org/llama.cpp/tree/master/tools/server>).
+fn failure(name: &str) -> Option<VendorFailure> {
+    match name {
+        // The model is still being loaded.
+        "unavailable_error" => Some(VendorFailure::Overloaded),
+        "not_supported_error" => Some(VendorFailure::Refused),
+        _ => openai::failure(name),
+    }
+}

@@ -1,0 +1,137 @@
+//! A vendor as it is reached with the user's options: the address, the key, and the headers that the user adds.
+//!
+//! [`Server`] is the provider of every vendor. For each request it makes a [`Peer`]: the address of an endpoint with
+//! the key that goes there, which makes the request and words what the other side refuses.
+
+use std::borrow::Cow;
+
+use url::Url;
+
+use super::{
+    CapabilityProbe, ErrorKind, Exchange, HttpRequest, Provider, ProviderError, ReadDocument, Request, VendorOptions,
+    attachment::AttachmentLimits,
+    auth::Environment,
+    headers::Headers,
+    models::ModelsRequest,
+    reply::{ReadReply, StreamDecoder},
+    vendor::{Models, Vendor},
+    vendor_error::Peer,
+};
+
+/// How we name ourselves.
+pub(super) const USER_AGENT: &str = concat!("flemma/", env!("CARGO_PKG_VERSION"));
+
+/// A vendor, and the options with which it is reached. Keys are looked up in the environment for each request.
+#[derive(Clone, Debug)]
+pub struct Server {
+    pub(super) options: VendorOptions,
+    pub(super) environment: Environment,
+    /// Reads a script.
+    pub(super) read: ReadDocument,
+}
+
+impl Server {
+    /// The vendor of `options`.
+    #[must_use]
+    pub fn new(options: VendorOptions, environment: Environment, read: ReadDocument) -> Self {
+        Self { options, environment, read }
+    }
+
+    fn vendor(&self) -> &'static Vendor {
+        self.options.provider.row()
+    }
+
+    /// The endpoint at `path`, which begins with a slash, under the address in the options or else `default`. It has no
+    /// key if the user's headers bring the header in which the key would be sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Options`] when there is no address of a host, and [`ErrorKind::Authentication`] when the vendor
+    /// wants a key and there is none that can be one.
+    pub(super) fn endpoint(&self, default: &str, path: &str) -> Result<Peer, ProviderError> {
+        let vendor = self.vendor();
+        let base: String = self.options.get("base_url").unwrap_or_else(|| default.to_owned());
+        let base = base.trim().trim_end_matches('/');
+        let host = host_of(vendor, base)?;
+        let headers: Headers = self.options.get("headers").unwrap_or_default();
+        let is_given = headers.has(vendor.key_header.0);
+        let key = if is_given { None } else { self.environment.find(vendor.key_variable)? };
+        if let Some(words) = vendor.no_key.filter(|_| key.is_none() && !is_given) {
+            return Err(ProviderError::new(ErrorKind::Authentication, words(vendor)));
+        }
+        Ok(Peer { vendor, url: format!("{base}{path}"), host, key, headers, scope: Default::default() })
+    }
+}
+
+impl Provider for Server {
+    fn name(&self) -> &'static str {
+        self.vendor().name
+    }
+
+    fn attachment_limits(&self) -> Option<AttachmentLimits> {
+        self.vendor().limits
+    }
+
+    fn capability_probe(&self, request: &Request) -> Option<CapabilityProbe> {
+        (self.vendor().capability_probe)(self, request)
+    }
+
+    fn list_models(&self) -> Result<Option<ModelsRequest>, ProviderError> {
+        let Models::Listed(path) = self.vendor().models else { return Ok(None) };
+        let peer = self.endpoint("", path)?;
+        Ok(Some(ModelsRequest { request: peer.ask(peer.url.clone(), Vec::new()), peer }))
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Exchange, ProviderError> {
+        (self.vendor().prepare)(self, request)
+    }
+}
+
+impl Peer {
+    /// The exchange of a request with this body; `reply` reads what comes, of at most `limit` tokens.
+    pub fn exchange(self, body: Vec<u8>, reply: impl ReadReply + 'static, limit: Option<u32>) -> Exchange {
+        let request = HttpRequest { url: self.url.clone(), headers: self.headers("text/event-stream", &body), body };
+        Exchange::Http { request, decoder: Box::new(StreamDecoder::new(self, reply, limit)) }
+    }
+
+    /// A request to `url`, at the same host, whose answer is one piece of JSON.
+    pub fn ask(&self, url: String, body: Vec<u8>) -> HttpRequest {
+        HttpRequest { url, headers: self.headers("application/json", &body), body }
+    }
+
+    /// Our headers, replaced by the user's where they have the same name.
+    fn headers(&self, accept: &str, body: &[u8]) -> Vec<(Cow<'static, str>, String)> {
+        let Vendor { key_header: (name, prefix), headers, .. } = self.vendor;
+        let mut own: Vec<_> = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        own.extend(self.key.iter().map(|key| (*name, format!("{prefix}{}", key.expose()))));
+        own.extend((!body.is_empty()).then(|| ("content-type", "application/json".to_owned())));
+        own.extend([("accept", accept.to_owned()), ("user-agent", USER_AGENT.to_owned())]);
+        self.headers.lay_over(own)
+    }
+}
+
+/// The host in a `base_url` of `vendor`, with its port if it is not the usual one.
+///
+/// # Errors
+/// [`ErrorKind::Options`] when `base` is not the address of a host. The message names the option.
+fn host_of(vendor: &Vendor, base: &str) -> Result<String, ProviderError> {
+    let Vendor { name, base_url: example, .. } = vendor;
+    // An address may contain a password: then it is not shown.
+    let shown = if base.contains('@') { "…" } else { base };
+    let refuse = |why: &str| {
+        let message = format!("`parameters.{name}.base_url` is {why}, as in {example}");
+        ProviderError::new(ErrorKind::Options, message)
+    };
+    let refuse_it = |why: &str| refuse(&format!("\"{shown}\": {why}"));
+    if base.is_empty() {
+        return Err(refuse("not set; write the server's address"));
+    }
+    let url = Url::parse(base).map_err(|_| refuse_it("that is not an address; write scheme and host"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse_it("write http:// or https:// and the host"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse_it("remove the ? or # and everything after it"));
+    }
+    let host = url.host_str().ok_or_else(|| refuse_it("the host is missing"))?;
+    Ok(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
