@@ -106,26 +106,25 @@ pub(super) struct KnownMessage {
     key: OnceCell<MessageKey>,
 }
 
-/// The number of blocks of a message that are looked at to see whether it only has results.
-const LOOKED_AT: usize = 256;
+/// The number of blocks of a message that are looked at to see whether it has results, and nothing else.
+pub(super) const LOOKED_AT: usize = 256;
 
 impl ParsedMessage {
     /// Whether a message of the user's has nothing but results.
     #[must_use]
     pub fn has_only_results(&self, text: &dyn Text) -> bool {
-        let is_one = |block: &Block| match &block.kind {
-            BlockKind::ToolResult(_) => true,
-            BlockKind::Text => {
-                let lines = self.lines_of(block);
-                // A long text is not read: it hardly consists of blank lines.
-                lines.len() <= LOOKED_AT && text.is_blank(lines.start.max(self.start + 1)..lines.end)
-            }
-            _ => false,
-        };
         self.role == Speaker::You
             && self.blocks.len() <= LOOKED_AT
             && self.results() > 0
-            && self.blocks.iter().all(is_one)
+            && self.blocks.iter().all(|block| self.is_result_or_blank(block, text))
+    }
+
+    /// Whether a block is a result, or nothing but blank lines.
+    pub(super) fn is_result_or_blank(&self, block: &Block, text: &dyn Text) -> bool {
+        let lines = self.lines_of(block);
+        // A long text is not read: it hardly consists of blank lines. A message's first line is its marker.
+        let is_blank = || lines.len() <= LOOKED_AT && text.is_blank(lines.start.max(self.start + 1)..lines.end);
+        block.tool_result().is_some() || (block.kind == BlockKind::Text && is_blank())
     }
 
     /// The number of its lines, up to the last one that is not blank.

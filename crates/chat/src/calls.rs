@@ -13,9 +13,8 @@ use std::{
 };
 
 use super::{
-    Awaiting, Block, BlockKind, ParsedMessage, Speaker, Status, StatusBlock, Text, ToolResult, ToolUse,
+    Awaiting, Block, ParsedMessage, Slice, Speaker, Status, StatusBlock, Text, ToolResult, ToolUse,
     block::{Cache, InputDigest},
-    read::Lines,
 };
 use flemma_model::{CallId, Digest, ToolInput};
 
@@ -121,7 +120,7 @@ impl<T> Placed<'_, T> {
 impl Placed<'_, ToolUse> {
     /// The input.
     pub fn input(self, text: &dyn Text) -> ToolInput {
-        Lines::read(text, self.lines()).input(self.message, self.block)
+        Slice::read(text, self.lines()).input(self.message, self.block)
     }
 
     /// A hash of its lines.
@@ -156,7 +155,7 @@ impl Placed<'_, ToolResult> {
 
     fn placeholder(self, text: &dyn Text) -> Option<Placeholder> {
         let content = || {
-            let content = Lines::read(text, self.lines()).inside(self.message, self.block);
+            let content = Slice::read(text, self.lines()).inside(self.message, self.block);
             if content.trim().is_empty() { String::new() } else { content }
         };
         Some(Placeholder {
@@ -230,17 +229,8 @@ impl<'a> Calls<'a> {
     #[must_use]
     pub fn at_end(self, text: &dyn Text) -> Vec<CallId> {
         let [.., reply, results] = self.messages else { return Vec::new() };
-        let is_result = |block: &Block| match &block.kind {
-            BlockKind::ToolResult(_) => true,
-            BlockKind::Text => {
-                let lines = results.lines_of(block);
-                // A message's first line is its marker.
-                text.is_blank(lines.start.max(results.start + 1)..lines.end)
-            }
-            _ => false,
-        };
         let is_end = (reply.role, results.role) == (Speaker::Assistant, Speaker::You);
-        if !is_end || !results.blocks.iter().all(is_result) {
+        if !is_end || !results.blocks.iter().all(|block| results.is_result_or_blank(block, text)) {
             return Vec::new();
         }
         let calls = reply.tool_blocks().filter_map(|(_, block)| block.tool_use());
@@ -423,11 +413,8 @@ impl<'a> Calls<'a> {
     /// The last open call with this id, and its turn.
     pub(super) fn find_open(self, id: &CallId) -> Option<(Turn, Open<'a>)> {
         self.turns_backwards_to(self.settled.get()).find_map(|turn| {
-            let call = self.uses_in(&turn).find(|call| call.tool.id == *id)?;
-            let mut results = self.results_in(&turn).filter(|result| result.tool.id == *id).peekable();
-            let result = results.peek().copied();
-            let is_answered = results.any(|result| result.tool.body.is_answer());
-            (!is_answered).then_some((turn, Open { call, result }))
+            let open = self.open_in(&turn).into_iter().find(|open| open.call.tool.id == *id)?;
+            Some((turn, open))
         })
     }
 }

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Block, BlockKind, Calls, Document, FoldKind, ParsedMessage, Speaker, Text, captured::captured_at, folds::folds,
-    unescape,
+    Block, BlockKind, Calls, Document, ParsedMessage, Speaker, Text, captured::captured_at, folds::folds, unescape,
 };
 use flemma_model::CallId;
 
@@ -54,19 +53,17 @@ pub enum Folded {
 #[must_use]
 pub fn folded(document: &Document, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
     let group = folds(document, lines.start..lines.start + 1, text, false).into_iter().next()?;
-    let message = group.message.checked_sub(1);
     // The end of a fold of a block depends on what follows it, which may still be growing.
-    match group.outer.filter(|fold| fold.lines == *lines).map(|fold| fold.kind) {
-        Some(FoldKind::Frontmatter) => {
-            return Some(Folded::Frontmatter { language: document.frontmatter()?.language.clone() });
-        }
-        Some(FoldKind::Message(speaker)) => {
-            let words = first_words(&document.messages()[message?], text);
-            return Some(Folded::Message { speaker, words, tools: names_in(document.calls(), message?) });
-        }
-        _ => {}
+    let is_outer = group.outer.is_some_and(|fold| fold.lines == *lines);
+    let Some(index) = group.message.checked_sub(1) else {
+        let matter = document.frontmatter().filter(|_| is_outer)?;
+        return Some(Folded::Frontmatter { language: matter.language.clone() });
+    };
+    let message = &document.messages()[index];
+    if is_outer {
+        let (words, tools) = (first_words(message, text), names_in(document.calls(), index));
+        return Some(Folded::Message { speaker: message.role, words, tools });
     }
-    let message = document.messages().get(message?)?;
     if message.start == lines.start && message.has_only_results(text) {
         return Some(Folded::Result);
     }

@@ -80,7 +80,7 @@ pub use editor_reference::{EditorReference, EditorSubject, editor_references};
 pub use escape::{escape, unescape};
 pub use file_name::{file_name, given_title};
 pub use folded::{Folded, folded};
-pub use folds::{Begins, Fold, FoldGroup, FoldKind, folds};
+pub use folds::{Begins, Fold, FoldGroup, folds};
 pub use frontmatter_edit::{approve_always, restore_frontmatter};
 pub use glance::Glance;
 pub use hidden::{Hidden, hidden};

@@ -53,7 +53,7 @@ impl Looks {
                         looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
                     }
                     // What starts on the line of a marker is text behind it.
-                    LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => {
+                    LineKind::Thinking => {
                         looks.extend(thinking(document, decoration.line, style));
                     }
                     _ => {}
