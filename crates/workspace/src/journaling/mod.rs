@@ -130,7 +130,8 @@ impl Journaling {
         let fence = self.ownership.fence(conversation);
         let mailbox = self.background.mailbox().clone();
         let name = path.display().to_string();
-        self.journal.fenced(fence).append_soon(&path, records, move |error| {
+        self.journal.fenced(fence).append(&path, records, move |outcome| {
+            let Err(error) = outcome else { return };
             mailbox.job(move |this: &Self| {
                 this.shared.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
             });
@@ -227,7 +228,7 @@ impl Journaling {
         records.set_written(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
-            self.journal.fenced(self.ownership.fence(conversation)).append_soon(&path, missing, |_| {});
+            self.journal.fenced(self.ownership.fence(conversation)).append(&path, missing, drop);
         }
         // The lines of calls say how long they took.
         self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });

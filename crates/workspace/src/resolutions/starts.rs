@@ -38,7 +38,7 @@ impl Starts {
                 .records
                 .with_ledger(|ledger| (ledger.bound(&key).cloned(), ledger.approval(&key).map(|(by, _)| by.role)));
             let again = role.map(|_| Event::Decided(Decision::Approved));
-            let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
+            let events = [Event::Withdrawn].into_iter().chain(bound.map(|shown| Event::Bound { shown })).chain(again);
             let role = role.unwrap_or(Role::Policy);
             records.extend(events.map(|event| self.journaling.record(conversation, key.clone(), event, role)));
         }
