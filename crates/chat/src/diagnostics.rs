@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Block, BlockKind, Calls, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, ToolResult,
-    ToolUse, attachment, attributes, calls::Turn, hosted::HostedInfo,
+    Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, StatusBlock, Text, ToolResult, ToolUse, attachment,
+    attributes, calls::Turn, hosted::HostedInfo,
 };
 use flemma_model::CallId;
 use flemma_text::Fence;
@@ -154,7 +154,7 @@ fn check_block(message: &ParsedMessage, block: &Block, text: &dyn Text, found: &
                 _ => {}
             }
         }
-        BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
+        BlockKind::Stray(note) => found.push(Diagnostic::error(line, *note)),
     }
 }
 
@@ -208,27 +208,4 @@ fn check_status(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
 
 fn unclosed(what: &str, fence: Fence) -> String {
     format!("{what} is not closed. Close it with {}.", fence.closing_line())
-}
-
-const fn describe(stray: InvalidHeader) -> &'static str {
-    match stray {
-        InvalidHeader::BrokenUse => {
-            "This tool use is not complete. Write it as **Tool Use:** `name` (`id`) or, to send this line as text, put a \
-             backslash in front of it."
-        }
-        InvalidHeader::BrokenResult => {
-            "This tool result is not complete. Write it as **Tool Result:** `id` (followed by (error) if it is one) or, \
-             to send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedUse => {
-            "A tool use can only be in `@Assistant:`. To send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedResult => {
-            "A tool result can only be in `@You:`. To send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedHostedResult => {
-            "A result from a provider's tool can only be in `@Assistant:`. To send this line as text, put a backslash \
-             in front of it."
-        }
-    }
 }

@@ -32,10 +32,8 @@ pub enum Folded {
         /// The number of lines between its tags.
         lines: usize,
     },
-    /// A call.
-    Call,
-    /// The result of a call, which may begin at the marker of its message.
-    Result,
+    /// A call, or its result, which may begin at the marker of its message.
+    Card,
     /// What a reference of the user's meant when it was sent.
     Captured {
         /// The reference, as the user wrote it.
@@ -65,7 +63,7 @@ pub fn folded(document: &Document, lines: &Range<usize>, text: &dyn Text) -> Opt
         return Some(Folded::Message { speaker: message.role, words, tools });
     }
     if message.start == lines.start && message.has_only_results(text) {
-        return Some(Folded::Result);
+        return Some(Folded::Card);
     }
     let begins =
         |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
@@ -83,9 +81,7 @@ fn folded_block(message: &ParsedMessage, block: &Block, text: &dyn Text) -> Opti
             let about = if lines() > 0 { unescape(&text.line(first)).to_owned() } else { String::new() };
             Some(Folded::Captured { reference, about, lines: lines(), cut })
         }
-        BlockKind::ToolUse(_) => Some(Folded::Call),
-        BlockKind::ToolResult(_) => Some(Folded::Result),
-        _ => None,
+        _ => block.is_tool().then_some(Folded::Card),
     }
 }
 
@@ -112,9 +108,7 @@ fn first_words(message: &ParsedMessage, text: &dyn Text) -> String {
     let is_prose = |block: &&Block| matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_));
     let mut lines = message.blocks.iter().filter(is_prose).flat_map(|block| message.lines_of(block)).map(|line| {
         let found = text.line(line);
-        let words =
-            if line == message.start { found.trim_start().strip_prefix(&message.role.to_string()) } else { None };
-        words.unwrap_or(&found).trim().to_owned()
+        found[message.text_at(line, &found)..].trim().to_owned()
     });
     lines.find(|words| !words.is_empty()).unwrap_or_default()
 }

@@ -64,13 +64,12 @@ pub use attachment::attachment_info;
 pub use awaiting::{AwaitKind, Awaiting, deadline};
 pub use bare_name::{BareName, bare_names};
 pub use block::{
-    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
-    ToolUse,
+    Block, BlockKind, CodeFence, Frontmatter, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult, ToolUse,
 };
 pub use blocks::Language;
 pub use calls::{Calls, OpenCall, Placeholder};
 pub use captured::{Capture, CaptureTarget, Uncaptured, captures_in, uncaptured, write_captures};
-pub use cards::{Card, CardPart, Fate, cards};
+pub use cards::{Card, Fate, cards};
 pub use completable::{AtWord, Completable};
 pub use decorate::{Decoration, LineKind, decorations};
 pub use diagnostics::{Diagnostic, Severity, diagnostics};

@@ -46,7 +46,7 @@ pub enum Author {
     },
     /// Flemma: markers, status blocks, results.
     Flemma,
-    /// A model whose reply is streaming. Its lines are scanned later.
+    /// A model whose reply is streaming.
     Model,
     /// The file that was opened, another file that was read in, or the output of a command.
     Stranger,
@@ -61,9 +61,6 @@ enum Extent {
     EachLine,
 }
 
-/// How many lines of a reply are left for its end.
-const SCANNED_AT_ONCE: usize = 4_096;
-
 /// The user wrote it in this session.
 const BY_USER: u8 = 1;
 
@@ -75,8 +72,6 @@ pub struct Provenance {
     lines: Vec<u8>,
     /// The lines that other authors wrote, including deleted ones.
     known: LineSet,
-    /// The lines of a streaming reply, which are not scanned yet.
-    streamed: Option<Range<usize>>,
     /// The hashes of lines that the user typed in the frontmatter's place. Undo restores them as the user's.
     typed: Hashes,
     /// The lines that say `approved` because of the user's own edit or after a decision, with the hash of their text.
@@ -134,15 +129,6 @@ impl Provenance {
         let first = change.first.min(self.lines.len());
         let change = Change { first, old_last: change.old_last.clamp(first, self.lines.len()), ..change };
         let new_last = change.new_last.max(first);
-        if author == Author::Model {
-            let update = document.update(change, text);
-            self.step = None;
-            self.lines.splice(first..change.old_last, std::iter::repeat_n(0, new_last - first));
-            self.shift_authorised(change, Vec::new());
-            self.streamed_on(first..new_last, change.old_last, text);
-            return update;
-        }
-        self.look_at_reply(change, author, text);
         // The lines are read once, for the parser and for their authors.
         let slice = Slice::read(text, first..new_last);
         let update = document.update(change, &slice);
@@ -332,46 +318,6 @@ impl Provenance {
             }
         }
         self.authorised.extend(authorised);
-    }
-
-    /// A reply has gone on with these lines. Many of them are scanned at once, so that there is not all of it left for its end.
-    fn streamed_on(&mut self, lines: Range<usize>, old_last: usize, text: &dyn Text) {
-        let streamed = match self.streamed.take() {
-            // The signature in the tag above its thinking.
-            Some(before) if lines.end < before.start && lines.end == old_last => {
-                self.scan_reply(lines, 0, text);
-                before
-            }
-            Some(before) => before.start.min(lines.start)..before.end.max(lines.end),
-            None => lines,
-        };
-        // The last line may go on.
-        let rest = if streamed.len() > SCANNED_AT_ONCE { streamed.end - 1 } else { streamed.start };
-        self.scan_reply(streamed.start..rest, 0, text);
-        self.streamed = Some(rest..streamed.end);
-    }
-
-    /// Scans lines of a reply. They are so many lines further down in the text than they are known to be here.
-    fn scan_reply(&mut self, lines: Range<usize>, offset: isize, text: &dyn Text) {
-        self.scan(lines, text, |provenance, at, flags, hash| {
-            provenance.known.insert(hash);
-            provenance.undecided.extend(approvals(&[(flags, hash)]));
-            if let Some(line) = provenance.lines.get_mut(at.saturating_add_signed(-offset)) {
-                *line |= flags;
-            }
-        });
-    }
-
-    /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
-    fn look_at_reply(&mut self, change: Change, author: Author, text: &dyn Text) {
-        let Some(lines) = self.streamed.take() else { return };
-        let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
-        let before = lines.start.min(change.first)..lines.end.min(change.first);
-        let behind = moved(lines.start.max(change.old_last))..moved(lines.end.max(change.old_last));
-        self.scan_reply(before, 0, text);
-        self.scan_reply(behind, change.new_last.cast_signed() - change.old_last.cast_signed(), text);
-        // Some of its lines were deleted, and their text is unknown. Flemma deletes none: it adds to the last one.
-        self.known.incomplete |= author != Author::Flemma && change.first < lines.end && lines.start < change.old_last;
     }
 
     /// Text of another author was deleted in the same step, so it may have been moved into these lines (`:move`, `J`).

@@ -12,7 +12,7 @@ use super::{
     escape::{unescape, unescape_lines},
     hosted::{self, HostedInfo},
     reference::{Reference, references},
-    syntax::{self, ThinkingTag},
+    syntax::ThinkingTag,
 };
 use flemma_model as model;
 use flemma_model::{Attachment, Part, ToolInput};
@@ -55,13 +55,15 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
                 let has_references = message.role == Speaker::You && block.kind == BlockKind::Text;
                 for line in message.lines_of(block) {
-                    parts.line(without_marker(message, line, lines.content(line)), has_references);
+                    let content = lines.content(line);
+                    parts.line(&content[message.text_at(line, content)..], has_references);
                 }
             }
             BlockKind::Aborted => parts.end_prose(),
             BlockKind::Thinking => {
                 let first = message.lines_of(block).start;
-                let tag = ThinkingTag::read(without_marker(message, first, lines.content(first)));
+                let content = lines.content(first);
+                let tag = ThinkingTag::read(&content[message.text_at(first, content)..]);
                 parts.push(thinking(tag, unescape_lines(&lines.inside(message, block))));
             }
             BlockKind::ToolUse(tool) if tool.hosted => {
@@ -104,14 +106,6 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
     parts.end_prose();
     let role = if message.role == Speaker::Assistant { model::Role::Assistant } else { model::Role::User };
     Ok(Arc::new(model::Message { role, parts: parts.done }))
-}
-
-/// A line without the marker of its message.
-fn without_marker<'a>(message: &ParsedMessage, line: usize, content: &'a str) -> &'a str {
-    match syntax::marker(content) {
-        Some((_, column)) if line == message.start => &content[column..],
-        _ => content,
-    }
 }
 
 /// Thinking as it is sent.

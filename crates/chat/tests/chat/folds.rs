@@ -211,7 +211,7 @@ fn what_is_in_a_fold_is_told_by_its_lines() {
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
     assert_eq!(flemma_chat::folded(&document, &(9..11), &text), Some(Folded::Thinking { lines: 1 }));
-    assert_eq!(flemma_chat::folded(&document, &(27..33), &text), Some(Folded::Result));
+    assert_eq!(flemma_chat::folded(&document, &(27..33), &text), Some(Folded::Card));
     let cards = flemma_chat::cards(&document, 26..39);
     assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
     assert_eq!(flemma_chat::folded(&document, &(5..7), &text), None, "a fold that the user made");
