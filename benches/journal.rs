@@ -44,8 +44,8 @@ fn measure(disk: &Path) -> io::Result<()> {
     let chat = folder.path().join("notes.chat");
     row("append: a start, until it is safe", || append(&journal, &chat, 1))?;
     row("append: a hundred starts at once, until the last is safe", || append(&journal, &chat, 100))?;
-    row("append_soon: a result of 4 KB, until the caller goes on", || {
-        journal.append_soon(&chat, vec![black_box(resolved())], drop);
+    row("append: a result of 4 KB, until the caller goes on", || {
+        journal.append(&chat, vec![black_box(resolved())], drop);
         Ok(())
     })?;
     if !journal.settle(Duration::from_secs(60)) {

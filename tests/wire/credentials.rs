@@ -107,7 +107,7 @@ async fn find(
     environment: Environment,
     credential: &Credential,
 ) -> Result<Option<Key>, ProviderError> {
-    let environment = credentials.complete(environment, credential, Timeouts::default()).await?;
+    let environment = credentials.complete(environment, Some(credential), Timeouts::default()).await?;
     environment.find(credential.variable)
 }
 
@@ -144,7 +144,7 @@ async fn the_keyring_comes_before_the_command_and_is_asked_once() {
     }
     assert_eq!(commands.calls("secret-tool"), ["lookup service flemma account acme"]);
     assert!(commands.calls("show-key").is_empty());
-    credentials.forget(&credential);
+    credentials.forget_refused(Some(&credential), &ProviderError::new(ErrorKind::Authentication, ""));
     find(&credentials, commands.environment(), &credential).await.unwrap();
     assert_eq!(commands.calls("secret-tool").len(), 2, "what was forgotten is asked for again");
     assert!(!format!("{credentials:?}").contains("sk-keyring"));
@@ -244,7 +244,8 @@ async fn a_service_account_signs_for_its_token() {
     let commands = with_key_file(&service_account(&token_uri).to_string());
     let credentials = credentials();
     for _ in 0..2 {
-        let environment = credentials.complete(commands.environment(), &gcloud(), Timeouts::default()).await.unwrap();
+        let environment =
+            credentials.complete(commands.environment(), Some(&gcloud()), Timeouts::default()).await.unwrap();
         assert_eq!(environment.value("GOOGLE_CLOUD_PROJECT").as_deref(), Some("from-file"));
         let key = environment.find("VERTEX_AI_ACCESS_TOKEN").unwrap();
         let origin = "of the service account robot@from-file.iam.gserviceaccount.com";

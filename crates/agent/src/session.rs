@@ -453,7 +453,7 @@ fn set_block<S: Shell>(id: &CallId, status: Status, awaiting: Option<&Awaiting>,
         let calls = document.calls();
         let block = calls.find(id, text).and_then(|call| call.placeholder).map(|placeholder| placeholder.block);
         match block {
-            Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::approval()) || block.names_a_wait() => {
+            Some(block) if awaiting.is_some_and(|wait| *wait != Awaiting::default()) || block.names_a_wait() => {
                 chat::set_block(calls, text, id, &block.moved_to(status, awaiting))
             }
             _ => chat::set_status(calls, text, id, status),

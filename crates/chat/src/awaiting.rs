@@ -56,7 +56,8 @@ impl fmt::Display for AwaitKind {
     }
 }
 
-/// What a pending call waits for, how long, and what it asks.
+/// What a pending call waits for, how long, and what it asks. The default is a wait for the approval of a server tool, without a
+/// deadline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Awaiting {
     /// What it waits for.
@@ -70,12 +71,6 @@ pub struct Awaiting {
 }
 
 impl Awaiting {
-    /// A wait for approval of a server tool, without a deadline.
-    #[must_use]
-    pub fn approval() -> Self {
-        Self::default()
-    }
-
     /// Whether an answer comes too late at this time.
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {

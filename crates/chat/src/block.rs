@@ -8,7 +8,7 @@ use std::{
     cell::{Cell, OnceCell},
     fmt,
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -100,32 +100,28 @@ pub(super) struct KnownMessage {
     pub blocks_are_correct: Cell<bool>,
     /// Whether its thinking, if there is any, can be sent.
     pub thinking_is_correct: Cell<bool>,
-    /// The indices of the tool blocks.
-    pub tools: OnceCell<Vec<usize>>,
-    is_aborted: OnceCell<bool>,
     key: OnceCell<MessageKey>,
 }
 
-/// The number of blocks of a message that are looked at to see whether it only has results.
-const LOOKED_AT: usize = 256;
+/// The number of blocks of a message that are looked at to see whether it has results, and nothing else.
+pub(super) const LOOKED_AT: usize = 256;
 
 impl ParsedMessage {
     /// Whether a message of the user's has nothing but results.
     #[must_use]
     pub fn has_only_results(&self, text: &dyn Text) -> bool {
-        let is_one = |block: &Block| match &block.kind {
-            BlockKind::ToolResult(_) => true,
-            BlockKind::Text => {
-                let lines = self.lines_of(block);
-                // A long text is not read: it hardly consists of blank lines.
-                lines.len() <= LOOKED_AT && text.is_blank(lines.start.max(self.start + 1)..lines.end)
-            }
-            _ => false,
-        };
         self.role == Speaker::You
             && self.blocks.len() <= LOOKED_AT
             && self.results() > 0
-            && self.blocks.iter().all(is_one)
+            && self.blocks.iter().all(|block| self.is_result_or_blank(block, text))
+    }
+
+    /// Whether a block is a result, or nothing but blank lines.
+    pub(super) fn is_result_or_blank(&self, block: &Block, text: &dyn Text) -> bool {
+        let lines = self.lines_of(block);
+        // A long text is not read: it hardly consists of blank lines. A message's first line is its marker.
+        let is_blank = || lines.len() <= LOOKED_AT && text.is_blank(lines.start.max(self.start + 1)..lines.end);
+        block.tool_result().is_some() || (block.kind == BlockKind::Text && is_blank())
     }
 
     /// The number of its lines, up to the last one that is not blank.
@@ -186,9 +182,7 @@ impl ParsedMessage {
 
     /// The tool uses and tool results among the blocks, with their indices.
     pub(super) fn tool_blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &Block)> {
-        let find = || (0..self.blocks.len()).filter(|index| self.blocks[*index].is_tool()).collect();
-        let found = self.known.0.tools.get_or_init(find);
-        found.iter().filter_map(|index| Some((*index, self.blocks.get(*index)?)))
+        self.blocks.iter().enumerate().filter(|(_, block)| block.is_tool())
     }
 
     /// The result of a hosted call.
@@ -210,8 +204,7 @@ impl ParsedMessage {
     /// Whether the reply was cut off.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
-        let find = || self.blocks.iter().any(|block| block.kind == BlockKind::Aborted);
-        *self.known.0.is_aborted.get_or_init(find)
+        self.blocks.iter().any(|block| block.kind == BlockKind::Aborted)
     }
 
     /// Whether every line that is appended becomes part of the last block, even a marker.
@@ -224,15 +217,17 @@ impl ParsedMessage {
         block.kind == BlockKind::Thinking && block.closed && block.lines > 1 && block.offset > 0
     }
 
+    /// The byte of a line at which its text begins: behind the marker, in the message's first line.
+    pub(super) fn text_at(&self, line: usize, content: &str) -> usize {
+        syntax::marker(content).filter(|_| line == self.start).map_or(0, |(_, column)| column)
+    }
+
     /// Reads lines of a block of text. `each` gets the number of a line, the column where its prose begins (behind the marker, in
     /// the first line of a message), and the prose.
     pub(super) fn read_prose(&self, lines: Range<usize>, text: &dyn Text, each: &mut dyn FnMut(usize, usize, &str)) {
         let mut line = lines.start;
         text.read(lines, &mut |content| {
-            let skipped = match syntax::marker(content) {
-                Some((_, column)) if line == self.start => column,
-                _ => 0,
-            };
+            let skipped = self.text_at(line, content);
             each(line, skipped, content.get(skipped..).unwrap_or_default());
             line += 1;
         });
@@ -267,8 +262,8 @@ pub enum BlockKind {
     ToolResult(Box<ToolResult>),
     /// `<!-- flemma:aborted -->`.
     Aborted,
-    /// An invalid tool header. It is read as text, and a diagnostic says why.
-    Stray(InvalidHeader),
+    /// An invalid tool header. It is read as text, and a diagnostic says this of it.
+    Stray(&'static str),
 }
 
 /// Code within prose.
@@ -293,12 +288,9 @@ pub struct ToolUse {
     pub hosted: bool,
     /// The fence with the input, if there is one.
     pub input: Option<ToolFence>,
-    /// The input as it was read, until the next change here.
-    pub(super) known: Cache<OnceCell<(Arc<ToolInput>, InputDigest)>>,
+    /// The input as it was read, and its digest, until the next change here.
+    pub(super) known: Cache<OnceCell<(Arc<ToolInput>, Digest)>>,
 }
-
-/// The digest of an input, once somebody has asked for it. Clones share it.
-pub(super) type InputDigest = Cache<Arc<OnceLock<Digest>>>;
 
 /// A result: header, blank lines, a fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -337,21 +329,6 @@ pub struct ToolFence {
     pub fence: Fence,
     /// Whether the info string says `json`.
     pub json: bool,
-}
-
-/// Why a tool header is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidHeader {
-    /// `**Tool Use:**` without a name and an id.
-    BrokenUse,
-    /// `**Tool Result:**` without an id.
-    BrokenResult,
-    /// A tool use outside `@Assistant:`.
-    MisplacedUse,
-    /// A result outside `@You:`.
-    MisplacedResult,
-    /// The result of a hosted call outside `@Assistant:`.
-    MisplacedHostedResult,
 }
 
 impl Block {

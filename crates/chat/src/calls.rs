@@ -9,14 +9,10 @@ use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
-use super::{
-    Awaiting, Block, BlockKind, ParsedMessage, Speaker, Status, StatusBlock, Text, ToolResult, ToolUse,
-    block::{Cache, InputDigest},
-    read::Lines,
-};
+use super::{Awaiting, Block, ParsedMessage, Slice, Speaker, Status, StatusBlock, Text, ToolResult, ToolUse};
 use flemma_model::{CallId, Digest, ToolInput};
 
 /// A tool use that runs here and has no result in the document.
@@ -34,14 +30,14 @@ pub struct OpenCall {
     pub aborted: bool,
     /// The status block, if there is one.
     pub placeholder: Option<Placeholder>,
-    digest: InputDigest,
+    digest: Digest,
 }
 
 impl OpenCall {
-    /// The digest of the input. It is made once for each input in the document.
+    /// The digest of the input.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.digest.0.get_or_init(|| self.input.digest()).clone()
+        self.digest.clone()
     }
 
     /// The call in a message: `bash (toolu_01)`. Several calls of one tool may wait.
@@ -121,7 +117,7 @@ impl<T> Placed<'_, T> {
 impl Placed<'_, ToolUse> {
     /// The input.
     pub fn input(self, text: &dyn Text) -> ToolInput {
-        Lines::read(text, self.lines()).input(self.message, self.block)
+        Slice::read(text, self.lines()).input(self.message, self.block)
     }
 
     /// A hash of its lines.
@@ -133,8 +129,12 @@ impl Placed<'_, ToolUse> {
 
     fn describe(self, result: Option<Placed<'_, ToolResult>>, text: &dyn Text) -> OpenCall {
         let ToolUse { id, name, known, .. } = self.tool;
-        let (input, digest) =
-            known.0.get_or_init(|| (Arc::new(self.input(text)), Cache(Arc::new(OnceLock::new())))).clone();
+        let read = || {
+            let input = self.input(text);
+            let digest = input.digest();
+            (Arc::new(input), digest)
+        };
+        let (input, digest) = known.0.get_or_init(read).clone();
         OpenCall {
             id: id.clone(),
             name: name.clone(),
@@ -156,7 +156,7 @@ impl Placed<'_, ToolResult> {
 
     fn placeholder(self, text: &dyn Text) -> Option<Placeholder> {
         let content = || {
-            let content = Lines::read(text, self.lines()).inside(self.message, self.block);
+            let content = Slice::read(text, self.lines()).inside(self.message, self.block);
             if content.trim().is_empty() { String::new() } else { content }
         };
         Some(Placeholder {
@@ -230,17 +230,8 @@ impl<'a> Calls<'a> {
     #[must_use]
     pub fn at_end(self, text: &dyn Text) -> Vec<CallId> {
         let [.., reply, results] = self.messages else { return Vec::new() };
-        let is_result = |block: &Block| match &block.kind {
-            BlockKind::ToolResult(_) => true,
-            BlockKind::Text => {
-                let lines = results.lines_of(block);
-                // A message's first line is its marker.
-                text.is_blank(lines.start.max(results.start + 1)..lines.end)
-            }
-            _ => false,
-        };
         let is_end = (reply.role, results.role) == (Speaker::Assistant, Speaker::You);
-        if !is_end || !results.blocks.iter().all(is_result) {
+        if !is_end || !results.blocks.iter().all(|block| results.is_result_or_blank(block, text)) {
             return Vec::new();
         }
         let calls = reply.tool_blocks().filter_map(|(_, block)| block.tool_use());
@@ -249,14 +240,14 @@ impl<'a> Calls<'a> {
 
     /// All tool uses that run here, with or without a result, in document order. It looks at every tool block of the document.
     pub fn uses(self) -> impl DoubleEndedIterator<Item = &'a ToolUse> {
-        self.uses_of(0..self.messages.len()).map(|call| call.tool)
+        self.uses_in(&self.all_turns()).map(|call| call.tool)
     }
 
     /// All tool uses that run here, with or without a result, each with the index of its message. It reads every tool block of the
     /// document.
     #[must_use]
     pub fn all(self, text: &dyn Text) -> Vec<(usize, OpenCall)> {
-        self.uses_of(0..self.messages.len()).map(|call| (call.site.0, call.describe(None, text))).collect()
+        self.uses_in(&self.all_turns()).map(|call| (call.site.0, call.describe(None, text))).collect()
     }
 
     /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It
@@ -289,7 +280,7 @@ impl<'a> Calls<'a> {
 
     /// The status blocks, in order, each with its call and the lines of it, which begin with the header.
     pub fn placeholders(self) -> impl Iterator<Item = (&'a CallId, &'a StatusBlock, Range<usize>)> {
-        let results = self.results_of(0..self.messages.len());
+        let results = self.results_in(&self.all_turns());
         results.filter_map(|result| Some((&result.tool.id, result.tool.body.status()?, result.lines())))
     }
 
@@ -302,7 +293,7 @@ impl<'a> Calls<'a> {
     /// The header of the last result with this id.
     #[must_use]
     pub fn result_line(self, id: &CallId) -> Option<usize> {
-        let mut results = self.results_of(0..self.messages.len());
+        let mut results = self.results_in(&self.all_turns());
         results.rfind(|result| result.tool.id == *id).map(|result| result.lines().start)
     }
 
@@ -364,20 +355,17 @@ impl<'a> Calls<'a> {
 
     /// The calls of a turn that run here.
     pub(super) fn uses_in(self, turn: &Turn) -> impl DoubleEndedIterator<Item = Placed<'a, ToolUse>> + use<'a> {
-        self.uses_of(turn.replies.clone())
+        self.tools_in(turn.replies.clone(), |block| block.tool_use().filter(|tool| !tool.hosted))
     }
 
     /// The results and placeholders of a turn.
     pub(super) fn results_in(self, turn: &Turn) -> impl DoubleEndedIterator<Item = Placed<'a, ToolResult>> + use<'a> {
-        self.results_of(turn.answers.clone())
+        self.tools_in(turn.answers.clone(), Block::tool_result)
     }
 
-    fn uses_of(self, messages: Range<usize>) -> impl DoubleEndedIterator<Item = Placed<'a, ToolUse>> + use<'a> {
-        self.tools_in(messages, |block| block.tool_use().filter(|tool| !tool.hosted))
-    }
-
-    fn results_of(self, messages: Range<usize>) -> impl DoubleEndedIterator<Item = Placed<'a, ToolResult>> + use<'a> {
-        self.tools_in(messages, Block::tool_result)
+    /// All turns as one.
+    fn all_turns(self) -> Turn {
+        Turn { replies: 0..self.messages.len(), answers: 0..self.messages.len() }
     }
 
     fn tools_in<T>(
@@ -423,11 +411,8 @@ impl<'a> Calls<'a> {
     /// The last open call with this id, and its turn.
     pub(super) fn find_open(self, id: &CallId) -> Option<(Turn, Open<'a>)> {
         self.turns_backwards_to(self.settled.get()).find_map(|turn| {
-            let call = self.uses_in(&turn).find(|call| call.tool.id == *id)?;
-            let mut results = self.results_in(&turn).filter(|result| result.tool.id == *id).peekable();
-            let result = results.peek().copied();
-            let is_answered = results.any(|result| result.tool.body.is_answer());
-            (!is_answered).then_some((turn, Open { call, result }))
+            let open = self.open_in(&turn).into_iter().find(|open| open.call.tool.id == *id)?;
+            Some((turn, open))
         })
     }
 }

@@ -9,20 +9,6 @@ use std::ops::Range;
 use super::{Calls, Document, ResultBody, Status, StatusBlock, Text, ToolResult, calls::Turn};
 use flemma_model::{CallId, ToolInput};
 
-/// Which block of a call a card is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CardPart {
-    /// The call.
-    Use,
-    /// The result, or the placeholder for it.
-    Result {
-        /// The number of lines of the output.
-        output: usize,
-        /// The status block, and the line of its fence.
-        status: Option<(usize, StatusBlock)>,
-    },
-}
-
 /// What became of a call, as far as the document says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -41,8 +27,8 @@ pub enum Fate {
 pub struct Card {
     /// The lines of the block.
     pub lines: Range<usize>,
-    /// Which block it is.
-    pub part: CardPart,
+    /// Whether it is the call, and not its result or the placeholder for it.
+    pub is_use: bool,
     /// The call's id.
     pub id: CallId,
     /// The tool's name; empty for a result whose call is not there.
@@ -51,20 +37,15 @@ pub struct Card {
     pub fate: Fate,
     /// The line of the fence around the output, if this is a result that has one.
     pub fence: Option<usize>,
+    /// The number of lines of the output; 0 for a call.
+    pub output: usize,
+    /// The status block, if it has one.
+    pub status: Option<StatusBlock>,
     /// The first line of the call.
     call: Option<usize>,
 }
 
 impl Card {
-    /// The number of lines of the output; 0 for a call.
-    #[must_use]
-    pub const fn output(&self) -> usize {
-        match self.part {
-            CardPart::Use => 0,
-            CardPart::Result { output, .. } => output,
-        }
-    }
-
     /// The input of the call; `None` if that is not there.
     #[must_use]
     pub fn input(&self, calls: Calls<'_>, text: &dyn Text) -> Option<ToolInput> {
@@ -92,11 +73,13 @@ pub fn cards(document: &Document, range: Range<usize>) -> Vec<Card> {
             let turn = turn.insert(known);
             let lines = message.lines_of(block);
             let mut card = Card {
-                part: CardPart::Use,
+                is_use: block.tool_use().is_some(),
                 id: id.clone(),
                 name: String::new(),
                 fate: Fate::Open,
                 fence: None,
+                output: 0,
+                status: None,
                 call: Some(lines.start),
                 lines,
             };
@@ -119,8 +102,8 @@ pub fn cards(document: &Document, range: Range<usize>) -> Vec<Card> {
                 card.name = call.map_or_else(String::new, |(_, call)| call.name.clone());
                 card.fate = fate_of(tool);
                 card.fence = message.fence_of(block);
-                let output = message.inside(block).map_or(0, |lines| lines.len());
-                card.part = CardPart::Result { output, status: card.fence.zip(tool.body.status().cloned()) };
+                card.output = message.inside(block).map_or(0, |lines| lines.len());
+                card.status = tool.body.status().cloned();
             }
             found.push(card);
         }

@@ -3,7 +3,7 @@
 //! Only the structure around the cursor's line is looked at, and the lines of the frontmatter. In code, thinking, calls and
 //! results nothing is completed.
 
-use super::{BlockKind, Document, Speaker, Text, at_sign::read_at_signs, mention, reference, syntax};
+use super::{BlockKind, Document, Speaker, Text, at_sign::read_at_signs, mention, reference};
 
 /// The longest frontmatter before the cursor that is read, in bytes.
 const MAX_CODE: usize = 1 << 17;
@@ -62,10 +62,7 @@ impl Completable {
         if block.is_some_and(|block| block.kind != BlockKind::Text) {
             return None;
         }
-        let skipped = match syntax::marker(&content) {
-            Some((_, text)) if message.is_some_and(|message| message.start == line) => text,
-            _ => 0,
-        };
+        let skipped = message.map_or(0, |message| message.text_at(line, &content));
         let role = role(&content, column, skipped);
         let is_users = message.is_some_and(|message| message.role == Speaker::You) && column >= skipped;
         let word = is_users.then(|| word(&content, column, skipped)).flatten();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Document, ResultBody, Speaker, Status};
+use super::{BlockKind, Document, ResultBody, Speaker};
 
 /// The kind of a line, for drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,10 @@ pub enum LineKind {
         /// Whether the header says ` (error)`.
         is_error: bool,
     },
-    /// `<thinking>`.
-    ThinkingOpen,
-    /// A line of thinking.
+    /// A line of thinking, with its tags.
     Thinking,
-    /// `</thinking>`.
-    ThinkingClose,
     /// The opening fence of a status block.
-    Status(Status),
+    Status,
     /// The opening fence of a result with attachments.
     Attachment,
     /// The abort marker.
@@ -68,19 +64,14 @@ pub fn decorations(document: &Document, range: Range<usize>) -> Vec<Decoration> 
                     push(lines.start, LineKind::ToolResult { is_error: tool.is_error });
                     let fence = message.fence_of(block).unwrap_or_default();
                     match &tool.body {
-                        ResultBody::Placeholder(_, status) => push(fence, LineKind::Status(status.status)),
+                        ResultBody::Placeholder(..) => push(fence, LineKind::Status),
                         ResultBody::Attached(..) => push(fence, LineKind::Attachment),
                         ResultBody::Output(_) | ResultBody::Missing => {}
                     }
                 }
                 BlockKind::Thinking => {
-                    push(lines.start, LineKind::ThinkingOpen);
-                    let close = lines.end - usize::from(block.closed);
-                    let inside = (lines.start + 1).max(range.start)..close.min(range.end);
-                    inside.for_each(|line| push(line, LineKind::Thinking));
-                    if block.closed {
-                        push(close, LineKind::ThinkingClose);
-                    }
+                    let shown = lines.start.max(range.start)..lines.end.min(range.end);
+                    shown.for_each(|line| push(line, LineKind::Thinking));
                 }
             }
         }

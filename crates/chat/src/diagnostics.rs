@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Block, BlockKind, Calls, Document, InvalidHeader, ParsedMessage, ResultBody, StatusBlock, Text, ToolFence,
-    attachment, attributes, calls::Turn, hosted::HostedInfo,
+    Block, BlockKind, Calls, Document, ParsedMessage, ResultBody, StatusBlock, Text, ToolResult, ToolUse, attachment,
+    attributes, calls::Turn, hosted::HostedInfo,
 };
 use flemma_model::CallId;
 use flemma_text::Fence;
@@ -113,7 +113,6 @@ fn check_pairs(calls: Calls<'_>, turn: &Turn, found: &mut Vec<Diagnostic>) {
 
 fn check_block(message: &ParsedMessage, block: &Block, text: &dyn Text, found: &mut Vec<Diagnostic>) {
     let line = message.lines_of(block).start;
-    check_id(line, block, found);
     match &block.kind {
         BlockKind::Text | BlockKind::Aborted => {}
         BlockKind::CodeFence(code) => {
@@ -132,76 +131,55 @@ fn check_block(message: &ParsedMessage, block: &Block, text: &dyn Text, found: &
                         line `</thinking>`.";
             found.push(Diagnostic::error(line, note));
         }
-        BlockKind::ToolUse(tool) => match tool.input {
-            None => {
-                let note = format!(
-                    "The call `{}` has no input. Put a `json` fence below its header (`{{}}` for no arguments).",
-                    tool.id
-                );
-                found.push(Diagnostic::error(line, note));
+        BlockKind::ToolUse(tool) => {
+            let ToolUse { id, hosted, .. } = &**tool;
+            let note =
+                format!("The call `{id}` has no input. Put a `json` fence below its header (`{{}}` for no arguments).");
+            let missing = Diagnostic::error(line, note);
+            check_tool(block, (id, *hosted), "The input of the call", missing, text, found);
+        }
+        BlockKind::ToolResult(tool) => {
+            let ToolResult { id, hosted, body, .. } = &**tool;
+            let note = format!(
+                "The result of the call `{id}` has no fence below its header, so the call still has no result."
+            );
+            let missing = Diagnostic::warning(line, note);
+            check_tool(block, (id, *hosted), "The result of the call", missing, text, found);
+            let Some(fence) = body.fence() else { return };
+            let line = line + fence.line as usize;
+            let content = text.line(line);
+            match (body, Fence::open(&content)) {
+                (ResultBody::Placeholder(..), Some((_, info))) => check_status(line, info, found),
+                (ResultBody::Attached(..), Some((_, info))) => attachment::check(line, info, found),
+                _ => {}
             }
-            Some(fence) => {
-                let what = format!("The input of the call `{}`", tool.id);
-                check_fence(line, block, &what, fence, tool.hosted, text, found);
-            }
-        },
-        BlockKind::ToolResult(tool) => match tool.body.fence() {
-            None => {
-                let note = format!(
-                    "The result of the call `{}` has no fence below its header, so the call still has no result.",
-                    tool.id
-                );
-                found.push(Diagnostic::warning(line, note));
-            }
-            Some(fence) => {
-                let what = format!("The result of the call `{}`", tool.id);
-                check_fence(line, block, &what, fence, tool.hosted, text, found);
-                let line = line + fence.line as usize;
-                let content = text.line(line);
-                match (&tool.body, Fence::open(&content)) {
-                    (ResultBody::Placeholder(..), Some((_, info))) => check_status(line, info, found),
-                    (ResultBody::Attached(..), Some((_, info))) => attachment::check(line, info, found),
-                    _ => {}
-                }
-            }
-        },
-        BlockKind::Stray(stray) => found.push(Diagnostic::error(line, describe(*stray))),
+        }
+        BlockKind::Stray(note) => found.push(Diagnostic::error(line, *note)),
     }
 }
 
-/// Checks the fence of a tool block that begins at `line`.
-fn check_fence(
-    line: usize,
+/// Checks the id and the fence of a call or a result, and whether it names the provider that has run it. `missing` is said if there
+/// is no fence.
+fn check_tool(
     block: &Block,
+    (id, is_hosted): (&CallId, bool),
     what: &str,
-    fence: ToolFence,
-    is_hosted: bool,
+    missing: Diagnostic,
     text: &dyn Text,
     found: &mut Vec<Diagnostic>,
 ) {
-    let line = line + fence.line as usize;
-    if !block.closed {
-        found.push(Diagnostic::error(line, unclosed(what, fence.fence)));
-    } else if is_hosted {
-        check_owner(line, text, found);
-    }
-}
-
-/// Checks the id of a call or a result. What the provider runs is known by its own block.
-fn check_id(line: usize, block: &Block, found: &mut Vec<Diagnostic>) {
-    let is_bad = |id: &CallId, is_hosted: bool| !is_hosted && id.0.contains(CallId::is_bad);
-    if block.tool_use().is_some_and(|tool| is_bad(&tool.id, tool.hosted))
-        || block.tool_result().is_some_and(|result| is_bad(&result.id, result.hosted))
-    {
+    let line = missing.line;
+    // What the provider runs is known by its own block.
+    if !is_hosted && id.0.contains(CallId::is_bad) {
         let note = "The id in this line has a control character or a backtick. Write another id in the header of the call, \
                     and in that of its result, such as `call_1`.";
         found.push(Diagnostic::error(line, note));
     }
-}
-
-/// Checks the provider of a hosted block.
-fn check_owner(line: usize, text: &dyn Text, found: &mut Vec<Diagnostic>) {
-    if HostedInfo::read(&text.line(line)).provider.is_empty() {
+    let Some(fence) = block.tool_fence() else { return found.push(missing) };
+    let line = line + fence.line as usize;
+    if !block.closed {
+        found.push(Diagnostic::error(line, unclosed(&format!("{what} `{id}`"), fence.fence)));
+    } else if is_hosted && HostedInfo::read(&text.line(line)).provider.is_empty() {
         let note = "This block does not name its provider, so it is not sent. Write `provider=anthropic`, with the \
                     name of the provider that made it, after the first word of the fence.";
         found.push(Diagnostic::warning(line, note));
@@ -230,27 +208,4 @@ fn check_status(line: usize, info: &str, found: &mut Vec<Diagnostic>) {
 
 fn unclosed(what: &str, fence: Fence) -> String {
     format!("{what} is not closed. Close it with {}.", fence.closing_line())
-}
-
-const fn describe(stray: InvalidHeader) -> &'static str {
-    match stray {
-        InvalidHeader::BrokenUse => {
-            "This tool use is not complete. Write it as **Tool Use:** `name` (`id`) or, to send this line as text, put a \
-             backslash in front of it."
-        }
-        InvalidHeader::BrokenResult => {
-            "This tool result is not complete. Write it as **Tool Result:** `id` (followed by (error) if it is one) or, \
-             to send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedUse => {
-            "A tool use can only be in `@Assistant:`. To send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedResult => {
-            "A tool result can only be in `@You:`. To send this line as text, put a backslash in front of it."
-        }
-        InvalidHeader::MisplacedHostedResult => {
-            "A result from a provider's tool can only be in `@Assistant:`. To send this line as text, put a backslash \
-             in front of it."
-        }
-    }
 }

@@ -218,7 +218,7 @@ impl Document {
                 matter.closed = false;
             }
         }
-        Builder::resume(origin.state, line, frontmatter, segment)
+        Builder { state: origin.state, line, frontmatter, done: Vec::new(), current: segment }
     }
 
     /// Feeds the parser until it agrees with the old parse.
@@ -399,10 +399,7 @@ impl ParsedMessage {
             range.end += 1;
         }
         let tools = self.blocks[range.clone()].iter().chain(&fresh).any(Block::is_tool);
-        let known = std::mem::take(&mut self.known.0);
-        if !tools && (fresh.len() == range.len() || range.end == self.blocks.len()) {
-            self.known.0.tools = known.tools;
-        }
+        self.known = Cache::default();
         let next = range.start + fresh.len();
         if range.len() == fresh.len() {
             for (old, new) in self.blocks[range].iter_mut().zip(fresh) {

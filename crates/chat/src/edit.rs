@@ -1,5 +1,7 @@
 //! Edits of text, in the form that an editor uses.
 
+use std::ops::Range;
+
 use super::{Change, Text};
 
 /// A position in the text.
@@ -45,6 +47,12 @@ impl TextEdit {
     #[must_use]
     pub const fn insert(at: Position, lines: Vec<String>) -> Self {
         Self { start: at, end: at, lines }
+    }
+
+    /// A replacement of some bytes of a line.
+    pub(super) fn within(line: usize, columns: Range<usize>, with: String) -> Self {
+        let at = |column| Position { line, column };
+        Self { start: at(columns.start), end: at(columns.end), lines: vec![with] }
     }
 
     /// The lines that the edit changes, for [`update`](super::Document::update).

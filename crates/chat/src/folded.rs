@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Block, BlockKind, Calls, Document, FoldKind, ParsedMessage, Speaker, Text, captured::captured_at, folds::folds,
-    unescape,
+    Block, BlockKind, Calls, Document, ParsedMessage, Speaker, Text, captured::captured_at, folds::folds, unescape,
 };
 use flemma_model::CallId;
 
@@ -33,10 +32,8 @@ pub enum Folded {
         /// The number of lines between its tags.
         lines: usize,
     },
-    /// A call.
-    Call,
-    /// The result of a call, which may begin at the marker of its message.
-    Result,
+    /// A call, or its result, which may begin at the marker of its message.
+    Card,
     /// What a reference of the user's meant when it was sent.
     Captured {
         /// The reference, as the user wrote it.
@@ -54,21 +51,19 @@ pub enum Folded {
 #[must_use]
 pub fn folded(document: &Document, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
     let group = folds(document, lines.start..lines.start + 1, text, false).into_iter().next()?;
-    let message = group.message.checked_sub(1);
     // The end of a fold of a block depends on what follows it, which may still be growing.
-    match group.outer.filter(|fold| fold.lines == *lines).map(|fold| fold.kind) {
-        Some(FoldKind::Frontmatter) => {
-            return Some(Folded::Frontmatter { language: document.frontmatter()?.language.clone() });
-        }
-        Some(FoldKind::Message(speaker)) => {
-            let words = first_words(&document.messages()[message?], text);
-            return Some(Folded::Message { speaker, words, tools: names_in(document.calls(), message?) });
-        }
-        _ => {}
+    let is_outer = group.outer.is_some_and(|fold| fold.lines == *lines);
+    let Some(index) = group.message.checked_sub(1) else {
+        let matter = document.frontmatter().filter(|_| is_outer)?;
+        return Some(Folded::Frontmatter { language: matter.language.clone() });
+    };
+    let message = &document.messages()[index];
+    if is_outer {
+        let (words, tools) = (first_words(message, text), names_in(document.calls(), index));
+        return Some(Folded::Message { speaker: message.role, words, tools });
     }
-    let message = document.messages().get(message?)?;
     if message.start == lines.start && message.has_only_results(text) {
-        return Some(Folded::Result);
+        return Some(Folded::Card);
     }
     let begins =
         |block: &&Block| message.lines_of(block).start + usize::from(message.has_tag_row(block)) == lines.start;
@@ -86,9 +81,7 @@ fn folded_block(message: &ParsedMessage, block: &Block, text: &dyn Text) -> Opti
             let about = if lines() > 0 { unescape(&text.line(first)).to_owned() } else { String::new() };
             Some(Folded::Captured { reference, about, lines: lines(), cut })
         }
-        BlockKind::ToolUse(_) => Some(Folded::Call),
-        BlockKind::ToolResult(_) => Some(Folded::Result),
-        _ => None,
+        _ => block.is_tool().then_some(Folded::Card),
     }
 }
 
@@ -115,9 +108,7 @@ fn first_words(message: &ParsedMessage, text: &dyn Text) -> String {
     let is_prose = |block: &&Block| matches!(block.kind, BlockKind::Text | BlockKind::CodeFence(_));
     let mut lines = message.blocks.iter().filter(is_prose).flat_map(|block| message.lines_of(block)).map(|line| {
         let found = text.line(line);
-        let words =
-            if line == message.start { found.trim_start().strip_prefix(&message.role.to_string()) } else { None };
-        words.unwrap_or(&found).trim().to_owned()
+        found[message.text_at(line, &found)..].trim().to_owned()
     });
     lines.find(|words| !words.is_empty()).unwrap_or_default()
 }

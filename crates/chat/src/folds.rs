@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Speaker, Text};
+use super::{Block, BlockKind, Document, ParsedMessage, Text};
 
 /// The maximum number of blank lines that a fold takes in before the next one.
 const GAP: u32 = 3;
@@ -17,27 +17,8 @@ const GAP: u32 = 3;
 pub struct Fold {
     /// The lines.
     pub lines: Range<usize>,
-    /// What they are.
-    pub kind: FoldKind,
     /// Whether the fold is closed when its conversation is opened.
     pub begins: Begins,
-}
-
-/// What is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldKind {
-    /// The frontmatter, with its fences.
-    Frontmatter,
-    /// A message.
-    Message(Speaker),
-    /// `<thinking>` to `</thinking>`.
-    Thinking,
-    /// A call.
-    ToolUse,
-    /// A result.
-    ToolResult,
-    /// What a reference of the user's meant when it was sent.
-    Captured,
 }
 
 /// Whether a fold is closed at first.
@@ -84,67 +65,50 @@ pub fn folds(document: &Document, range: Range<usize>, text: &dyn Text, is_growi
     let head = document.head();
     if range.start < head.end && head.start < range.end {
         let matter = document.frontmatter().filter(|matter| matter.closed && matter.lines > 1);
-        let outer =
-            matter.map(|matter| Fold { lines: 0..matter.lines, kind: FoldKind::Frontmatter, begins: Begins::Detail });
+        let outer = matter.map(|matter| Fold { lines: 0..matter.lines, begins: Begins::Detail });
         found.push(FoldGroup { lines: head, message: 0, outer, inner: Vec::new() });
     }
     for (index, message) in document.messages_in(range.clone()) {
-        let ending = match (index + 1 == document.messages().len(), is_growing) {
-            (false, _) => Ending::Followed,
-            (true, false) => Ending::Last,
-            (true, true) => Ending::Growing,
-        };
-        found.push(group(message, index + 1, text, ending));
+        let is_last = index + 1 == document.messages().len();
+        let inner = inner_folds(message, text, is_last && is_growing);
+        let mut group = FoldGroup { lines: message.range(), message: index + 1, outer: None, inner };
+        if !is_last {
+            fold_whole(&mut group, message, text);
+        }
+        found.push(group);
     }
     found
 }
 
-/// Whether something may still be written at the end of a message.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    /// Another message follows.
-    Followed,
-    /// It is the last one.
-    Last,
-    /// It is the last one, and a reply or a result is being written.
-    Growing,
-}
-
-fn group(message: &ParsedMessage, number: usize, text: &dyn Text, ending: Ending) -> FoldGroup {
+/// Folds a message that another one follows, so that nothing more is written into it.
+fn fold_whole(group: &mut FoldGroup, message: &ParsedMessage, text: &dyn Text) {
     let lines = message.range();
     let only_results = message.has_only_results(text);
-    let mut inner = inner_folds(message, text, ending);
-    if only_results && ending == Ending::Followed {
+    if only_results {
         // What follows is the same turn.
         let last = message.blocks.iter().rfind(|block| block.tool_result().is_some());
         let last = last.map(|block| message.lines_of(block).start);
-        if let Some(fold) = inner.last_mut().filter(|fold| Some(fold.lines.start) == last) {
+        if let Some(fold) = group.inner.last_mut().filter(|fold| Some(fold.lines.start) == last) {
             fold.lines.end = lines.end;
             if message.results() == 1 && fold.begins == Begins::Detail {
                 fold.lines.start = lines.start;
             }
         }
     }
-    let is_open = inner.iter().any(|fold| fold.begins == Begins::Open);
     let waits = message.blocks.iter().filter_map(Block::tool_result).any(|result| !result.body.is_answer());
-    let is_whole = ending == Ending::Followed && !only_results && !waits && lines.len() > 1;
-    let outer = is_whole.then(|| Fold {
-        lines: lines.clone(),
-        kind: FoldKind::Message(message.role),
-        begins: if is_open { Begins::Open } else { Begins::Chapter },
-    });
-    FoldGroup { lines, message: number, outer, inner }
+    if !only_results && !waits && lines.len() > 1 {
+        let is_open = group.inner.iter().any(|fold| fold.begins == Begins::Open);
+        group.outer = Some(Fold { lines, begins: if is_open { Begins::Open } else { Begins::Chapter } });
+    }
 }
 
-fn inner_folds(message: &ParsedMessage, text: &dyn Text, ending: Ending) -> Vec<Fold> {
+/// The folds in a message. While it `is_growing`, a block at its end that is not complete is none.
+fn inner_folds(message: &ParsedMessage, text: &dyn Text, is_growing: bool) -> Vec<Fold> {
     let mut found: Vec<Fold> = Vec::new();
-    for (index, block) in message.blocks.iter().enumerate() {
+    for (index, block) in message.blocks.iter().enumerate().filter(|(_, block)| is_foldable(block)) {
         let is_cut = !block.closed && index + 1 == message.blocks.len();
-        let Some(kind) = fold_kind(block) else { continue };
-        if is_cut && ending == Ending::Growing {
-            continue;
-        }
         let begins = match block.tool_result() {
+            _ if is_cut && is_growing => continue,
             Some(result) if !result.body.is_answer() => continue,
             Some(result) if result.is_error => Begins::Open,
             _ => Begins::Detail,
@@ -155,7 +119,7 @@ fn inner_folds(message: &ParsedMessage, text: &dyn Text, ending: Ending) -> Vec<
             lines.end += gap_after(message, index, text);
         }
         if lines.len() > 1 {
-            found.push(Fold { lines, kind, begins });
+            found.push(Fold { lines, begins });
         }
     }
     found
@@ -164,17 +128,11 @@ fn inner_folds(message: &ParsedMessage, text: &dyn Text, ending: Ending) -> Vec<
 /// The number of blank lines between a fold and the next one, if there is nothing else between them.
 fn gap_after(message: &ParsedMessage, index: usize, text: &dyn Text) -> usize {
     let [_, gap, next, ..] = &message.blocks[index..] else { return 0 };
-    let may_be_gap = fold_kind(next).is_some() && gap.kind == BlockKind::Text && gap.lines <= GAP;
+    let may_be_gap = is_foldable(next) && gap.kind == BlockKind::Text && gap.lines <= GAP;
     if may_be_gap && text.is_blank(message.lines_of(gap)) { gap.lines as usize } else { 0 }
 }
 
-/// What a block is when it is folded; `None` for what is not.
-const fn fold_kind(block: &Block) -> Option<FoldKind> {
-    match &block.kind {
-        BlockKind::Thinking => Some(FoldKind::Thinking),
-        BlockKind::ToolUse(_) => Some(FoldKind::ToolUse),
-        BlockKind::ToolResult(_) => Some(FoldKind::ToolResult),
-        BlockKind::CodeFence(code) if code.captured => Some(FoldKind::Captured),
-        _ => None,
-    }
+/// Whether a block can be folded.
+fn is_foldable(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Thinking) || block.is_tool() || block.is_captured()
 }

@@ -64,13 +64,12 @@ pub use attachment::attachment_info;
 pub use awaiting::{AwaitKind, Awaiting, deadline};
 pub use bare_name::{BareName, bare_names};
 pub use block::{
-    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult,
-    ToolUse,
+    Block, BlockKind, CodeFence, Frontmatter, ParsedMessage, ResultBody, Speaker, ToolFence, ToolResult, ToolUse,
 };
 pub use blocks::Language;
 pub use calls::{Calls, OpenCall, Placeholder};
 pub use captured::{Capture, CaptureTarget, Uncaptured, captures_in, uncaptured, write_captures};
-pub use cards::{Card, CardPart, Fate, cards};
+pub use cards::{Card, Fate, cards};
 pub use completable::{AtWord, Completable};
 pub use decorate::{Decoration, LineKind, decorations};
 pub use diagnostics::{Diagnostic, Severity, diagnostics};
@@ -80,7 +79,7 @@ pub use editor_reference::{EditorReference, EditorSubject, editor_references};
 pub use escape::{escape, unescape};
 pub use file_name::{file_name, given_title};
 pub use folded::{Folded, folded};
-pub use folds::{Begins, Fold, FoldGroup, FoldKind, folds};
+pub use folds::{Begins, Fold, FoldGroup, folds};
 pub use frontmatter_edit::{approve_always, restore_frontmatter};
 pub use glance::Glance;
 pub use hidden::{Hidden, hidden};

@@ -22,9 +22,7 @@ impl LineRange {
         };
         Some((path, Self { first: number(first)?, last: number(last)? }))
     }
-}
 
-impl LineRange {
     /// What is wrong with the range itself, whatever the file is, as the end of a sentence; `None` if it can be right. `written` is how
     /// the user wrote it.
     #[must_use]

@@ -5,13 +5,12 @@
 use std::{
     fmt,
     hash::{BuildHasher, Hasher as _, RandomState},
-    ops::Range,
     sync::OnceLock,
 };
 
 use foldhash::{SharedSeed, quality::SeedableRandomState};
 
-use super::{Speaker, Text, attributes, status::INFO};
+use super::{Speaker, attributes, status::INFO};
 
 /// The line has no author: it is blank, or only a role marker.
 pub(super) const BLANK: u8 = 2;
@@ -47,26 +46,6 @@ impl LineHasher {
         let mut hasher = self.0.build_hasher();
         hasher.write(words.as_bytes());
         (flags(words), hasher.finish())
-    }
-}
-
-/// Records flags and hashes of lines while the parser reads them.
-pub(super) struct LineScan {
-    first: usize,
-    /// The flags and the hash of each line; zeros for a line that was not read.
-    pub lines: Vec<(u8, u64)>,
-}
-
-impl LineScan {
-    /// A scan of these lines, without any read yet.
-    pub fn new(lines: Range<usize>) -> Self {
-        Self { first: lines.start, lines: vec![(0, 0); lines.len()] }
-    }
-
-    pub fn record(&mut self, line: usize, words: &str, hasher: &LineHasher) {
-        if let Some(seen) = line.checked_sub(self.first).and_then(|index| self.lines.get_mut(index)) {
-            *seen = hasher.scan(words);
-        }
     }
 }
 
@@ -128,29 +107,4 @@ fn plain(words: &str) -> String {
         }
     }
     plain
-}
-
-/// A text that passes each line to a function as it is read.
-pub(super) struct ScannedText<'a> {
-    pub text: &'a dyn Text,
-    pub each: &'a dyn Fn(usize, &str),
-}
-
-impl Text for ScannedText<'_> {
-    fn line_count(&self) -> usize {
-        self.text.line_count()
-    }
-
-    fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let mut at = lines.start;
-        self.text.read(lines, &mut |line| {
-            (self.each)(at, line);
-            at += 1;
-            each(line);
-        });
-    }
-
-    fn length(&self, line: usize) -> usize {
-        self.text.length(line)
-    }
 }

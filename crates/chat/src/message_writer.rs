@@ -33,16 +33,17 @@ pub(super) struct MessageWriter {
 }
 
 /// The kind of a flowing text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum FlowKind {
     /// Prose: blank lines at its ends are dropped.
+    #[default]
     Prose,
     /// Thinking: it may be signed, so every character is kept.
     Thinking,
 }
 
 /// A block of text that arrives in pieces.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Flow {
     kind: FlowKind,
     /// Line breaks and blank lines that are not written yet.
@@ -243,18 +244,9 @@ impl MessageWriter {
 
 impl Flow {
     fn new(kind: FlowKind) -> Self {
-        Self {
-            kind,
-            // Thinking starts on the line after its tag.
-            gap: if kind == FlowKind::Thinking { "\n".to_owned() } else { String::new() },
-            held: String::new(),
-            carriage: 0,
-            judged: false,
-            any: false,
-            written: false,
-            line: String::new(),
-            code: None,
-        }
+        // Thinking starts on the line after its tag.
+        let gap = if kind == FlowKind::Thinking { "\n".to_owned() } else { String::new() };
+        Self { kind, gap, ..Self::default() }
     }
 
     /// Records what was written of this line, if it may be a fence.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, Text, syntax};
+use super::{Block, BlockKind, Document, ParsedMessage, Text};
 
 /// The lines of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ fn span(messages: &[ParsedMessage], extent: Extent, text: &dyn Text) -> Option<O
     let (start, column) = match first.blocks.first() {
         Some(block) if block.offset == 0 => {
             let line = text.line(first.start);
-            (first.start, Some(syntax::marker(&line).map_or(0, |(_, column)| column)))
+            (first.start, Some(first.text_at(first.start, &line)))
         }
         _ => (first.start + 1, None),
     };

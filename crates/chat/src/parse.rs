@@ -1,7 +1,7 @@
 //! The parser, a state machine that takes one line at a time.
 //!
 //! Its state is small, determines the meaning of the next line, and can be derived from the structure alone (see
-//! [`Builder::resume`]). So the parser can start at any line of a parsed document, and can stop as soon as its state
+//! `Document::resume`). So the parser can start at any line of a parsed document, and can stop as soon as its state
 //! equals that of the old parse.
 //!
 //! Precedence, by state:
@@ -10,17 +10,31 @@
 //! - in a code fence only the closing fence counts otherwise;
 //! - after a tool header, blank lines and one fence belong to the tool block; anything else ends it;
 //! - in prose: thinking and tool uses in `@Assistant:`, results in `@You:` (hosted ones in `@Assistant:`), fences
-//!   anywhere. A tool header elsewhere is an [`InvalidHeader`].
+//!   anywhere. A tool header elsewhere is invalid ([`BlockKind::Stray`]).
 
 use super::{
-    Block, BlockKind, CodeFence, Frontmatter, InvalidHeader, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult,
-    ToolUse, attachment,
+    Block, BlockKind, CodeFence, Frontmatter, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult, ToolUse,
+    attachment,
     block::Cache,
     captured,
     status::RESERVED,
     syntax::{self, Header},
 };
 use flemma_text::Fence;
+
+/// What is said of tool headers that are not complete.
+const BROKEN_USE: &str = "This tool use is not complete. Write it as **Tool Use:** `name` (`id`) or, to send this line as text, \
+                          put a backslash in front of it.";
+const BROKEN_RESULT: &str = "This tool result is not complete. Write it as **Tool Result:** `id` (followed by (error) if it is \
+                             one) or, to send this line as text, put a backslash in front of it.";
+
+/// What is said of tool headers in a message of somebody else.
+const MISPLACED_USE: &str =
+    "A tool use can only be in `@Assistant:`. To send this line as text, put a backslash in front of it.";
+const MISPLACED_RESULT: &str =
+    "A tool result can only be in `@You:`. To send this line as text, put a backslash in front of it.";
+const MISPLACED_HOSTED_RESULT: &str = "A result from a provider's tool can only be in `@Assistant:`. To send this line as text, \
+                                       put a backslash in front of it.";
 
 /// The state of the parser before a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +109,6 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// A parser that continues at `line` in `segment`.
-    pub fn resume(state: ParserState, line: usize, frontmatter: Option<Frontmatter>, segment: Segment) -> Self {
-        Self { state, line, frontmatter, done: Vec::new(), current: segment }
-    }
-
     /// Parses the next line.
     pub fn feed(&mut self, line: &str) {
         let marker = if self.state.heeds_markers() { syntax::marker(line) } else { None };
@@ -230,11 +239,11 @@ fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
     let stray = |stray| Some((BlockKind::Stray(stray), BodyState::Prose));
     let assistant = role == Speaker::Assistant;
     match Header::read(line)? {
-        None if line.starts_with(syntax::TOOL_USE) => stray(InvalidHeader::BrokenUse),
-        None => stray(InvalidHeader::BrokenResult),
-        Some(Header::Use { .. }) if !assistant => stray(InvalidHeader::MisplacedUse),
-        Some(Header::Result { hosted: true, .. }) if !assistant => stray(InvalidHeader::MisplacedHostedResult),
-        Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(InvalidHeader::MisplacedResult),
+        None if line.starts_with(syntax::TOOL_USE) => stray(BROKEN_USE),
+        None => stray(BROKEN_RESULT),
+        Some(Header::Use { .. }) if !assistant => stray(MISPLACED_USE),
+        Some(Header::Result { hosted: true, .. }) if !assistant => stray(MISPLACED_HOSTED_RESULT),
+        Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(MISPLACED_RESULT),
         Some(Header::Use { name, id, hosted }) => Some((
             BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None, known: Cache::default() })),
             BodyState::Header,

@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     Block, BlockKind, Calls, ParsedMessage, Position, Speaker, Status, StatusBlock, Text, TextEdit, ToolResult,
-    attributes, blocks,
+    ToolUse, attributes, blocks,
     calls::{Open, Placed, Site, Turn},
     escape::escape,
     syntax,
@@ -59,11 +59,6 @@ impl Written {
         let end = start + info.len();
         Some(Self { line, content, word, end })
     }
-
-    fn replace(&self, columns: Range<usize>, with: String) -> TextEdit {
-        let at = |column| Position { line: self.line, column };
-        TextEdit { start: at(columns.start), end: at(columns.end), lines: vec![with] }
-    }
 }
 
 /// Sets the status of a call's placeholder. Only that word changes; see [`set_block`] for the rest.
@@ -79,7 +74,7 @@ pub fn set_status(calls: Calls<'_>, text: &dyn Text, id: &CallId, status: Status
         Some(_) => "=",
         None => " status=",
     };
-    vec![written.replace(columns, format!("{sign}{status}"))]
+    vec![TextEdit::within(written.line, columns, format!("{sign}{status}"))]
 }
 
 /// Replaces the info string of a call's placeholder. What the user has written in the block stays.
@@ -87,7 +82,7 @@ pub fn set_status(calls: Calls<'_>, text: &dyn Text, id: &CallId, status: Status
 pub fn set_block(calls: Calls<'_>, text: &dyn Text, id: &CallId, block: &StatusBlock) -> Vec<TextEdit> {
     let Some(written) = Written::find(calls, text, id) else { return Vec::new() };
     let (old, new) = (written.word.start..written.end, block.info());
-    if written.content[old.clone()] == new { Vec::new() } else { vec![written.replace(old, new)] }
+    if written.content[old.clone()] == new { Vec::new() } else { vec![TextEdit::within(written.line, old, new)] }
 }
 
 /// Writes the result of an open call: in place of its placeholder, below an empty header, or as a new block. Its fence has this
@@ -197,12 +192,7 @@ struct Plan<'a> {
     inserts: BTreeMap<Anchor, BTreeMap<Site, Vec<String>>>,
     /// Edits within existing lines.
     others: Vec<TextEdit>,
-    /// The calls of each turn, each with its result, computed once.
-    pairs: HashMap<usize, Vec<Pair<'a>>>,
 }
-
-/// The place of a call, and its result if there is one.
-type Pair<'a> = (Site, Option<Placed<'a, ToolResult>>);
 
 /// The place of an inserted block. Places are ordered as in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,7 +207,7 @@ enum Anchor {
 
 impl<'a> Plan<'a> {
     fn new(calls: Calls<'a>, text: &'a dyn Text) -> Self {
-        Self { calls, text, inserts: BTreeMap::new(), others: Vec::new(), pairs: HashMap::new() }
+        Self { calls, text, inserts: BTreeMap::new(), others: Vec::new() }
     }
 
     /// Inserts the block of the call at `site`.
@@ -228,19 +218,18 @@ impl<'a> Plan<'a> {
     }
 
     /// The place for the result of the call at `site`; `None` if an open block would swallow it.
-    fn anchor(&mut self, turn: &Turn, site: Site) -> Option<Anchor> {
+    fn anchor(&self, turn: &Turn, site: Site) -> Option<Anchor> {
         let calls = self.calls;
-        let pairs = self.pairs.entry(turn.answers.start).or_insert_with(|| {
-            let results: HashMap<&CallId, Placed<'_, ToolResult>> =
-                calls.results_in(turn).rev().map(|result| (&result.tool.id, result)).collect();
-            calls.uses_in(turn).map(|call| (call.site, results.get(&call.tool.id).copied())).collect()
-        });
-        let index = pairs.iter().position(|(other, _)| *other == site)?;
-        if let Some(before) = pairs[..index].iter().rev().find_map(|(_, result)| *result) {
+        // Of several results, the first.
+        let results: HashMap<&CallId, _> = calls.results_in(turn).rev().map(|found| (&found.tool.id, found)).collect();
+        let uses: Vec<_> = calls.uses_in(turn).collect();
+        let index = uses.iter().position(|call| call.site == site)?;
+        let result_of = |call: &Placed<'_, ToolUse>| results.get(&call.tool.id).copied();
+        if let Some(before) = uses[..index].iter().rev().find_map(result_of) {
             let line = before.lines().end - 1;
             return (!before.block.swallows()).then_some(Anchor::After { line, bare: false });
         }
-        if let Some(after) = pairs[index..].iter().find_map(|(_, result)| *result) {
+        if let Some(after) = uses[index..].iter().find_map(result_of) {
             return Some(Anchor::Before(self.start_of(after.message, after.block)));
         }
         if turn.answers.is_empty() {
@@ -257,8 +246,8 @@ impl<'a> Plan<'a> {
     /// The position of a block's first character, which may be on the marker's line.
     fn start_of(&self, message: &ParsedMessage, block: &Block) -> Position {
         let line = message.lines_of(block).start;
-        let marker = if block.offset == 0 { syntax::marker(&self.text.line(line)) } else { None };
-        Position { line, column: marker.map_or(0, |(_, column)| column) }
+        let column = if block.offset == 0 { message.text_at(line, &self.text.line(line)) } else { 0 };
+        Position { line, column }
     }
 
     /// Inserts a fence below a result header without one.
@@ -356,7 +345,6 @@ fn mark_error(result: Placed<'_, ToolResult>, text: &dyn Text, is_error: bool) -
         let start = content.rfind("(error)")?;
         content[..start].trim_end().len()..start + "(error)".len()
     };
-    let at = |column| Position { line, column };
-    let lines = vec![if is_error { " (error)".to_owned() } else { String::new() }];
-    Some(TextEdit { start: at(columns.start), end: at(columns.end), lines })
+    let mark = if is_error { " (error)".to_owned() } else { String::new() };
+    Some(TextEdit::within(line, columns, mark))
 }

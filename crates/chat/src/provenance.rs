@@ -17,12 +17,12 @@
 //! user's, it was moved, copied or restored, and keeps its author. In the same way, an `approved` that nobody decided does
 //! not count if a whole line brings it back. It counts if the user types it, or changes a part of the line to it.
 
-use std::{cell::RefCell, collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    Change, Document, Text, Update,
+    Change, Document, Slice, Text, Update,
     edit_step::EditStep,
-    line_scan::{BLANK, LineHasher, LineScan, NOT_APPROVED, SAYS_APPROVED, ScannedText},
+    line_scan::{BLANK, LineHasher, NOT_APPROVED, SAYS_APPROVED},
     line_set::{Hashes, LineSet},
 };
 
@@ -46,7 +46,7 @@ pub enum Author {
     },
     /// Flemma: markers, status blocks, results.
     Flemma,
-    /// A model whose reply is streaming. Its lines are scanned later.
+    /// A model whose reply is streaming.
     Model,
     /// The file that was opened, another file that was read in, or the output of a command.
     Stranger,
@@ -61,29 +61,6 @@ enum Extent {
     EachLine,
 }
 
-/// A change by the user.
-#[derive(Clone, Copy, Debug)]
-struct Edit {
-    extent: Extent,
-    /// The undo step that it belongs to.
-    step: u64,
-    means: Means,
-}
-
-/// What a change by the user was made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Means {
-    /// Insert mode.
-    Typing,
-    /// A command that changes a part of each line.
-    Part,
-    /// A command that may have written whole lines.
-    Line,
-}
-
-/// How many lines of a reply are left for its end.
-const SCANNED_AT_ONCE: usize = 4_096;
-
 /// The user wrote it in this session.
 const BY_USER: u8 = 1;
 
@@ -95,8 +72,6 @@ pub struct Provenance {
     lines: Vec<u8>,
     /// The lines that other authors wrote, including deleted ones.
     known: LineSet,
-    /// The lines of a streaming reply, which are not scanned yet.
-    streamed: Option<Range<usize>>,
     /// The hashes of lines that the user typed in the frontmatter's place. Undo restores them as the user's.
     typed: Hashes,
     /// The lines that say `approved` because of the user's own edit or after a decision, with the hash of their text.
@@ -154,32 +129,19 @@ impl Provenance {
         let first = change.first.min(self.lines.len());
         let change = Change { first, old_last: change.old_last.clamp(first, self.lines.len()), ..change };
         let new_last = change.new_last.max(first);
-        if author == Author::Model {
-            let update = document.update(change, text);
-            self.step = None;
-            self.lines.splice(first..change.old_last, std::iter::repeat_n(0, new_last - first));
-            self.shift_authorised(change, Vec::new());
-            self.streamed_on(first..new_last, change.old_last, text);
-            return update;
-        }
-        self.look_at_reply(change, author, text);
-        let scan = RefCell::new(LineScan::new(first..new_last));
-        let scanned = ScannedText { text, each: &|line, words| scan.borrow_mut().record(line, words, &self.hasher) };
-        let update = document.update(change, &scanned);
-        let scan = scan.into_inner();
-        let edit = match author {
-            Author::User { step } => Some(Edit { extent, step, means: Means::Typing }),
-            Author::Substitution { step } => Some(Edit { extent, step, means: Means::Part }),
-            Author::Command { step } => Some(Edit { extent, step, means: Means::Line }),
-            Author::Flemma | Author::Stranger | Author::Model => None,
-        };
-        if let Some(edit) = edit {
-            self.edited(edit, change, &scan, document.head().end, text);
+        // The lines are read once, for the parser and for their authors.
+        let slice = Slice::read(text, first..new_last);
+        let update = document.update(change, &slice);
+        let mut scan = Vec::with_capacity(new_last - first);
+        self.scan(first..new_last, &slice, |_, _, flags, hash| scan.push((flags, hash)));
+        scan.resize(new_last - first, (0, 0));
+        if let Author::User { step } | Author::Substitution { step } | Author::Command { step } = author {
+            self.edited((author, extent), step, change, &scan, document.head().end, text);
         } else {
-            self.known.extend(&scan.lines);
-            self.undecided.extend(approvals(&scan.lines));
+            self.known.extend(&scan);
+            self.undecided.extend(approvals(&scan));
             self.step = None;
-            self.lines.splice(first..change.old_last, scan.lines.iter().map(|(flags, _)| *flags));
+            self.lines.splice(first..change.old_last, scan.iter().map(|(flags, _)| *flags));
             self.shift_authorised(change, Vec::new());
         }
         update
@@ -282,28 +244,37 @@ impl Provenance {
     }
 
     /// Handles a change by the user: determines which lines and approvals are theirs.
-    fn edited(&mut self, edit: Edit, change: Change, scan: &LineScan, head: usize, text: &dyn Text) {
-        let Edit { extent, step, means } = edit;
+    fn edited(
+        &mut self,
+        (author, extent): (Author, Extent),
+        step: u64,
+        change: Change,
+        scan: &[(u8, u64)],
+        head: usize,
+        text: &dyn Text,
+    ) {
         let Change { first, old_last, .. } = change;
         let old: Vec<u8> = self.lines[first..old_last].to_vec();
-        let in_place = old.len() == scan.lines.len();
+        let in_place = old.len() == scan.len();
         let is_single = old.len() == 1 || (in_place && extent == Extent::EachLine);
         let all_by_user = old.iter().all(|flags| flags & (BY_USER | BLANK) != 0);
         // Swapped lines look like an edit in place.
         let moved = !is_single
-            && old.iter().zip(&scan.lines).any(|(old, (new, _))| old & SAYS_APPROVED != 0 && new & SAYS_APPROVED == 0);
+            && old.iter().zip(scan).any(|(old, (new, _))| old & SAYS_APPROVED != 0 && new & SAYS_APPROVED == 0);
         let authorised_before = self.authorised.iter().filter(|(line, _)| (first..old_last).contains(line));
         let before_change: BTreeMap<usize, u64> = authorised_before.copied().collect();
-        let (mut new, mut typed, mut authorised) = (Vec::with_capacity(scan.lines.len()), Vec::new(), Vec::new());
-        for (index, &(flags, hash)) in scan.lines.iter().enumerate() {
+        let (mut new, mut typed, mut authorised) = (Vec::with_capacity(scan.len()), Vec::new(), Vec::new());
+        for (index, &(flags, hash)) in scan.iter().enumerate() {
             // Inserted whole lines may be copies of another author's. Text typed character by character is not.
             let by_hand = in_place && is_single;
             let before = old.get(index).copied().filter(|_| in_place || (index == 0 && old.len() == 1));
             let replaces_users =
                 if in_place { before.is_some_and(|flags| flags & (BY_USER | BLANK) != 0) } else { all_by_user };
             let is_blank = flags & BLANK != 0;
-            let is_new =
-                is_blank || (by_hand && means == Means::Typing) || !self.known.contains(hash) || self.was_typed(hash);
+            let is_new = is_blank
+                || (by_hand && matches!(author, Author::User { .. }))
+                || !self.known.contains(hash)
+                || self.was_typed(hash);
             // Changes of one line each see what the ones before them have left.
             let own = replaces_users && (is_new || (extent == Extent::EachLine && typed.contains(&hash)));
             if extent == Extent::EachLine && !own && !is_blank {
@@ -315,7 +286,7 @@ impl Provenance {
             // When several lines change at once, a line with different text may have been moved.
             let was_authorised = before_change.get(&(first + index)).copied();
             // `U` is such a change.
-            let may_be_restored = means == Means::Line && self.may_be_undecided(hash);
+            let may_be_restored = matches!(author, Author::Command { .. }) && self.may_be_undecided(hash);
             let is_authorised = before.is_some_and(|before| match was_authorised {
                 Some(before) => before == hash || (is_single && !may_be_restored),
                 None => !moved && before & NOT_APPROVED != 0 && !may_be_restored,
@@ -327,13 +298,13 @@ impl Provenance {
             }
             new.push(flags | if own { BY_USER } else { 0 });
         }
-        let foreign = scan.lines.iter().zip(&new).filter(|(_, flags)| **flags & BY_USER == 0);
+        let foreign = scan.iter().zip(&new).filter(|(_, flags)| **flags & BY_USER == 0);
         self.known.extend(foreign.map(|(seen, _)| seen));
         self.lines.splice(first..old_last, new);
         self.shift_authorised(change, authorised);
         self.note_step(change, step, typed);
         if !in_place && !all_by_user {
-            self.suspect(first..first + scan.lines.len(), text);
+            self.suspect(first..first + scan.len(), text);
         }
     }
 
@@ -347,46 +318,6 @@ impl Provenance {
             }
         }
         self.authorised.extend(authorised);
-    }
-
-    /// A reply has gone on with these lines. Many of them are scanned at once, so that there is not all of it left for its end.
-    fn streamed_on(&mut self, lines: Range<usize>, old_last: usize, text: &dyn Text) {
-        let streamed = match self.streamed.take() {
-            // The signature in the tag above its thinking.
-            Some(before) if lines.end < before.start && lines.end == old_last => {
-                self.scan_reply(lines, 0, text);
-                before
-            }
-            Some(before) => before.start.min(lines.start)..before.end.max(lines.end),
-            None => lines,
-        };
-        // The last line may go on.
-        let rest = if streamed.len() > SCANNED_AT_ONCE { streamed.end - 1 } else { streamed.start };
-        self.scan_reply(streamed.start..rest, 0, text);
-        self.streamed = Some(rest..streamed.end);
-    }
-
-    /// Scans lines of a reply. They are so many lines further down in the text than they are known to be here.
-    fn scan_reply(&mut self, lines: Range<usize>, offset: isize, text: &dyn Text) {
-        self.scan(lines, text, |provenance, at, flags, hash| {
-            provenance.known.insert(hash);
-            provenance.undecided.extend(approvals(&[(flags, hash)]));
-            if let Some(line) = provenance.lines.get_mut(at.saturating_add_signed(-offset)) {
-                *line |= flags;
-            }
-        });
-    }
-
-    /// Scans a reply that has stopped streaming. `text` is the text after `change`, the first change since.
-    fn look_at_reply(&mut self, change: Change, author: Author, text: &dyn Text) {
-        let Some(lines) = self.streamed.take() else { return };
-        let moved = |line: usize| (line + change.new_last).saturating_sub(change.old_last);
-        let before = lines.start.min(change.first)..lines.end.min(change.first);
-        let behind = moved(lines.start.max(change.old_last))..moved(lines.end.max(change.old_last));
-        self.scan_reply(before, 0, text);
-        self.scan_reply(behind, change.new_last.cast_signed() - change.old_last.cast_signed(), text);
-        // Some of its lines were deleted, and their text is unknown. Flemma deletes none: it adds to the last one.
-        self.known.incomplete |= author != Author::Flemma && change.first < lines.end && lines.start < change.old_last;
     }
 
     /// Text of another author was deleted in the same step, so it may have been moved into these lines (`:move`, `J`).

@@ -3,51 +3,29 @@
 //! The lines of a message are read once, into one buffer. Carriage returns at the end of a line are dropped, and the
 //! backslash that [`escape()`](super::escape()) added is removed.
 
-use std::{collections::HashSet, ops::Range, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::{Value, json};
 
 use super::{
-    Block, BlockKind, Diagnostic, ParsedMessage, ResultBody, Speaker, Text,
+    Block, BlockKind, Diagnostic, ParsedMessage, ResultBody, Slice, Speaker, Text,
     escape::{unescape, unescape_lines},
     hosted::{self, HostedInfo},
     reference::{Reference, references},
-    syntax::{self, ThinkingTag},
+    syntax::ThinkingTag,
 };
 use flemma_model as model;
 use flemma_model::{Attachment, Part, ToolInput};
 
-/// Some lines, in one buffer.
-pub(super) struct Lines {
-    first: usize,
-    buffer: String,
-    ends: Vec<usize>,
-}
-
-impl Lines {
-    /// Reads `lines`, without carriage returns at their ends.
-    pub fn read(text: &dyn Text, lines: Range<usize>) -> Self {
-        let mut read = Self { first: lines.start, buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
-        text.read(lines, &mut |line| {
-            read.buffer.push_str(line.trim_end_matches('\r'));
-            read.ends.push(read.buffer.len());
-        });
-        read
-    }
-
-    /// One line; empty outside of them.
-    fn get(&self, line: usize) -> &str {
-        let line = line - self.first;
-        let start = if line == 0 { Some(&0) } else { self.ends.get(line - 1) };
-        match (start, self.ends.get(line)) {
-            (Some(start), Some(end)) => &self.buffer[*start..*end],
-            _ => "",
-        }
+impl Slice<'_> {
+    /// One line without carriage returns at its end; empty outside of the lines that were read.
+    fn content(&self, line: usize) -> &str {
+        self.get(line).unwrap_or_default().trim_end_matches('\r')
     }
 
     /// The joined lines inside a fence or inside thinking.
-    pub fn inside(&self, message: &ParsedMessage, block: &Block) -> String {
-        let lines: Vec<&str> = message.inside(block).unwrap_or_default().map(|line| self.get(line)).collect();
+    pub(super) fn inside(&self, message: &ParsedMessage, block: &Block) -> String {
+        let lines: Vec<&str> = message.inside(block).unwrap_or_default().map(|line| self.content(line)).collect();
         lines.join("\n")
     }
 
@@ -55,7 +33,7 @@ impl Lines {
     ///
     /// A `json` fence contains any JSON. Flemma writes a fence without a language for input that is not valid JSON; the
     /// user may have corrected it to a JSON object.
-    pub fn input(&self, message: &ParsedMessage, block: &Block) -> ToolInput {
+    pub(super) fn input(&self, message: &ParsedMessage, block: &Block) -> ToolInput {
         let content = self.inside(message, block);
         let json = block.tool_fence().is_some_and(|fence| fence.json);
         match serde_json::from_str::<Value>(&content) {
@@ -70,20 +48,22 @@ impl Lines {
 /// # Errors
 /// When a hosted block does not contain valid JSON.
 pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<model::Message>, Diagnostic> {
-    let lines = Lines::read(text, message.range());
+    let lines = Slice::read(text, message.range());
     let mut parts = Parts::default();
     for block in &message.blocks {
         match &block.kind {
             BlockKind::Text | BlockKind::CodeFence(_) | BlockKind::Stray(_) => {
                 let has_references = message.role == Speaker::You && block.kind == BlockKind::Text;
                 for line in message.lines_of(block) {
-                    parts.line(without_marker(message, line, lines.get(line)), has_references);
+                    let content = lines.content(line);
+                    parts.line(&content[message.text_at(line, content)..], has_references);
                 }
             }
             BlockKind::Aborted => parts.end_prose(),
             BlockKind::Thinking => {
                 let first = message.lines_of(block).start;
-                let tag = ThinkingTag::read(without_marker(message, first, lines.get(first)));
+                let content = lines.content(first);
+                let tag = ThinkingTag::read(&content[message.text_at(first, content)..]);
                 parts.push(thinking(tag, unescape_lines(&lines.inside(message, block))));
             }
             BlockKind::ToolUse(tool) if tool.hosted => {
@@ -128,14 +108,6 @@ pub(super) fn build(message: &ParsedMessage, text: &dyn Text) -> Result<Arc<mode
     Ok(Arc::new(model::Message { role, parts: parts.done }))
 }
 
-/// A line without the marker of its message.
-fn without_marker<'a>(message: &ParsedMessage, line: usize, content: &'a str) -> &'a str {
-    match syntax::marker(content) {
-        Some((_, column)) if line == message.start => &content[column..],
-        _ => content,
-    }
-}
-
 /// Thinking as it is sent.
 fn thinking(tag: ThinkingTag, text: String) -> Part {
     // Other tools write the hidden data between the tags.
@@ -150,11 +122,11 @@ fn thinking(tag: ThinkingTag, text: String) -> Part {
 }
 
 /// The provider and the kind of a hosted block.
-fn hosted_info(message: &ParsedMessage, block: &Block, lines: &Lines) -> HostedInfo {
-    HostedInfo::read(message.fence_of(block).map_or("", |fence| lines.get(fence)))
+fn hosted_info(message: &ParsedMessage, block: &Block, lines: &Slice<'_>) -> HostedInfo {
+    HostedInfo::read(message.fence_of(block).map_or("", |fence| lines.content(fence)))
 }
 
-fn vendor_json(message: &ParsedMessage, block: &Block, lines: &Lines) -> Result<Value, Diagnostic> {
+fn vendor_json(message: &ParsedMessage, block: &Block, lines: &Slice<'_>) -> Result<Value, Diagnostic> {
     match lines.input(message, block) {
         ToolInput::Json(value) => Ok(value),
         ToolInput::Malformed(_) => Err(damaged(message, block)),

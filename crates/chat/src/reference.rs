@@ -16,7 +16,6 @@ use percent_encoding::percent_decode_str;
 
 use super::{BlockKind, Document, LineRange, ResultBody, Speaker, Text, at_sign::read_at_signs};
 use flemma_model::Attachment;
-use flemma_text::Fence;
 
 /// The prefixes of a reference after its `@`.
 pub const BEGINNINGS: [&str; 4] = ["./", "../", "~/", "//"];
@@ -80,23 +79,6 @@ pub(super) fn references(line: &str) -> Vec<Reference> {
         found.push(Reference { columns: start - 1..start + length, path: plain(written), media_type, lines, misspelt });
         length
     });
-    found
-}
-
-/// The references in prose of several lines, without code.
-pub(super) fn references_in(text: &str) -> Vec<Reference> {
-    let mut found = Vec::new();
-    let mut code: Option<Fence> = None;
-    for line in text.lines() {
-        match code {
-            Some(fence) if fence.closes(line) => code = None,
-            Some(_) => {}
-            None => match Fence::open(line) {
-                Some((fence, _)) => code = Some(fence),
-                None => found.extend(references(line)),
-            },
-        }
-    }
     found
 }
 

@@ -85,9 +85,10 @@ fn a_type_is_told_apart_from_the_path() {
 fn code_names_no_files() {
     assert_eq!(paths("`@./a.png` and ``x ` @./b.png`` but @./c.png"), ["./c.png"]);
     assert_eq!(paths("a ` alone, then @./c.png"), ["./c.png"]);
-    let text = "@./a\n```\n@./b\n```\n~~~ x\n@./c\n```\n~~~\n@./d";
-    let found: Vec<_> = references_in(text).into_iter().map(|found| found.path).collect();
-    assert_eq!(found, ["./a", "./d"]);
+    let text = "@You:\n@./a\n```\n@./b\n```\n~~~ x\n@./c\n```\n~~~\n@./d";
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let found = files(&Document::parse(&lines), 0..lines.len(), &lines).into_iter().map(|found| found.path);
+    assert_eq!(found.collect::<Vec<_>>(), [Path::new("./a"), Path::new("./d")]);
 }
 
 proptest! {

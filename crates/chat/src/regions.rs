@@ -5,10 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Document, ParsedMessage, ResultBody};
-
-/// The number of blocks of a message that are looked at to see whether it has results.
-const LOOKED_AT: usize = 256;
+use super::{Block, BlockKind, Document, ParsedMessage, ResultBody, block::LOOKED_AT};
 
 /// Lines that are highlighted together.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 //! an output) and an open code fence, which is closed.
 
 use super::{
-    Speaker, Transcript, attachment_info, blocks, hosted, message_writer::MessageWriter, reference, syntax::ThinkingTag,
+    Document, Speaker, Transcript, attachment_info, blocks, hosted, message_writer::MessageWriter, read::build,
+    reference, syntax::ThinkingTag,
 };
 use flemma_model as model;
 use flemma_model::{Part, ToolInput};
@@ -35,15 +36,9 @@ pub fn render(conversation: &Transcript) -> Vec<String> {
 
 fn message(role: Speaker, parts: &[Part]) -> String {
     let mut writer = MessageWriter::after(role.to_string());
-    // Files that the text already names.
-    let mut named = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => {
-                if role == Speaker::You {
-                    let found = reference::references_in(text);
-                    named.extend(found.iter().filter_map(reference::Reference::attachment));
-                }
                 writer.text(text);
                 writer.end();
             }
@@ -69,7 +64,8 @@ fn message(role: Speaker, parts: &[Part]) -> String {
                 let info = if attachments.is_empty() { String::new() } else { attachment_info(attachments) };
                 writer.block(&blocks::tool_result(id, output, *is_error, &info));
             }
-            Part::Attachment(attachment) if named.contains(attachment) => {}
+            // The text already names it.
+            Part::Attachment(_) if parts_of(&writer.out).contains(part) => {}
             Part::Attachment(attachment) => {
                 writer.text(&reference::write(attachment));
                 writer.end();
@@ -84,4 +80,11 @@ fn message(role: Speaker, parts: &[Part]) -> String {
     }
     writer.end();
     writer.out
+}
+
+/// What a message is read as.
+fn parts_of(message: &str) -> Vec<Part> {
+    let lines: Vec<String> = message.split('\n').map(str::to_owned).collect();
+    let read = Document::parse(&lines).messages().first().and_then(|message| build(message, &lines).ok());
+    read.map(|message| message.parts.clone()).unwrap_or_default()
 }

@@ -67,41 +67,26 @@ impl ReplyWriter {
     /// Adds an event. Events without text are ignored.
     pub fn push(&mut self, event: &Event) {
         match event {
-            Event::Text(text) => {
-                self.end_thinking();
-                self.writer.text(text);
-            }
-            Event::ThinkingStarted => {
-                self.end_thinking();
-                self.writer.open_thinking();
-            }
+            Event::Text(text) => self.writer.text(text),
+            Event::ThinkingStarted => self.writer.open_thinking(),
             Event::Thinking(text) => self.writer.thinking(text),
             Event::ThinkingFinished { signature } => {
                 if !self.writer.is_thinking() {
                     self.writer.open_thinking();
                 }
                 self.sign(&self.writer.signed(signature.as_ref()));
-                self.end_thinking();
+                self.writer.end();
             }
-            Event::RedactedThinking(signature) => {
-                self.end_thinking();
-                self.writer.redacted(&ThinkingTag::hidden(signature.clone()));
-            }
+            Event::RedactedThinking(signature) => self.writer.redacted(&ThinkingTag::hidden(signature.clone())),
             Event::ToolUse { id, name, input } => {
-                self.end_thinking();
                 let id = self.own_id(id);
                 self.writer.block(&blocks::tool_use(name, &id, input));
             }
-            Event::HostedUse { provider, id, name, raw } => {
-                self.end_thinking();
-                self.writer.block(&hosted::call(provider, name, id, raw));
-            }
+            Event::HostedUse { provider, id, name, raw } => self.writer.block(&hosted::call(provider, name, id, raw)),
             Event::HostedResult { provider, id, raw, is_error } => {
-                self.end_thinking();
                 self.writer.block(&hosted::result(provider, id, raw, *is_error));
             }
             Event::Citations { provider, sources, raw } => {
-                self.end_thinking();
                 self.writer.block(&hosted::citations(provider, sources, raw.as_ref()));
             }
             Event::ToolUseProgress { .. } | Event::Usage(_) | Event::Finished(_) => {}
@@ -154,7 +139,6 @@ impl ReplyWriter {
     /// Ends the reply: closes open blocks, marks an aborted reply, and returns the last edits.
     #[must_use]
     pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
-        self.end_thinking();
         self.writer.end();
         if ending == Ending::Aborted {
             self.writer.block(&[syntax::ABORTED.to_owned()]);
@@ -184,12 +168,5 @@ impl ReplyWriter {
         let own = free.find(|id| !self.ids.contains(id)).unwrap_or(plain);
         self.ids.insert(own.clone());
         own
-    }
-
-    fn end_thinking(&mut self) {
-        if self.writer.is_thinking() {
-            self.writer.end();
-            self.tag = None;
-        }
     }
 }

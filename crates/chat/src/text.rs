@@ -92,6 +92,13 @@ impl<'a> Slice<'a> {
         });
         slice
     }
+
+    /// One of these lines.
+    pub(super) fn get(&self, line: usize) -> Option<&str> {
+        let index = line.checked_sub(self.first)?;
+        let start = if index == 0 { 0 } else { *self.ends.get(index - 1)? };
+        Some(&self.buffer[start..*self.ends.get(index)?])
+    }
 }
 
 impl Text for Slice<'_> {
@@ -100,12 +107,10 @@ impl Text for Slice<'_> {
     }
 
     fn read(&self, lines: Range<usize>, each: &mut dyn FnMut(&str)) {
-        let known = lines.start.checked_sub(self.first).and_then(|first| self.ends.get(first..lines.end - self.first));
-        let Some(ends) = known else { return self.text.read(lines, each) };
-        let mut start = lines.start.checked_sub(self.first + 1).map_or(0, |before| self.ends[before]);
-        for end in ends {
-            each(&self.buffer[start..*end]);
-            start = *end;
+        if self.first <= lines.start && lines.end <= self.first + self.ends.len() {
+            lines.filter_map(|line| self.get(line)).for_each(each);
+        } else {
+            self.text.read(lines, each);
         }
     }
 }

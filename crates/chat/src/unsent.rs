@@ -4,9 +4,7 @@
 //! be sent back to its provider is reported at its line, so that it is not lost silently. Thinking without a signature
 //! is not reported: it is only for the reader.
 
-use super::{
-    Block, BlockKind, Diagnostic, ParsedMessage, Text, escape::unescape_lines, read::Lines, syntax::ThinkingTag,
-};
+use super::{Block, BlockKind, Diagnostic, ParsedMessage, Slice, Text, escape::unescape_lines, syntax::ThinkingTag};
 use flemma_provider::signers;
 
 /// The maximum number of wrong letters in a provider's name for a suggestion.
@@ -33,7 +31,7 @@ pub fn unsent(messages: &[ParsedMessage], text: &dyn Text) -> Vec<Diagnostic> {
 fn problem(message: &ParsedMessage, block: &Block, text: &dyn Text) -> Option<String> {
     let line = text.line(message.lines_of(block).start);
     let tag = ThinkingTag::read(&line);
-    let thought = || Lines::read(text, message.lines_of(block)).inside(message, block);
+    let thought = || Slice::read(text, message.lines_of(block)).inside(message, block);
     let signatures = ThinkingTag::signatures(&line);
     let Some(signature) = signatures.first() else {
         let is_lost = tag.redacted && flemma_provider::redacted_signature(&thought()).is_none();

@@ -15,34 +15,27 @@ use flemma_chat::{Diagnostic, Document, Severity};
 /// # Errors
 /// When there is no such file or folder.
 pub(super) fn check(place: &Place) -> Result<Report, Failure> {
-    let Found { files, mut unread } = Found::at(&place.path)?;
     let (mut lines, mut found) = (Vec::new(), Vec::new());
     let (mut has_error, mut agents) = (false, Vec::new());
-    for file in files {
-        let text = match files::read(&file) {
-            Ok((_, text)) => text,
-            Err(failure) => {
-                unread.push(failure.to_string());
-                continue;
-            }
-        };
-        let (name, true_name) = (names::path(&file), file.to_string_lossy());
+    let errors = Found::at(&place.path)?.each(|file| {
+        let (_, text) = files::read(file)?;
+        let (name, true_name) = (names::path(file), file.to_string_lossy());
         let document = Document::parse(&text);
         if let Some(agent) = agent(&document, &text) {
             lines.push(format!("{name}: agent: {}", names::message(&agent)));
             agents.push(json!({ "file": true_name, "agent": agent }));
         }
-        for diagnostic in flemma_chat::diagnostics(&document, &text) {
-            has_error |= diagnostic.severity == Severity::Error;
-            let line = diagnostic.line + 1;
-            let message = names::message(&diagnostic.message);
-            lines.push(format!("{name}:{line}: {}: {message}", word(diagnostic.severity)));
-            found.push(to_json(&true_name, &diagnostic));
+        for Diagnostic { line, severity, message } in flemma_chat::diagnostics(&document, &text) {
+            has_error |= severity == Severity::Error;
+            let (line, word) = (line + 1, word(severity));
+            lines.push(format!("{name}:{line}: {word}: {}", names::message(&message)));
+            found.push(json!({ "file": true_name, "line": line, "severity": word, "message": message }));
         }
-    }
+        Ok(())
+    });
     let json =
-        json!({ "ok": !has_error && unread.is_empty(), "diagnostics": found, "agents": agents, "errors": unread });
-    let mut report = Report::with_errors(lines.join("\n"), json, unread);
+        json!({ "ok": !has_error && errors.is_empty(), "diagnostics": found, "agents": agents, "errors": errors });
+    let mut report = Report::with_errors(lines.join("\n"), json, errors);
     if has_error {
         report.exit = Exit::Failed;
     }
@@ -61,13 +54,4 @@ fn word(severity: Severity) -> &'static str {
         Severity::Error => "error",
         Severity::Warning => "warning",
     }
-}
-
-fn to_json(file: &str, diagnostic: &Diagnostic) -> Value {
-    json!({
-        "file": file,
-        "line": diagnostic.line + 1,
-        "severity": word(diagnostic.severity),
-        "message": diagnostic.message,
-    })
 }

@@ -32,7 +32,7 @@ pub(super) enum Opened {
 
 /// An open conversation.
 pub(super) struct Desk {
-    workspace: Rc<Workspace>,
+    pub(super) workspace: Rc<Workspace>,
     host: Rc<FileHost>,
     woken: Receiver<()>,
     path: PathBuf,
@@ -63,35 +63,32 @@ impl Desk {
             let _ = waker.send(());
         };
         let workspace = Workspace::new(host.clone(), Rc::new(NoScripts), &folder, wake);
-        host.report_to(&workspace);
+        *host.workspace.borrow_mut() = Rc::downgrade(&workspace);
         workspace.attach(BUFFER);
         let desk = Self { workspace, host, woken, path };
         desk.wait("the lock", |desk| desk.workspace.ownership.holder(BUFFER).map(drop))?;
         if lock == Lock::Steal && matches!(desk.workspace.ownership.holder(BUFFER), Some(Err(_))) {
             desk.workspace.ownership.steal(BUFFER);
             desk.wait("the lock", |desk| desk.workspace.ownership.holder(BUFFER).map(drop))?;
-            if let (Some(Err(_)), Some(problem)) = (desk.workspace.ownership.holder(BUFFER), desk.host.told().pop()) {
+            if let (Some(Err(_)), Some(problem)) =
+                (desk.workspace.ownership.holder(BUFFER), desk.host.told.take().pop())
+            {
                 return Err(Failure::Failed(problem));
             }
             // Who held it is no news.
-            desk.host.told();
+            desk.host.told.take();
         }
         if let Some(Err(owner)) = desk.workspace.ownership.holder(BUFFER) {
             return Ok(Opened::Elsewhere(owner));
         }
         // Nobody else writes it from now on. Both it and the journal are as they were when it was locked.
-        if let Some(failure) = desk.host.failure() {
+        if let Some(failure) = desk.host.failure.take() {
             return Err(failure);
         }
         desk.workspace.saving.on_disk(BUFFER, &desk.path.clone());
         while desk.workspace.parse_on(BUFFER) {}
         desk.wait("the journal", |desk| desk.workspace.is_settled(BUFFER).then_some(()))?;
         Ok(Opened::Here(Box::new(desk)))
-    }
-
-    /// The workspace.
-    pub(super) fn workspace(&self) -> &Workspace {
-        &self.workspace
     }
 
     /// Does what the background leaves, until there is an answer.
@@ -148,13 +145,13 @@ impl Desk {
     /// # Errors
     /// When the file was not written. What was recorded comes into it when it is opened next.
     pub(super) fn close(self) -> (Vec<String>, Result<(), Failure>) {
-        let written = if self.host.is_changed() {
+        let written = if self.host.is_changed.get() {
             let saved = self.workspace.saving.save_now(BUFFER, self.path.clone(), self.host.layout(), false);
             saved.map_err(|error| Failure::Failed(error.without_advice().to_string()))
         } else {
             Ok(())
         };
         self.workspace.shut_down();
-        (self.host.told(), written)
+        (self.host.told.take(), written)
     }
 }

@@ -45,6 +45,12 @@ impl Found {
         }
         Ok(found)
     }
+
+    /// Looks into each of them. Gives what could not be looked into, and why.
+    pub(super) fn each(self, mut look: impl FnMut(&Path) -> Result<(), Failure>) -> Vec<String> {
+        let failed = self.files.iter().filter_map(|file| look(file).err());
+        self.unread.into_iter().chain(failed.map(|failure| failure.to_string())).collect()
+    }
 }
 
 /// The errors of a walk are nested; the innermost one says what happened, and one around it says where.

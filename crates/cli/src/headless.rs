@@ -45,37 +45,7 @@ pub(super) const WARN: u64 = 3;
 ///
 /// Before that, it tells the errors of the configuration, which the user of an editor sees. What failed may have been a policy or
 /// a tool, or what loads Flemma. They are in the messages, as `v:errmsg` is also set by what is `:silent!`.
-const RUN: &str = "local channel, path, options = ...
-local function tell_errors()
-  local is_next = false
-  for line in vim.api.nvim_exec2('messages', { output = true }).output:gmatch('[^\\n]+') do
-    if is_next or line:find('^Error executing ') or line:find('^vim%.schedule callback: ') then
-      vim.rpcnotify(channel, 'flemma', 'message', vim.log.levels.WARN, 'an error in the configuration of Neovim: ' .. line)
-    end
-    is_next = line:find('^Error .*:$')
-  end
-end
-local function run()
-  tell_errors()
-  local ok, headless = pcall(require, 'flemma.command_line.headless')
-  if not ok then
-    pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
-    if vim.bo.filetype ~= 'chat' then
-      pcall(function() vim.bo.filetype = 'chat' end)
-    end
-    ok, headless = pcall(require, 'flemma.command_line.headless')
-  end
-  if ok then
-    headless.run(channel, path, options)
-  else
-    vim.rpcnotify(channel, 'flemma', 'refused', (tostring(headless):match('[^\\n]*')))
-  end
-end
-if vim.v.vim_did_enter == 1 then
-  run()
-else
-  vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(run) })
-end";
+const RUN: &str = include_str!("run.lua");
 const STOP: &str = "require('flemma.command_line.headless').stop()";
 
 /// Something that happens while a conversation is carried on.
@@ -244,19 +214,12 @@ impl Drop for Headless {
 fn listen(mut from: impl Read, tell: &Sender<Happening>) {
     while let Ok(message) = rpc::read(&mut from) {
         let happening = match message {
-            Message::Response(Value::Map(fields)) => match mode(&fields) {
-                Some(mode) => mode,
-                None => continue,
-            },
-            Message::Response(_) => continue,
-            Message::Refusal(problem) => Happening::Refused(problem),
-            Message::Notification(method, arguments) if method == "flemma" => match happening(&arguments) {
-                Some(happening) => happening,
-                None => continue,
-            },
-            Message::Notification(..) => continue,
+            Message::Response(Value::Map(fields)) => mode(&fields),
+            Message::Refusal(problem) => Some(Happening::Refused(problem)),
+            Message::Notification(method, arguments) if method == "flemma" => happening(&arguments),
+            Message::Response(_) | Message::Notification(..) => None,
         };
-        if tell.send(happening).is_err() {
+        if happening.is_some_and(|happening| tell.send(happening).is_err()) {
             return;
         }
     }
@@ -265,17 +228,14 @@ fn listen(mut from: impl Read, tell: &Sender<Happening>) {
 
 /// What `lua/flemma/command_line/headless.lua` tells.
 fn happening(arguments: &[Value]) -> Option<Happening> {
-    match arguments {
-        [event, level, message] if event.as_str() == Some("message") => {
-            Some(Happening::Message(level.as_u64()?, text(message)))
-        }
-        [event] if event.as_str() == Some("begun") => Some(Happening::Begun),
-        [event, problem] if event.as_str() == Some("refused") => Some(Happening::Refused(text(problem))),
-        [event, result] if event.as_str() == Some("end") => {
-            Some(Happening::End(serde_json::from_str(&text(result)).unwrap_or_default()))
-        }
-        _ => None,
-    }
+    let (event, words) = arguments.split_first()?;
+    Some(match (event.as_str()?, words) {
+        ("message", [level, message]) => Happening::Message(level.as_u64()?, text(message)),
+        ("begun", []) => Happening::Begun,
+        ("refused", [problem]) => Happening::Refused(text(problem)),
+        ("end", [result]) => Happening::End(serde_json::from_str(&text(result)).unwrap_or_default()),
+        _ => return None,
+    })
 }
 
 /// The answer of `nvim_get_mode`.

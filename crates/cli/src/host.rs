@@ -35,19 +35,21 @@ impl Text for Lines {
 
 /// The host. It shows nothing, runs nothing and asks nothing.
 pub(super) struct FileHost {
-    workspace: RefCell<Weak<Workspace>>,
+    /// Where changes are reported.
+    pub(super) workspace: RefCell<Weak<Workspace>>,
     lines: Rc<Lines>,
     layout: Cell<FileLayout>,
     path: PathBuf,
     /// Its name.
     file: String,
     /// Why the file could not be read again.
-    failure: RefCell<Option<Failure>>,
+    pub(super) failure: RefCell<Option<Failure>>,
     cwd: PathBuf,
-    is_changed: Cell<bool>,
+    /// Whether the text was changed since it was read.
+    pub(super) is_changed: Cell<bool>,
     waker: Sender<()>,
     /// What the user has to know, warnings and errors only.
-    told: RefCell<Vec<String>>,
+    pub(super) told: RefCell<Vec<String>>,
 }
 
 impl FileHost {
@@ -77,26 +79,6 @@ impl FileHost {
     /// How the file is written. Whatever is added to an empty one is a line.
     pub(super) fn layout(&self) -> FileLayout {
         FileLayout { is_empty: false, ..self.layout.get() }
-    }
-
-    /// Why the file could not be read again, if that failed.
-    pub(super) fn failure(&self) -> Option<Failure> {
-        self.failure.take()
-    }
-
-    /// From now on, changes are reported to this workspace.
-    pub(super) fn report_to(&self, workspace: &Rc<Workspace>) {
-        *self.workspace.borrow_mut() = Rc::downgrade(workspace);
-    }
-
-    /// Whether the text was changed since it was read.
-    pub(super) fn is_changed(&self) -> bool {
-        self.is_changed.get()
-    }
-
-    /// What was told, for standard error.
-    pub(super) fn told(&self) -> Vec<String> {
-        self.told.take()
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a command says, and the exit code.
 
 use std::{
-    fmt,
     io::{self, Write},
     process::ExitCode,
 };
@@ -11,6 +10,7 @@ use thiserror::Error;
 
 use super::names;
 use flemma_runtime::Owner;
+pub(super) use flemma_runtime::save::plain_words as words;
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum Failure {
         owner: Option<Owner>,
     },
     /// A process that answers has the conversation open, and keeps it.
-    #[error("{} {how}", user_of(.file, .owner.as_ref()))]
+    #[error("{file} is held by {}, which {how}", who(.owner.as_ref()))]
     InUse {
         /// The conversation.
         file: String,
@@ -62,11 +62,9 @@ pub enum Failure {
     },
 }
 
-fn user_of(file: &str, owner: Option<&Owner>) -> String {
-    owner.map_or_else(
-        || format!("{file} is held by another process, which"),
-        |owner| format!("{file} is held by {owner}, which"),
-    )
+/// Who holds a conversation.
+pub(super) fn who(owner: Option<&Owner>) -> String {
+    owner.map_or_else(|| "another process".to_owned(), Owner::to_string)
 }
 
 fn place(owner: Option<&Owner>) -> String {
@@ -177,12 +175,6 @@ pub(super) fn is_far(owner: &Owner) -> bool {
 /// `1 error`, `2 errors`.
 pub(super) fn count(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
-}
-
-/// What went wrong, without "(os error 28)", which does not help the user.
-pub(super) fn words(error: &impl fmt::Display) -> String {
-    let words = error.to_string();
-    words.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
 fn put(text: &str) -> io::Result<()> {

@@ -21,7 +21,6 @@ use super::{
     waiting::{Call, Look},
 };
 use flemma_chat::{Document, Tail};
-use flemma_runtime::Owner;
 
 /// How long another process may hold the conversation before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -103,7 +102,14 @@ fn wait_for_holder(path: &Path, takeover: Takeover, end: Option<Instant>) -> Res
             lock = Lock::Steal;
         } else if is_late || attended(path) == Some(true) {
             return Err(match attended(path).filter(|_| !is_far) {
-                Some(has_user) => in_use(path, has_user, owner),
+                Some(has_user) => {
+                    let how = if has_user {
+                        "has it open in an editor. Close it there, or continue it there"
+                    } else {
+                        "is working on it. Wait until it has ended, or end it"
+                    };
+                    Failure::InUse { file: names::path(path), owner, how }
+                }
                 None => Failure::Held { file: names::path(path), owner },
             });
         } else {
@@ -117,17 +123,6 @@ fn attended(path: &Path) -> Option<bool> {
     let mut editor = editor::of(path).ok()??;
     let answer = editor.answers().then(|| editor.lua("return tostring(#vim.api.nvim_list_uis() > 0)", &[]));
     Some(answer?.ok()? == "true")
-}
-
-/// A Neovim that answers has the conversation open.
-fn in_use(path: &Path, has_user: bool, owner: Option<Owner>) -> Failure {
-    let file = names::path(path);
-    let how = if has_user {
-        "has it open in an editor. Close it there, or continue it there"
-    } else {
-        "is working on it. Wait until it has ended, or end it"
-    };
-    Failure::InUse { file, owner, how }
 }
 
 /// One conversation that is being carried on.

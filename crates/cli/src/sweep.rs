@@ -11,7 +11,7 @@ use super::{
     files::Found,
     host::BUFFER,
     names,
-    report::{Failure, Report},
+    report::{Failure, Report, who},
     state,
     waiting::{Call, Look},
 };
@@ -36,33 +36,24 @@ struct Swept {
 /// When there is no such file or folder.
 pub(super) fn sweep(Sweep { place, takeover }: &Sweep) -> Result<Report, Failure> {
     let look = Look::new()?;
-    let Found { files, unread } = Found::at(&place.path)?;
-    let mut swept = Swept { errors: unread, ..Swept::default() };
-    for file in files {
-        let name = names::path(&file);
-        let true_name = file.to_string_lossy();
-        match look.at(&file) {
-            Ok(calls) if calls.iter().any(Call::is_overdue) => {}
-            Ok(_) => {
-                holder::tidy(&state::locks()?, &file);
-                continue;
-            }
-            Err(failure) => {
-                swept.errors.push(failure.to_string());
-                continue;
-            }
+    let mut swept = Swept::default();
+    let failed = Found::at(&place.path)?.each(|file| {
+        if !look.at(file)?.iter().any(Call::is_overdue) {
+            holder::tidy(&state::locks()?, file);
+            return Ok(());
         }
-        match open(&file, *takeover) {
-            Ok(Opened::Here(desk)) => swept.one(*desk, &file, &look, &name),
+        let name = names::path(file);
+        match open(file, *takeover)? {
+            Opened::Here(desk) => swept.one(*desk, file, &look, &name),
             // Whoever holds it watches its deadlines.
-            Ok(Opened::Elsewhere(owner)) => {
-                let owner = owner.map_or_else(|| "another process".to_owned(), |owner| owner.to_string());
-                swept.lines.push(format!("{name}: left to {owner}, which has it open"));
-                swept.held.push(true_name.into_owned());
+            Opened::Elsewhere(owner) => {
+                swept.lines.push(format!("{name}: left to {}, which has it open", who(owner.as_ref())));
+                swept.held.push(file.to_string_lossy().into_owned());
             }
-            Err(failure) => swept.errors.push(failure.to_string()),
         }
-    }
+        Ok(())
+    });
+    swept.errors.splice(..0, failed);
     let Swept { lines, expired, held, left, errors } = swept;
     let json = json!({ "ok": errors.is_empty(), "expired": expired, "held": held, "left": left, "errors": errors });
     Ok(Report::with_errors(lines.join("\n"), json, errors))
@@ -74,7 +65,7 @@ impl Swept {
         let true_name = &*file.to_string_lossy();
         // Calls that the journal knows expire when they are opened.
         self.errors.extend(desk.settle().err().map(|failure| failure.to_string()));
-        for (call, has_text) in desk.workspace().calls.overdue(BUFFER) {
+        for (call, has_text) in desk.workspace.calls.overdue(BUFFER) {
             let id = names::word(&call.0);
             if has_text {
                 let why = "its deadline has passed, but its block has text that was not sent; open it in an editor";

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::{
     files, names,
-    report::{Failure, words},
+    report::{Failure, who, words},
     state,
 };
 use flemma_chat::{AwaitKind, Document, Status};
 use flemma_journal::{Actor, Event, Record};
 use flemma_model::ToolInput;
-use flemma_runtime::{Journal, Owner};
+use flemma_runtime::Journal;
 use flemma_workspace::{CallOnDisk, CallState, CallsOnDisk};
 
 /// What is needed to look at conversations: nothing is made, locked or changed.
@@ -107,8 +107,7 @@ fn decided(state: &CallState) -> Option<(&Actor, Timestamp)> {
 fn sentence(state: &CallState) -> String {
     match state {
         CallState::Running { since, by } => {
-            let by = by.as_ref().map_or_else(|| "another process".to_owned(), Owner::to_string);
-            format!("running since {}, in {by}", time(*since))
+            format!("running since {}, in {}", time(*since), who(by.as_ref()))
         }
         CallState::Waits { kind: None, awaiting } => {
             format!("{} (as the file says)", awaiting.kind)

@@ -1,6 +1,6 @@
 //! What a shorter journal still needs.
 
-use std::collections::HashMap;
+use std::{borrow::Borrow, collections::HashMap};
 
 use super::{CallKey, Ledger, Life, Record};
 
@@ -9,11 +9,12 @@ use super::{CallKey, Ledger, Life, Record};
 ///
 /// The state of the keys that `keep` wants stays the same. Another key is unknown then, or it is as open as before.
 #[must_use]
-pub fn kept(records: &[Record], keep: impl Fn(&CallKey) -> bool) -> Vec<bool> {
+pub fn kept(records: &[impl Borrow<Record>], keep: impl Fn(&CallKey) -> bool) -> Vec<bool> {
     let mut ledger = Ledger::default();
     // The first record of the latest life of each key; none if that has ended.
     let mut open: HashMap<&CallKey, Option<usize>> = HashMap::new();
-    for (index, record) in records.iter().enumerate() {
+    let records = || records.iter().map(Borrow::borrow).enumerate();
+    for (index, record) in records() {
         ledger.apply(record);
         let first = open.entry(&record.key).or_default();
         *first = match ledger.life(&record.key) {
@@ -26,5 +27,5 @@ pub fn kept(records: &[Record], keep: impl Fn(&CallKey) -> bool) -> Vec<bool> {
         let is_open = open.get(&record.key).copied().flatten().is_some_and(|first| first <= index);
         is_open || is_wanted.get(&record.key).copied().unwrap_or_default()
     };
-    records.iter().enumerate().map(is_kept).collect()
+    records().map(is_kept).collect()
 }

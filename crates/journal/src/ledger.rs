@@ -232,9 +232,8 @@ impl Lives {
         };
         let shown = self.shown.take();
         match (&record.event, &mut self.life) {
-            (Event::Bound(binding), _) => self.shown = Some(binding.clone()),
-            (Event::Made(binding), Life::Open { .. }) => self.made = binding.is_changed().then(|| binding.clone()),
-            (Event::Made(_), _) => {}
+            (Event::Bound { shown }, _) => self.shown = Some(shown.clone()),
+            (Event::Made { shown }, Life::Open { .. }) => self.made = shown.is_changed().then(|| shown.clone()),
             (Event::Asked(asked), _) => self.asked = Some(asked.clone()),
             (Event::Opened, life) => {
                 self.asked = None;
@@ -252,8 +251,6 @@ impl Lives {
                 self.made = None;
                 self.is_approved_again = true;
             }
-            // There is nothing to decide about.
-            (Event::Decided(_), _) => {}
             (Event::Started, Life::Open { started, .. }) => {
                 self.is_approved_again = false;
                 self.before_start = Some(started.replace(record.at));
@@ -263,14 +260,13 @@ impl Lives {
                 self.before_start = Some(None);
                 self.forget_decisions();
             }
-            (Event::Proposed(proposed), Life::Open { approved, .. }) => {
+            (Event::Proposed { proposed }, Life::Open { approved, .. }) => {
                 // What was approved before was the call itself.
                 *approved = None;
                 self.bound = None;
                 self.made = None;
                 self.proposed = Some(proposed.clone());
             }
-            (Event::Proposed(_), _) => {}
             (Event::WentOn, life) => {
                 self.proposed = None;
                 self.is_approved_again = false;
@@ -282,9 +278,9 @@ impl Lives {
                 *started = before_start.unwrap_or(*started);
                 self.withdraw();
             }
-            (Event::Withdrawn, _) => {}
-            // The first end counts.
-            (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
+            // There is nothing to decide about, and the first end counts.
+            (Event::Made { .. } | Event::Decided(_) | Event::Proposed { .. } | Event::Withdrawn, _)
+            | (Event::Resolved(_) | Event::Expired(_), Life::Ended) => {}
             (Event::Resolved(result) | Event::Expired(result), life) => {
                 let started = if let Life::Open { started, .. } = life { *started } else { None };
                 let is_approved = matches!(life, Life::Open { approved: Some(_), .. });

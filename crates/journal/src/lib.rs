@@ -11,7 +11,6 @@
 mod binding;
 pub mod changes;
 mod compaction;
-mod key;
 mod ledger;
 mod line;
 mod proposed;
@@ -19,8 +18,7 @@ mod record;
 
 pub use binding::{Binding, BoundFile, Take, Taken};
 pub use compaction::kept;
-pub use key::CallKey;
 pub use ledger::{Ending, Ledger, Life};
 pub use line::LineError;
 pub use proposed::{Before, Proposed, ProposedContent};
-pub use record::{Actor, Asked, Decision, Event, Record, RecordedFile, RecordedResult, Role};
+pub use record::{Actor, Asked, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};

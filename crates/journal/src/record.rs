@@ -1,4 +1,4 @@
-//! One event in the life of a call.
+//! One event in the life of a call, and what it is about: a call and the input that it had.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,53 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Binding, CallKey, Proposed};
-use flemma_model::Attachment;
+use super::{Binding, Proposed};
+use flemma_model::{Attachment, CallId, Digest, ToolInput};
 
 /// One event in the life of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// When it happened.
     pub at: Timestamp,
     /// The absolute path of the conversation.
+    #[serde(rename = "chat")]
     pub conversation: String,
     /// The call.
+    #[serde(flatten)]
     pub key: CallKey,
     /// What happened.
+    #[serde(flatten)]
     pub event: Event,
     /// Who did it.
+    #[serde(flatten)]
     pub by: Actor,
 }
 
+/// A call by its id, its tool and the digest of its input. An edited input makes another key.
+///
+/// Vendors reuse ids, so a conversation may have several calls with the same key, one after another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallKey {
+    /// The vendor's id of the call.
+    #[serde(rename = "call")]
+    pub id: CallId,
+    /// The name of the tool.
+    pub tool: String,
+    /// The digest of the input.
+    pub input: Digest,
+}
+
+impl CallKey {
+    /// The key of a call.
+    #[must_use]
+    pub fn of(id: &CallId, tool: &str, input: &ToolInput) -> Self {
+        Self { id: id.clone(), tool: tool.to_owned(), input: input.digest() }
+    }
+}
+
 /// What happened to a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The call was categorised: a new life of its key begins.
     Opened,
@@ -33,16 +60,23 @@ pub enum Event {
     Asked(Asked),
     /// What the user was shown of what the call would write, and which files it named. An approval that is recorded right after it, in
     /// the same batch, is for that only.
-    Bound(Binding),
+    Bound {
+        /// The files.
+        shown: Binding,
+    },
     /// What the user has made of what the call would write, in a review in which they have decided nothing. If all of it is taken as it
     /// was proposed, they have made nothing of it. Only the memory has it; a journal of an earlier version may have it, too.
-    Made(Binding),
-    /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
-    Decided(Decision),
+    Made {
+        /// The files.
+        shown: Binding,
+    },
     /// The tool is about to run.
     Started,
     /// The tool, which was started, wants to write this, and waits for the user's decision.
-    Proposed(Proposed),
+    Proposed {
+        /// The files.
+        proposed: Proposed,
+    },
     /// The decision about that was carried out, and the tool goes on.
     WentOn,
     /// What was recorded just before did not happen: the tool was not started, and the call waits again.
@@ -51,19 +85,31 @@ pub enum Event {
     Resolved(RecordedResult),
     /// The call was not resolved in time.
     Expired(RecordedResult),
+    /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
+    #[serde(untagged)]
+    Decided(Decision),
+}
+
+impl Event {
+    /// Whether it brings a result.
+    pub(super) const fn has_result(&self) -> bool {
+        matches!(self, Self::Resolved(_) | Self::Expired(_))
+    }
 }
 
 /// What a call waits for, for programs that do not know its tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The kind, as the conversation writes it: `elicitation` or `client_exec`.
     pub kind: String,
     /// The JSON Schema that the answer has to match, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
 }
 
 /// Whether a call may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Decision {
     /// It may.
     Approved,
@@ -72,15 +118,18 @@ pub enum Decision {
 }
 
 /// The result of a call, as far as it has to be written into the conversation again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedResult {
     /// The text.
     pub output: String,
     /// Whether it is an error.
+    #[serde(rename = "error", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// The language of the text's fence (`json`, `diff`); empty for plain text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub language: String,
     /// The files that are sent with it.
+    #[serde(rename = "files", default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<RecordedFile>,
 }
 
@@ -109,11 +158,12 @@ impl From<&RecordedFile> for Attachment {
 }
 
 /// Who did something.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
     /// In which role.
     pub role: Role,
     /// The number of the process.
+    #[serde(rename = "pid")]
     pub process: u32,
     /// The name of the machine.
     pub host: String,
@@ -143,15 +193,11 @@ impl Role {
     pub const fn as_str(self) -> &'static str {
         Self::ALL[self as usize].1
     }
-
-    /// The role of this word.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(_, known, _)| *known == word).map(|(role, ..)| role)
-    }
 }
 
 /// In which role something was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A rule of the user's configuration or of a trusted frontmatter.
     Policy,

@@ -136,13 +136,11 @@ enum Phase {
 /// processes left.
 pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     let (mut output, out_end) = Stream::new(&spec.make_file)?;
-    let (mut errors, err_end) = match spec.streams {
-        Streams::Together => (None, out_end.try_clone()?),
-        Streams::Apart => {
-            let (errors, err_end) = Stream::new(&spec.make_file)?;
-            (Some(errors), err_end)
-        }
-    };
+    let (mut errors, mut err_end) = Stream::new(&spec.make_file)?;
+    if spec.streams == Streams::Together {
+        err_end = out_end.try_clone()?;
+        errors.is_open = false;
+    }
     // The command is dropped at once, and with it our copies of the write ends of the pipes.
     let (group, mut exited) = Group::spawn(&mut command(&spec, out_end, err_end))?;
     let mut end = None;
@@ -151,21 +149,14 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     let mut deadline = Instant::now() + spec.timeout.min(MAX_TIMEOUT);
     let mut unreported = false;
     let mut next_report = Instant::now();
-    let is_open = |output: &Stream, errors: &Option<Stream>| {
-        output.is_open || errors.as_ref().is_some_and(|errors| errors.is_open)
-    };
-    while is_open(&output, &errors) || end.is_none() {
+    while output.is_open || errors.is_open || end.is_none() {
         let mut stop = None;
         tokio::select! {
             () = output.fill(), if output.is_open => {
                 unreported |= output.is_open;
                 output.keep().await;
             }
-            () = fill(errors.as_mut()), if errors.as_ref().is_some_and(|errors| errors.is_open) => {
-                if let Some(errors) = &mut errors {
-                    errors.keep().await;
-                }
-            }
+            () = errors.fill(), if errors.is_open => errors.keep().await,
             ended = &mut exited, if end.is_none() => {
                 end = Some(ended.unwrap_or(CommandEnd::Unknown));
                 if phase == Phase::Running {
@@ -199,11 +190,11 @@ pub async fn run(spec: CommandSpec) -> io::Result<Finished> {
     Ok(Finished {
         end: end.unwrap_or(CommandEnd::Unknown),
         stopped,
-        left_running: is_open(&output, &errors) && phase == Phase::Draining,
+        left_running: (output.is_open || errors.is_open) && phase == Phase::Draining,
         output: output.capture.finish().await,
-        errors: match errors {
-            Some(errors) => Some(errors.capture.finish().await),
-            None => None,
+        errors: match spec.streams {
+            Streams::Together => None,
+            Streams::Apart => Some(errors.capture.finish().await),
         },
     })
 }
@@ -250,13 +241,5 @@ impl Stream {
     async fn keep(&mut self) {
         self.capture.push(&self.buffer).await;
         self.buffer.clear();
-    }
-}
-
-/// Reads more of an output that there may not be.
-async fn fill(stream: Option<&mut Stream>) {
-    match stream {
-        Some(stream) => stream.fill().await,
-        None => std::future::pending().await,
     }
 }

@@ -71,13 +71,11 @@ impl Shell {
         let mut found: Option<Self> = None;
         for program in programs {
             let shell = Self::ask(program)?;
-            let is_it = shell.grammar == Grammar::Bash;
-            if is_it || found.is_none() {
+            if shell.grammar == Grammar::Bash {
                 found = Some(shell);
-            }
-            if is_it {
                 break;
             }
+            found.get_or_insert(shell);
         }
         let shell = found.ok_or(io::ErrorKind::NotFound)?;
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(key(named), shell.clone());

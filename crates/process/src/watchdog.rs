@@ -21,35 +21,7 @@ use rustix::{fs::OFlags, process::Pid};
 const VARIABLE: &str = "FLEMMA_COMMAND";
 
 /// The script of the shell. `kill` and `read` are built in; `grep` and `sleep` exist everywhere.
-const SCRIPT: &str = r#"
-trap '' HUP INT QUIT TERM TSTP
-live=' '
-while read -r sign mark group; do
-  case $sign in
-    +) live="$live$mark:$group " ;;
-    -) case $live in
-         *" $mark:"*) rest=${live#*" $mark:"}; live="${live%%" $mark:"*} ${rest#* }" ;;
-       esac ;;
-  esac
-done
-set -- $live
-[ $# -gt 0 ] || exit 0
-end() {
-  signal=$1
-  shift
-  for one; do
-    kill -s "$signal" -- "-${one#*:}"
-    for found in $(grep -lsF "FLEMMA_COMMAND=${one%%:*}" /proc/[0-9]*/environ); do
-      found=${found#/proc/}
-      kill -s "$signal" "${found%/environ}"
-    done
-  done
-}
-end TERM "$@"
-sleep 1
-end KILL "$@"
-end KILL "$@"
-"#;
+const SCRIPT: &str = include_str!("watchdog.sh");
 
 /// Marks the processes of one command. Everything that it starts inherits the mark.
 #[derive(Clone, Debug)]
@@ -123,8 +95,10 @@ impl Lifeline {
     /// Announces that the calling process leads its own group. It may be called between fork and exec: it only writes.
     pub(super) fn announce(&self, mark: &ProcessMark) {
         let mut line = [0_u8; 64];
-        let id = rustix::process::getpid().as_raw_nonzero().get();
-        if let Some(length) = announcement(&mut line, mark, id) {
+        let (room, mut rest) = (line.len(), &mut line[..]);
+        // Into the buffer, without allocating.
+        if writeln!(rest, "+ {} {}", mark.0, rustix::process::getpid().as_raw_nonzero()).is_ok() {
+            let length = room - rest.len();
             let _ = rustix::io::write(self.0.writer.as_fd(), &line[..length]);
         }
     }
@@ -133,25 +107,4 @@ impl Lifeline {
     pub(super) fn sign_off(&self, mark: &ProcessMark) {
         let _ = rustix::io::write(self.0.writer.as_fd(), format!("- {}\n", mark.0).as_bytes());
     }
-}
-
-/// Writes `+ mark 123` into the buffer without allocating. Returns the length of the line.
-fn announcement(into: &mut [u8], mark: &ProcessMark, id: i32) -> Option<usize> {
-    let mut digits = [0_u8; 10];
-    let mut at = digits.len();
-    let mut number = id.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    let room = into.len();
-    let mut rest = into;
-    for part in [&b"+ "[..], mark.0.as_bytes(), b" ", &digits[at..], b"\n"] {
-        rest.write_all(part).ok()?;
-    }
-    Some(room - rest.len())
 }

@@ -2,32 +2,25 @@
 //!
 //! A tool shows images and PDFs and nothing else; a user may show text as well, which goes into their message with the
 //! file's name.
-//! A conversation names the same files in every turn, so what was read stays in memory, up to [`MAX_KEPT`], for as
-//! long as the file's time and size say that it is the same. What is in a file decides what becomes of it: a text
-//! file that is called `.png`, or that a document calls an image, is never sent.
+//! What is in a file decides what becomes of it: a text file that is called `.png`, or that a document calls an image,
+//! is never sent.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     fs::File,
     io::{self, BufReader, Cursor, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
-use super::{ConversationId, disk::lock, save::Stamp};
+use super::{ConversationId, disk::lock};
 use flemma_model::{Attachment, AttachmentContent, Media, MediaKind};
 use flemma_provider::{
     AttachedBy, Request,
     attachment::{AttachmentLimits, fit},
 };
 use flemma_text::truncate::format_size;
-use flemma_tools::{
-    builtin::{Readable, Unread},
-    paths,
-};
-
-/// How much is kept of what was read, in bytes.
-const MAX_KEPT: usize = 64 << 20;
+use flemma_tools::builtin::{Readable, Unread};
 
 /// The longest text file that is sent, in bytes.
 const MAX_TEXT: usize = 256 << 10;
@@ -58,35 +51,9 @@ pub struct Findings {
     pub refused: Vec<SkippedFile>,
 }
 
-/// What a file is sent as.
-enum What {
-    Media(Media),
-    /// Its media type, and the text.
-    Text(String, Arc<str>),
-}
-
-/// Files that were read, and what the user was told about others.
+/// What the users of conversations were told: a file that stays away is mentioned once, not in every turn.
 #[derive(Debug, Default)]
-pub struct Attachments(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    kept: HashMap<PathBuf, Kept>,
-    bytes: usize,
-    /// Counts the uses, to know which is the oldest.
-    clock: u64,
-    /// What was said: a file that stays away is mentioned once, not in every turn.
-    told: HashSet<(ConversationId, String)>,
-}
-
-/// A file that was read.
-#[derive(Debug)]
-struct Kept {
-    stamp: Stamp,
-    data: Arc<[u8]>,
-    media: Option<Media>,
-    used: u64,
-}
+pub struct Attachments(Mutex<HashSet<(ConversationId, String)>>);
 
 impl Attachments {
     /// Reads what `request` shows, as far as `limits` let it through; the rest is marked with the reason. What is
@@ -102,7 +69,7 @@ impl Attachments {
         let mut attachments: Vec<(AttachedBy, &mut Attachment)> = request.attachments_mut().collect();
         let mut media = Vec::with_capacity(attachments.len());
         for (by, attachment) in &mut attachments {
-            media.push(self.fill(*by, attachment, readable, limits, &mut refused));
+            media.push(fill(*by, attachment, readable, limits, &mut refused));
         }
         let pairs =
             attachments.iter_mut().zip(media).filter_map(|((_, attachment), media)| Some((&mut **attachment, media?)));
@@ -135,132 +102,85 @@ impl Attachments {
         Findings { left_out, news, refused }
     }
 
-    /// Reads one file. Gives what it is if it is an image or a PDF.
-    fn fill(
-        &self,
-        by: AttachedBy,
-        attachment: &mut Attachment,
-        readable: &Readable,
-        limits: &AttachmentLimits,
-        refused: &mut Vec<SkippedFile>,
-    ) -> Option<Media> {
-        if matches!(attachment.content, AttachmentContent::LeftOut(_)) {
-            return None;
-        }
-        let found = match readable.open(&attachment.path) {
-            Ok(file) => {
-                let path = paths::resolve(readable.folder(), &attachment.path);
-                self.content(by, file, &path, limits.largest())
-            }
-            Err(Unread::Failed(error)) => Err(reason(by, &error)),
-            Err(Unread::Refused(problem)) => {
-                if by == AttachedBy::User {
-                    refused.push(SkippedFile { path: attachment.path.clone(), why: problem.to_string() });
-                }
-                Err(problem.to_string())
-            }
-        };
-        let judged = found.and_then(|(data, media)| judge(by, attachment, &data, media).map(|what| (data, what)));
-        let (media_type, content, media) = match judged {
-            Err(why) => (None, AttachmentContent::LeftOut(why), None),
-            Ok((data, What::Media(media))) => {
-                (Some(media.kind.media_type().to_owned()), AttachmentContent::Read(data), Some(media))
-            }
-            Ok((_, What::Text(media_type, text))) => (Some(media_type), AttachmentContent::Text(text), None),
-        };
-        if let Some(media_type) = media_type {
-            attachment.media_type = media_type;
-        }
-        attachment.content = content;
-        attachment.is_unsaved = by == AttachedBy::User && readable.is_unsaved(&attachment.path);
-        media
-    }
-
     /// Of what is to be said, what was not said in the turn before.
     fn news(&self, conversation: ConversationId, problems: Vec<String>) -> Vec<String> {
-        let mut state = lock(&self.0);
+        let mut told = lock(&self.0);
         // A problem that has ended may be reported again.
-        state.told.retain(|(other, problem)| *other != conversation || problems.contains(problem));
-        problems.into_iter().filter(|problem| state.told.insert((conversation, problem.clone()))).collect()
-    }
-
-    /// What is in a file that a message shows, which was opened at `path`. `Err` is why it cannot be shown.
-    fn content(
-        &self,
-        by: AttachedBy,
-        file: File,
-        path: &Path,
-        largest: usize,
-    ) -> Result<(Arc<[u8]>, Option<Media>), String> {
-        let metadata = file.metadata().map_err(|error| reason(by, &error))?;
-        if metadata.is_dir() {
-            return Err("it is a folder; only files can be shown".to_owned());
-        }
-        if !metadata.is_file() {
-            return Err("it is not a regular file".to_owned());
-        }
-        let stamp = Stamp::from(&metadata);
-        if let Some(kept) = lock(&self.0).find(path, stamp) {
-            return Ok(kept);
-        }
-        if stamp.size() > largest as u64 {
-            let (size, largest) = (format_size(stamp.size()), format_size(largest as u64));
-            return Err(format!("the file has {size}; up to {largest} can be sent"));
-        }
-        let mut reader = BufReader::new(file);
-        let begins = Media::detect(&mut reader).map_err(|error| reason(by, &error))?;
-        if begins.is_none() && by == AttachedBy::Tool {
-            return Err(NO_MEDIA.to_owned());
-        }
-        if begins.is_none() && stamp.size() > MAX_TEXT as u64 {
-            let (size, most) = (format_size(stamp.size()), format_size(MAX_TEXT as u64));
-            return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
-        }
-        let mut data = Vec::new();
-        // One byte more than there should be, to notice a file that grows; it is never read without end.
-        reader.take(stamp.size() + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
-        if data.len() as u64 != stamp.size() {
-            return Err("it changed while it was being read".to_owned());
-        }
-        let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
-        let data: Arc<[u8]> = data.into();
-        lock(&self.0).keep(path, stamp, &data, media);
-        Ok((data, media))
+        told.retain(|(other, problem)| *other != conversation || problems.contains(problem));
+        problems.into_iter().filter(|problem| told.insert((conversation, problem.clone()))).collect()
     }
 }
 
-impl State {
-    /// What is kept of a file, if it is still the same.
-    fn find(&mut self, path: &Path, stamp: Stamp) -> Option<(Arc<[u8]>, Option<Media>)> {
-        self.clock += 1;
-        let kept = self.kept.get_mut(path).filter(|kept| kept.stamp == stamp)?;
-        kept.used = self.clock;
-        Some((Arc::clone(&kept.data), kept.media))
+/// Reads one file. Gives what it is if it is an image or a PDF.
+fn fill(
+    by: AttachedBy,
+    attachment: &mut Attachment,
+    readable: &Readable,
+    limits: &AttachmentLimits,
+    refused: &mut Vec<SkippedFile>,
+) -> Option<Media> {
+    if matches!(attachment.content, AttachmentContent::LeftOut(_)) {
+        return None;
     }
-
-    /// Keeps a file; the least recently used ones are dropped when there is no room.
-    fn keep(&mut self, path: &Path, stamp: Stamp, data: &Arc<[u8]>, media: Option<Media>) {
-        self.forget(path);
-        while self.bytes + data.len() > MAX_KEPT
-            && let Some(oldest) = self.kept.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone())
-        {
-            self.forget(&oldest);
+    let found = match readable.open(&attachment.path) {
+        Ok(file) => content(by, file, limits.largest()),
+        Err(Unread::Failed(error)) => Err(reason(by, &error)),
+        Err(Unread::Refused(problem)) => {
+            if by == AttachedBy::User {
+                refused.push(SkippedFile { path: attachment.path.clone(), why: problem.to_string() });
+            }
+            Err(problem.to_string())
         }
-        self.clock += 1;
-        self.bytes += data.len();
-        self.kept.insert(path.to_owned(), Kept { stamp, data: Arc::clone(data), media, used: self.clock });
+    };
+    let judged = found.and_then(|(data, media)| judge(by, attachment, data, media));
+    let (media_type, content, media) = judged.unwrap_or_else(|why| (None, AttachmentContent::LeftOut(why), None));
+    if let Some(media_type) = media_type {
+        attachment.media_type = media_type;
     }
-
-    fn forget(&mut self, path: &Path) {
-        if let Some(old) = self.kept.remove(path) {
-            self.bytes -= old.data.len();
-        }
-    }
+    attachment.content = content;
+    attachment.is_unsaved = by == AttachedBy::User && readable.is_unsaved(&attachment.path);
+    media
 }
+
+/// What is in a file that a message shows. `Err` is why it cannot be shown.
+fn content(by: AttachedBy, file: File, largest: usize) -> Result<(Arc<[u8]>, Option<Media>), String> {
+    let metadata = file.metadata().map_err(|error| reason(by, &error))?;
+    if metadata.is_dir() {
+        return Err("it is a folder; only files can be shown".to_owned());
+    }
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    let length = metadata.len();
+    if length > largest as u64 {
+        let (size, largest) = (format_size(length), format_size(largest as u64));
+        return Err(format!("the file has {size}; up to {largest} can be sent"));
+    }
+    let mut reader = BufReader::new(file);
+    let begins = Media::detect(&mut reader).map_err(|error| reason(by, &error))?;
+    if begins.is_none() && by == AttachedBy::Tool {
+        return Err(NO_MEDIA.to_owned());
+    }
+    if begins.is_none() && length > MAX_TEXT as u64 {
+        let (size, most) = (format_size(length), format_size(MAX_TEXT as u64));
+        return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
+    }
+    let mut data = Vec::new();
+    // One byte more than there should be, to notice a file that grows; it is never read without end.
+    reader.take(length + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
+    if data.len() as u64 != length {
+        return Err("it changed while it was being read".to_owned());
+    }
+    let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
+    Ok((data.into(), media))
+}
+
+/// The media type that a file is sent with, its content, and what it is if it is an image or a PDF.
+type Judged = (Option<String>, AttachmentContent, Option<Media>);
 
 /// What a file is sent as: as what its content says; of a user's own file a type that they gave it, or its name, says
 /// what kind of text it is. `Err` is why it is not sent.
-fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Media>) -> Result<What, String> {
+fn judge(by: AttachedBy, attachment: &Attachment, data: Arc<[u8]>, media: Option<Media>) -> Result<Judged, String> {
     let given = Some(attachment.media_type.as_str()).filter(|given| by == AttachedBy::User && !given.is_empty());
     let is_text = given.is_some_and(|given| !given.starts_with("image/") && given != MediaKind::Pdf.media_type());
     match media {
@@ -268,7 +188,9 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
             let kind = media.kind.name();
             Err(format!("it starts like a {kind}, but its size cannot be read; it is damaged"))
         }
-        Some(media) if !is_text => Ok(What::Media(media)),
+        Some(media) if !is_text => {
+            Ok((Some(media.kind.media_type().to_owned()), AttachmentContent::Read(data), Some(media)))
+        }
         None if by == AttachedBy::Tool => Err(NO_MEDIA.to_owned()),
         None if given.is_some() && !is_text => {
             let given = given.unwrap_or_default();
@@ -278,7 +200,7 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
             let guess = mime_guess::from_path(&attachment.path).first_raw();
             // A guess of plain bytes says nothing.
             let guess = guess.filter(|guess| *guess != "application/octet-stream");
-            let text = std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
+            let text = std::str::from_utf8(&data).ok().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
             let Some(text) = text else {
                 let name = guess.map_or_else(String::new, |guess| format!(" (its name says {guess})"));
                 return Err(format!("it is not text, a PNG, JPEG, GIF or WebP image, or a PDF{name}"));
@@ -287,7 +209,7 @@ fn judge(by: AttachedBy, attachment: &Attachment, data: &[u8], media: Option<Med
             let media_type = given.or(guess.filter(says_text));
             // A byte order mark says nothing to a model.
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-            Ok(What::Text(media_type.unwrap_or("text/plain").to_owned(), text.into()))
+            Ok((Some(media_type.unwrap_or("text/plain").to_owned()), AttachmentContent::Text(text.into()), None))
         }
     }
 }
@@ -300,7 +222,3 @@ fn reason(by: AttachedBy, error: &io::Error) -> String {
         _ => format!("it cannot be read ({error})"),
     }
 }
-
-#[cfg(test)]
-#[path = "attachments_tests.rs"]
-mod tests;

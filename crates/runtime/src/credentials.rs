@@ -50,7 +50,8 @@ const MAX_WORDS: usize = 300;
 #[derive(Debug)]
 pub struct Credentials {
     http: Arc<Http>,
-    kept: Mutex<Vec<Kept>>,
+    /// What was found, each with its place, and with the file that it comes from if that place names one.
+    kept: Mutex<Vec<(KeySource, Option<String>, FetchedKey)>>,
 }
 
 /// A key that was found.
@@ -63,14 +64,6 @@ struct FetchedKey {
     until: Option<Instant>,
 }
 
-#[derive(Debug)]
-struct Kept {
-    source: KeySource,
-    /// The file, for a key that comes from one.
-    file: Option<String>,
-    found: FetchedKey,
-}
-
 impl Credentials {
     /// Fetches over `http`.
     #[must_use]
@@ -78,7 +71,8 @@ impl Credentials {
         Self { http, kept: Mutex::default() }
     }
 
-    /// The environment with the key in it, if there is one anywhere. Must run on a tokio runtime with I/O and time.
+    /// The environment with the key that `credential` asks for in it, if there is one anywhere. Must run on a tokio runtime with
+    /// I/O and time.
     ///
     /// # Errors
     /// When a place that the user has set up gives no key: one line that names the place and what it said. That there
@@ -86,12 +80,12 @@ impl Credentials {
     pub async fn complete(
         &self,
         environment: Environment,
-        credential: &Credential,
+        credential: Option<&Credential>,
         timeouts: Timeouts,
     ) -> Result<Environment, ProviderError> {
-        if environment.has(credential.variable) {
+        let Some(credential) = credential.filter(|credential| !environment.has(credential.variable)) else {
             return Ok(environment);
-        }
+        };
         for source in &credential.sources {
             let file = match source {
                 KeySource::KeyFile(variable) => environment.value(variable),
@@ -102,33 +96,29 @@ impl Credentials {
                 None => self.fetch(source, file.as_deref(), &environment, timeouts).await?,
             };
             if let Some(found) = found {
-                self.keep(source, file, &found);
+                let mut kept = lock(&self.kept);
+                kept.retain(|(other, of, _)| other != source || *of != file);
+                kept.push((source.clone(), file, found.clone()));
                 let environment = environment.with(credential.variable, found.key);
-                return Ok(found
-                    .variables
-                    .into_iter()
-                    .fold(environment, |environment, (variable, value)| environment.with(variable, value)));
+                let variables = found.variables.into_iter();
+                return Ok(variables.fold(environment, |environment, (name, value)| environment.with(name, value)));
             }
         }
         Ok(environment)
     }
 
-    /// Forgets what was found for `credential`: a provider did not accept it.
-    pub fn forget(&self, credential: &Credential) {
-        lock(&self.kept).retain(|kept| !credential.sources.contains(&kept.source));
+    /// Forgets what was found for `credential`, if the provider did not accept it.
+    pub fn forget_refused(&self, credential: Option<&Credential>, error: &ProviderError) {
+        if let Some(credential) = credential.filter(|_| error.kind == ErrorKind::Authentication) {
+            lock(&self.kept).retain(|(source, ..)| !credential.sources.contains(source));
+        }
     }
 
     fn kept(&self, source: &KeySource, file: Option<&str>) -> Option<FetchedKey> {
         let mut kept = lock(&self.kept);
-        kept.retain(|kept| kept.found.until.is_some_and(|until| until > Instant::now()));
-        let kept = kept.iter().find(|kept| kept.source == *source && kept.file.as_deref() == file)?;
-        Some(kept.found.clone())
-    }
-
-    fn keep(&self, source: &KeySource, file: Option<String>, found: &FetchedKey) {
-        let mut kept = lock(&self.kept);
-        kept.retain(|kept| kept.source != *source || kept.file != file);
-        kept.push(Kept { source: source.clone(), file, found: found.clone() });
+        kept.retain(|(.., found)| found.until.is_some_and(|until| until > Instant::now()));
+        let mut kept = kept.iter().filter(|(other, of, _)| other == source && of.as_deref() == file);
+        kept.next().map(|(.., found)| found.clone())
     }
 
     async fn fetch(
@@ -195,13 +185,7 @@ async fn from_command(line: &[String], environment: &Environment) -> Result<Fetc
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let name = line.first().copied().unwrap_or_default();
     let what = format!("the command `{}` in `api_key_command`", one_line(name, 80));
-    let answer = match run(&line, environment).await {
-        Ok(answer) => answer,
-        Err(error) => {
-            let message = format!("{what} cannot be started: {error}");
-            return Err(ProviderError::new(ErrorKind::Authentication, message));
-        }
-    };
+    let answer = run(&line, environment).await.map_err(|error| unstarted(&what, &error))?;
     let stdout = succeed(answer, &what, "")?;
     found(&stdout, &format!("from the command `{}`", one_line(name, 80)), KEEP)
 }
@@ -209,15 +193,17 @@ async fn from_command(line: &[String], environment: &Environment) -> Result<Fetc
 /// The token that a program of the vendor's prints; `None` where it is not installed.
 async fn from_program(program: &Program, environment: &Environment) -> Result<Option<FetchedKey>, ProviderError> {
     let what = format!("`{}`", program.line.join(" "));
-    match run(program.line, environment).await {
-        Ok(answer) => {
-            let stdout = succeed(answer, &what, &format!("; {}", program.fix))?;
-            let name = program.line.first().copied().unwrap_or_default();
-            found(&stdout, &format!("from `{name}`"), program.lifetime).map(Some)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ProviderError::new(ErrorKind::Authentication, format!("{what} cannot be started: {error}"))),
-    }
+    let answer = match run(program.line, environment).await {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        answer => answer.map_err(|error| unstarted(&what, &error))?,
+    };
+    let stdout = succeed(answer, &what, &format!("; {}", program.fix))?;
+    let name = program.line.first().copied().unwrap_or_default();
+    found(&stdout, &format!("from `{name}`"), program.lifetime).map(Some)
+}
+
+fn unstarted(what: &str, error: &io::Error) -> ProviderError {
+    ProviderError::new(ErrorKind::Authentication, format!("{what} cannot be started: {error}"))
 }
 
 /// Runs a command that is looked up on the environment's `PATH`.

@@ -12,6 +12,7 @@ use std::{
 use rustix::fs::OFlags;
 
 use flemma_model::Digest;
+use flemma_tools::paths::real;
 
 /// The letters of a short digest.
 const SHORT: usize = 32;
@@ -22,6 +23,16 @@ pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         found => found.map(Some),
     }
+}
+
+/// Whether there is no such file.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Whether this user may not do that here.
+pub(crate) fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// A name for some text: the first half of its digest.
@@ -79,6 +90,17 @@ pub(crate) fn unfollowed() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     options
+}
+
+/// The name that a conversation has in the user's state folder: that of its real path, which all links to it have in common. It blocks on the
+/// disk.
+pub(crate) fn stem(conversation: &Path) -> String {
+    short_digest(real(conversation).as_os_str().as_encoded_bytes())
+}
+
+/// The file for a conversation in a folder there. It blocks on the disk.
+pub(crate) fn state_file(folder: &Path, conversation: &Path, extension: &str) -> PathBuf {
+    folder.join(stem(conversation)).with_extension(extension)
 }
 
 /// Locks what threads share. Each change of it leaves a whole value behind, also when a panic follows.

@@ -1,13 +1,11 @@
 //! The entries of one folder, for completion. This reads the disk.
 //!
-//! A folder may have more entries than anybody looks at, so only the first that fit what was typed are looked at closely. The
-//! folder that was listed last is kept for a moment: somebody who types asks for it again with every key.
+//! A folder may have more entries than anybody looks at, so only the first that fit what was typed are looked at closely.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
 };
 
 use super::disk::lock;
@@ -17,9 +15,6 @@ use flemma_tools::{
     paths::real,
     rules::DeniedPaths,
 };
-
-/// How long a list of names is used again.
-const FRESH: Duration = Duration::from_secs(2);
 
 /// What is wanted of a folder.
 #[derive(Clone, Debug)]
@@ -66,14 +61,6 @@ struct Name {
     is_ignored: bool,
 }
 
-/// The names in a folder, and when they were read.
-#[derive(Debug)]
-struct Listing {
-    folder: PathBuf,
-    read: Instant,
-    names: Vec<Name>,
-}
-
 /// Gets the answer to a request.
 type Then = Box<dyn FnOnce(io::Result<FolderEntries>) + Send>;
 
@@ -89,7 +76,6 @@ struct Requests {
 /// Lists folders, one at a time: a folder that does not answer keeps a single thread. A clone is the same list.
 #[derive(Clone, Default)]
 pub struct Folders {
-    latest: Arc<Mutex<Option<Arc<Listing>>>>,
     requests: Arc<Mutex<Requests>>,
 }
 
@@ -129,8 +115,7 @@ impl Folders {
             drop(requests);
             // Should this panic, the next request finds nobody at work.
             let working = Working(self);
-            let found = self.find(&query);
-            then(found);
+            then(read(&query.folder).map(|names| select(&names, &query)));
             std::mem::forget(working);
         }
     }
@@ -146,26 +131,10 @@ impl Folders {
             then(Ok(FolderEntries::default()));
         }
     }
-
-    fn find(&self, query: &FolderQuery) -> io::Result<FolderEntries> {
-        let listing = self.listing(&query.folder)?;
-        Ok(select(&listing, query))
-    }
-
-    fn listing(&self, folder: &Path) -> io::Result<Arc<Listing>> {
-        let kept = lock(&self.latest).clone();
-        if let Some(kept) = kept.filter(|kept| kept.folder == folder && kept.read.elapsed() < FRESH) {
-            return Ok(kept);
-        }
-        let listing = Arc::new(read(folder)?);
-        *lock(&self.latest) = Some(Arc::clone(&listing));
-        Ok(listing)
-    }
 }
 
 /// Reads the names in a folder, in order.
-fn read(folder: &Path) -> io::Result<Listing> {
-    let read = Instant::now();
+fn read(folder: &Path) -> io::Result<Vec<Name>> {
     let own = real(folder);
     let ignored = IgnoreFiles::new(&own, GitRules::Everywhere);
     let mut names = Vec::new();
@@ -185,11 +154,11 @@ fn read(folder: &Path) -> io::Result<Listing> {
     names.sort_unstable_by(|one, other| {
         (one.is_ignored, !one.is_folder, &one.text).cmp(&(other.is_ignored, !other.is_folder, &other.text))
     });
-    Ok(Listing { folder: folder.to_owned(), read, names })
+    Ok(names)
 }
 
 /// The names that are wanted.
-fn select(listing: &Listing, query: &FolderQuery) -> FolderEntries {
+fn select(names: &[Name], query: &FolderQuery) -> FolderEntries {
     let prefix = query.prefix.to_lowercase();
     let is_wanted = |name: &&Name| {
         let is_hidden = name.text.starts_with('.');
@@ -200,10 +169,10 @@ fn select(listing: &Listing, query: &FolderQuery) -> FolderEntries {
     };
     let mut found = FolderEntries::default();
     let permitted = query.agents.permitted();
-    let own = if permitted.is_everything() { listing.folder.clone() } else { real(&listing.folder) };
-    for name in listing.names.iter().filter(is_wanted) {
-        let path = listing.folder.join(&name.text);
-        if !query.denied.allows(&listing.folder, &path) {
+    let own = if permitted.is_everything() { query.folder.clone() } else { real(&query.folder) };
+    for name in names.iter().filter(is_wanted) {
+        let path = query.folder.join(&name.text);
+        if !query.denied.allows(&query.folder, &path) {
             continue;
         }
         let entry = own.join(&name.text);

@@ -17,7 +17,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt,
     fs::{self, Metadata},
     io,
     ops::ControlFlow,
@@ -32,10 +31,9 @@ use std::{
 };
 
 use super::{
-    disk::{lock, private_folder},
+    disk::{lock, private_folder, stem},
     lock_file::{self, LockFile, Owner, Refusal, Taken},
     save::{self, Stamp},
-    state_file,
 };
 use flemma_tools::{own_files::LOCK, paths::real};
 
@@ -77,12 +75,6 @@ pub struct Guard {
     lost: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl fmt::Debug for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("held", &self.held).finish_non_exhaustive()
-    }
-}
-
 impl Guard {
     /// A guard of these locks, which are among the `locks` of a buffer. `is_current` says, and may wait for the disk,
     /// whether the conversation's file is as this process knows it; `lost` hears that the conversation was taken over.
@@ -119,7 +111,7 @@ impl Guard {
         let is_there = |lock: &LockFile| !lock.is_lost() && lock.is_still_at(lock.path());
         let is_renewed = || self.locks.all().iter().any(|other| other.path() == lock.path() && is_there(other));
         // In the user's own folder nobody tidies up.
-        let is_made_again = || is_beside(lock) && (is_renewed() || self.was_deleted(lock));
+        let is_made_again = || is_beside(lock.path()) && (is_renewed() || self.was_deleted(lock));
         lock.is_released() || is_there(lock) || is_made_again()
     }
 
@@ -139,7 +131,6 @@ impl Guard {
 }
 
 /// A [`Guard`] that does not keep the locks.
-#[derive(Debug)]
 pub struct LooseGuard {
     locks: Vec<Weak<LockFile>>,
     guard: Guard,
@@ -152,11 +143,6 @@ impl LooseGuard {
         let held: Vec<_> = self.locks.iter().filter_map(Weak::upgrade).filter(|lock| !lock.is_released()).collect();
         (!held.is_empty()).then(|| Guard { held: Held(held), ..self.guard.clone() }.check())
     }
-}
-
-/// Whether a lock is the one beside the conversation, where others can delete it.
-fn is_beside(lock: &LockFile) -> bool {
-    lock.path().as_os_str().as_encoded_bytes().ends_with(LOCK.as_bytes())
 }
 
 /// Whether this process holds a conversation.
@@ -268,10 +254,10 @@ impl BufferLocks {
         let (mut locks, mut problems, mut is_new) = (Vec::new(), Vec::new(), true);
         // Without the folder each of its locks fails, and says so.
         let _ = private_folder(folder);
-        for LockPlace { path, mode, is_own } in places(folder, path) {
+        for (path, mode) in places(folder, path) {
             let kept = before.iter().find(|lock| !lock.is_lost() && lock.is_still_at(&path));
             // Others could put another address where they can write.
-            let server = self.server.as_deref().filter(|_| is_own);
+            let server = self.server.as_deref().filter(|_| !is_beside(&path));
             is_new &= kept.is_none();
             match kept.map_or_else(|| take(&path, mode, server).map(Arc::new), |lock| Ok(Arc::clone(lock))) {
                 Ok(lock) => locks.push(lock),
@@ -298,16 +284,13 @@ impl BufferLocks {
     }
 }
 
-/// Where a lock is, and the mode of its file.
-struct LockPlace {
-    path: PathBuf,
-    mode: u32,
-    /// Whether only this user can write it.
-    is_own: bool,
+/// Whether a lock is the one beside the conversation, which others can write and delete.
+fn is_beside(lock: &Path) -> bool {
+    lock.as_os_str().as_encoded_bytes().ends_with(LOCK.as_bytes())
 }
 
-/// The locks of a conversation, in the order in which everybody takes them.
-fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
+/// Where the locks of a conversation are, in the order in which everybody takes them, and the modes of their files.
+fn places(folder: &Path, path: &Path) -> Vec<(PathBuf, u32)> {
     let path = real(path);
     let metadata = fs::metadata(&path).ok();
     let mut places = Vec::new();
@@ -315,14 +298,13 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
         let lock = [".".as_ref(), name, LOCK.as_ref()].map(OsStr::to_owned).into_iter().collect::<OsString>();
         // Whoever may write the conversation may write its lock.
         let mode = metadata.as_ref().map_or(0o666, |metadata| metadata.permissions().mode() & 0o666 | PRIVATE);
-        places.push(LockPlace { path: parent.join(lock), mode, is_own: false });
+        places.push((parent.join(lock), mode));
     }
-    let own = |name: String| LockPlace { path: folder.join(name), mode: PRIVATE, is_own: true };
-    places.push(own(format!("path-{}", state_file::stem(&path))));
+    places.push((folder.join(format!("path-{}", stem(&path))), PRIVATE));
     // The inode of a file with one name changes whenever it is written in one step.
     let is_linked = |metadata: &Metadata| metadata.nlink() > 1;
     if let Some(metadata) = metadata.filter(is_linked) {
-        places.push(own(format!("inode-{}-{}", metadata.dev(), metadata.ino())));
+        places.push((folder.join(format!("inode-{}-{}", metadata.dev(), metadata.ino())), PRIVATE));
     }
     places
 }
@@ -330,8 +312,7 @@ fn places(folder: &Path, path: &Path) -> Vec<LockPlace> {
 /// Deletes what a process that was killed has left beside the conversation at `path`, if it has left a lock. It blocks on the
 /// disk.
 pub fn tidy(folder: &Path, path: &Path) {
-    let is_left = |place: &LockPlace| !place.is_own && place.path.exists();
-    if places(folder, path).iter().any(is_left) {
+    if places(folder, path).iter().any(|(lock, _)| is_beside(lock) && lock.exists()) {
         // Whoever holds it next deletes the rest, and gives it back here.
         drop(BufferLocks::default().try_hold(folder, path));
     }
@@ -340,14 +321,14 @@ pub fn tidy(folder: &Path, path: &Path) {
 /// Where the process of this user listens that holds the conversation at `path`, if it says so. It blocks on the disk.
 #[must_use]
 pub fn server(folder: &Path, path: &Path) -> Option<PathBuf> {
-    places(folder, path).iter().filter(|place| place.is_own).find_map(|place| lock_file::server(&place.path))
+    places(folder, path).iter().filter(|(lock, _)| !is_beside(lock)).find_map(|(lock, _)| lock_file::server(lock))
 }
 
 /// Whether a process holds the conversation at `path` now, for who only looks: nothing is made or kept. It blocks on the
 /// disk. `None` if nobody does.
 #[must_use]
 pub fn look(folder: &Path, path: &Path) -> Option<Option<Owner>> {
-    places(folder, path).iter().find_map(|place| lock_file::look(&place.path))
+    places(folder, path).iter().find_map(|(lock, _)| lock_file::look(lock))
 }
 
 /// Watches a conversation that another process holds.

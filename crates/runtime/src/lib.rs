@@ -26,7 +26,6 @@ mod outbox;
 mod outputs;
 mod queue;
 pub mod save;
-mod state_file;
 pub mod trust;
 mod worker;
 

@@ -17,6 +17,7 @@ use super::{
     disk::{if_there, make_folder, sync_folder},
     lock_file::Taken,
 };
+use flemma_journal::LineError;
 
 /// How long a write waits for a lock. Others hold it for a write and a flush.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -27,26 +28,12 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 /// Says at the last moment whether records may be appended. It may wait for the disk.
 pub type Fence = Arc<dyn Fn() -> Result<(), Taken> + Send + Sync>;
 
-/// Why an append failed.
-pub(crate) enum Fault {
-    /// Nothing was written.
-    NotWritten(io::Error),
-    /// It is not known what the disk has of this append and of earlier ones.
-    NotFlushed(io::Error),
-}
-
-impl From<Fault> for io::Error {
-    fn from((Fault::NotWritten(error) | Fault::NotFlushed(error)): Fault) -> Self {
-        error
-    }
-}
-
 /// When an append is flushed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flush {
     /// At once.
     Now,
-    /// By [`flush`].
+    /// When the system does it: nothing depends on it.
     Later,
 }
 
@@ -69,23 +56,19 @@ pub(crate) struct Locked {
 
 /// Appends lines, each of which ends with a line break, if all of `fences` let them through. Makes the file if it is not
 /// there.
-pub(crate) fn append(path: &Path, lines: &[u8], flush: Flush, fences: &[Fence]) -> Result<(), Fault> {
-    let mut locked = open_or_create(path).map_err(Fault::NotWritten)?;
+pub(crate) fn append(path: &Path, lines: &[u8], flush: Flush, fences: &[Fence]) -> io::Result<()> {
+    let mut locked = open_or_create(path)?;
     for fence in fences {
         // Under the lock: see `runtime::holder`.
-        fence().map_err(|taken| Fault::NotWritten(io::Error::new(io::ErrorKind::ResourceBusy, taken.to_string())))?;
+        fence().map_err(|taken| io::Error::new(io::ErrorKind::ResourceBusy, taken.to_string()))?;
     }
-    let length = locked.file.metadata().map_err(Fault::NotWritten)?.len();
-    let written = is_torn(&locked.file, length).and_then(|is_torn| {
+    let length = locked.file.metadata()?.len();
+    let outcome = is_torn(&locked.file, length).and_then(|is_torn| {
         // In one write, so that what is written is cut off in one place at most.
         let closed = if is_torn { [b"\n", lines].concat() } else { Vec::new() };
-        locked.file.write_all(if is_torn { &closed } else { lines })
+        locked.file.write_all(if is_torn { &closed } else { lines })?;
+        if flush == Flush::Now { locked.file.sync_data() } else { Ok(()) }
     });
-    let outcome = match written {
-        Err(error) => Err(Fault::NotWritten(error)),
-        Ok(()) if flush == Flush::Now => locked.file.sync_data().map_err(Fault::NotFlushed),
-        Ok(()) => Ok(()),
-    };
     if outcome.is_err() && locked.is_locked {
         // Nobody else has written since. If this fails too, the next append closes what is left.
         let _ = locked.file.set_len(length);
@@ -93,9 +76,28 @@ pub(crate) fn append(path: &Path, lines: &[u8], flush: Flush, fences: &[Fence]) 
     outcome
 }
 
-/// Flushes what was appended before.
-pub(crate) fn flush(path: &Path) -> io::Result<()> {
-    open(path, false)?.sync_data()
+/// What the lines of a file say; nothing if it is not there. Lines that were cut off are passed over. Without a lock it waits for
+/// nobody, and a line that is being written counts as cut off.
+pub(crate) fn read_lines<T>(
+    path: &Path,
+    kind: Option<Lock>,
+    read: impl Fn(&[u8]) -> Result<T, LineError>,
+) -> io::Result<Vec<T>> {
+    let bytes = match kind {
+        Some(kind) => open_existing(path, kind)?.map(|mut locked| read_all(&mut locked.file)),
+        None => if_there(open(path, false))?.map(|mut file| read_all(&mut file)),
+    };
+    let mut found = Vec::new();
+    for (index, line) in bytes.transpose()?.unwrap_or_default().split(|byte| *byte == b'\n').enumerate() {
+        match read(line) {
+            Ok(read) => found.push(read),
+            Err(LineError::Torn) => {}
+            Err(error) => {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("line {} {error}", index + 1)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 pub(crate) fn read_all(file: &mut File) -> io::Result<Vec<u8>> {

@@ -29,7 +29,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::disk::{open_unfollowed, unfollowed};
+use super::disk::{is_denied, open_unfollowed, unfollowed};
 
 /// How often a file is opened that others delete at the same time.
 const ATTEMPTS: usize = 100;
@@ -297,10 +297,6 @@ fn open(path: &Path, mode: u32) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::is_dir) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn is_denied(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn is_at(path: &Path, file: &Metadata) -> bool {

@@ -60,17 +60,12 @@ impl Log {
 
     /// Logs a line at a level.
     pub fn line(&self, level: LevelFilter, line: &str) {
-        let word = match level {
-            LevelFilter::Debug => "debug",
-            LevelFilter::Info => "info",
-            LevelFilter::Warn => "warn",
-            LevelFilter::Error => "error",
-        };
         if level < self.level {
             return;
         }
         if let Some(sender) = &self.sender {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let word = ["debug", "info", "warn", "error"][level as usize];
             let line = line.replace('\n', " ");
             let _ = sender.send(format!("{}.{:03} {word} {line}", now.as_secs(), now.subsec_millis()));
         }

@@ -22,7 +22,7 @@ use super::{
     disk::{if_there, replace},
     line_file::{self, Flush, Lock},
 };
-use flemma_model::{Digest, MessageKey};
+use flemma_model::MessageKey;
 use flemma_provider::usage::{MessageNote, ReplyNote};
 
 /// The size in bytes above which the older half of the file goes.
@@ -47,17 +47,11 @@ pub struct Reached {
 #[derive(Serialize, Deserialize)]
 struct Line {
     v: u64,
-    at: String,
-    lines: usize,
-    digest: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    input: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    output: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cost: Option<f64>,
+    at: Timestamp,
+    #[serde(flatten)]
+    key: MessageKey,
+    #[serde(flatten)]
+    reply: Option<ReplyNote>,
 }
 
 impl MessageNotes {
@@ -72,7 +66,8 @@ impl MessageNotes {
     /// # Errors
     /// When the file cannot be written.
     pub fn add(&self, key: &MessageKey, note: &MessageNote) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Line::of(key, note)).map_err(io::Error::other)?;
+        let line = Line { v: VERSION, at: note.at, key: key.clone(), reply: note.reply.clone() };
+        let mut line = serde_json::to_vec(&line).map_err(io::Error::other)?;
         line.push(b'\n');
         line_file::append(&self.path, &line, Flush::Later, &[])?;
         if fs::metadata(&self.path)?.len() > SHORTEN_ABOVE { self.shorten() } else { Ok(()) }
@@ -110,30 +105,8 @@ impl MessageNotes {
 }
 
 impl Line {
-    fn of(key: &MessageKey, note: &MessageNote) -> Self {
-        let reply = note.reply.as_ref();
-        Self {
-            v: VERSION,
-            at: note.at.to_string(),
-            lines: key.lines,
-            digest: key.digest.as_str().to_owned(),
-            model: reply.map(|reply| reply.model.clone()),
-            input: reply.map(|reply| reply.input),
-            output: reply.map(|reply| reply.output),
-            cost: reply.and_then(|reply| reply.cost),
-        }
-    }
-
     fn parse(line: &[u8]) -> Option<(MessageKey, MessageNote)> {
         let line: Self = serde_json::from_slice(line).ok()?;
-        let key = MessageKey { lines: line.lines, digest: Digest::parse(&line.digest)? };
-        let reply = line.model.map(|model| ReplyNote {
-            model,
-            input: line.input.unwrap_or_default(),
-            output: line.output.unwrap_or_default(),
-            cost: line.cost,
-        });
-        let at: Timestamp = line.at.parse().ok()?;
-        (line.v == VERSION).then_some((key, MessageNote { at, reply }))
+        (line.v == VERSION).then_some((line.key, MessageNote { at: line.at, reply: line.reply }))
     }
 }

@@ -16,10 +16,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    disk::{self, if_there, lock},
-    state_file::state_file,
-};
+use super::disk::{self, if_there, lock, state_file};
 
 /// The version of the format.
 const VERSION: u64 = 1;

@@ -79,7 +79,9 @@ impl<J> std::fmt::Debug for Queue<J> {
 impl<J> Queue<J> {
     /// A queue that calls `wake` when a drain is due and none is on its way. `wake` may be called from any thread.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { waiting: Mutex::default(), wake: Box::new(wake) }
+        let (notices, last) = (VecDeque::new(), HashMap::new());
+        let waiting = Waiting { notices, drained: 0, last, round: 0, is_woken: false, is_pausing: false };
+        Self { waiting: Mutex::new(waiting), wake: Box::new(wake) }
     }
 
     /// Adds a notice. A piece of text joins the piece before it, so that a fast stream costs a drain no more than a
@@ -142,19 +144,6 @@ impl<J> Queue<J> {
         waiting.drained -= rest.len() as u64;
         rest.into_iter().rev().for_each(|notice| waiting.notices.push_front(notice));
         (waiting.is_woken, waiting.is_pausing) = (true, false);
-    }
-}
-
-impl<J> Default for Waiting<J> {
-    fn default() -> Self {
-        Self {
-            notices: VecDeque::new(),
-            drained: 0,
-            last: HashMap::new(),
-            round: 0,
-            is_woken: false,
-            is_pausing: false,
-        }
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, fchown},
@@ -18,8 +19,8 @@ use rustix::fs::{Access, FallocateFlags};
 use thiserror::Error;
 
 use super::{
-    disk::{short_digest, sync_folder},
-    line_file::{self, Lock},
+    disk::{is_denied, is_missing, short_digest, sync_folder},
+    line_file::{Lock, lock},
     lock_file::Taken,
 };
 use flemma_tools::own_files::REPLACEMENT;
@@ -43,12 +44,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The size of the file, in bytes.
-    #[must_use]
-    pub const fn size(&self) -> u64 {
-        self.size
-    }
-
     /// The stamp of the file at `path`, links followed; `None` if there is no file.
     ///
     /// # Errors
@@ -118,25 +113,21 @@ impl SaveError {
             Self::Failed(_) => "Use `:write` when there is room, or `:saveas`.",
         }
     }
-
-    fn of(error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoFolder,
-            _ => Self::Failed(plain_words(error)),
-        }
-    }
 }
 
 /// What went wrong, without "(os error 28)", which does not help the user.
 #[must_use]
-pub fn plain_words(error: &io::Error) -> String {
+pub fn plain_words(error: &impl fmt::Display) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl From<io::Error> for SaveError {
     fn from(error: io::Error) -> Self {
-        Self::of(&error)
+        match error {
+            error if is_denied(&error) => Self::ReadOnly,
+            error if is_missing(&error) => Self::NoFolder,
+            error => Self::Failed(plain_words(&error)),
+        }
     }
 }
 
@@ -200,7 +191,7 @@ fn create(path: &Path, bytes: &[u8], check: impl Fn() -> Result<(), Taken>) -> R
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(SaveError::Appeared),
         file => file?,
     };
-    lock(&file)?;
+    lock(&file, Lock::Exclusive)?;
     check()?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if let Err(error) = written {
@@ -234,7 +225,7 @@ fn replace(
     let prefix = temporary_prefix(target);
     let mut temporary = match tempfile::Builder::new().prefix(&prefix).rand_bytes(RANDOM).tempfile_in(folder) {
         Ok(temporary) => temporary,
-        Err(error) if matches!(SaveError::of(&error), SaveError::ReadOnly) => return Ok(false),
+        Err(error) if is_denied(&error) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
     // Dropping it deletes it.
@@ -306,25 +297,20 @@ fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
 pub fn fence(target: &Path) -> io::Result<()> {
     match remove_temporary(target) {
         // There cannot be any.
-        Err(error) if matches!(SaveError::of(&error), SaveError::ReadOnly) => {}
+        Err(error) if is_denied(&error) => {}
         outcome => outcome?,
     }
     match OpenOptions::new().read(true).write(true).open(target) {
-        Ok(file) => lock(&file),
+        Ok(file) => lock(&file, Lock::Exclusive).map(drop),
         // It is not there, or nobody can write it.
         Err(_) => Ok(()),
     }
 }
 
-/// Locks a file that is overwritten, where the file system has locks. The lock ends with the file.
-fn lock(file: &File) -> io::Result<()> {
-    line_file::lock(file, Lock::Exclusive).map(drop)
-}
-
 /// Writes over the old text. If that fails, the old text is put back.
 fn overwrite(target: &Path, bytes: &[u8], check: impl Fn() -> Result<(), Taken>) -> Result<(), SaveError> {
     let mut file = OpenOptions::new().write(true).open(target)?;
-    lock(&file)?;
+    lock(&file, Lock::Exclusive)?;
     check()?;
     let old = fs::read(target)?;
     if bytes.len() > old.len()
@@ -367,8 +353,4 @@ fn rescue(target: &Path, old: &[u8], error: &io::Error, worse: &io::Error) -> St
         Err(_) => "the old text is lost".to_owned(),
     };
     format!("{}: {error}, and putting the old text back failed: {worse}; {place}", target.display())
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -27,8 +27,8 @@ use flemma_chat as chat;
 use flemma_config::ProviderOptions;
 use flemma_model::{Event, Message, UserError};
 use flemma_provider::{
-    CapabilityProbe, ErrorKind, Exchange, Provider, ProviderError, Request, Server, auth::Environment,
-    credential::Credential, host, reply_limit::ReplyLimit, xml_tools,
+    CapabilityProbe, Exchange, Provider, ProviderError, Request, Server, auth::Environment, credential::Credential,
+    host, reply_limit::ReplyLimit, xml_tools,
 };
 use flemma_tools::builtin::Readable;
 
@@ -71,12 +71,6 @@ fn read_document(text: &str) -> Result<Vec<Arc<Message>>, UserError> {
 
 /// Builds a provider that looks its key up in the environment that it is given.
 pub type Build = Box<dyn FnOnce(Environment) -> Result<Arc<dyn Provider>, ProviderError> + Send>;
-
-impl std::fmt::Debug for Recipient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recipient").field("credential", &self.credential).finish_non_exhaustive()
-    }
-}
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +168,7 @@ impl Worker {
         self.spawn(async move {
             let Recipient { environment, credential, build, .. } = recipient;
             let models = async {
-                let environment = complete(&shared.credentials, environment, credential.as_ref(), timeouts).await?;
+                let environment = shared.credentials.complete(environment, credential.as_ref(), timeouts).await?;
                 let Some(models) = build(environment)?.list_models()? else { return Ok(Vec::new()) };
                 match shared.http.fetch(&models.request, timeouts).await? {
                     Ok(body) => models.read(&body),
@@ -183,7 +177,7 @@ impl Worker {
             };
             let models: Result<_, ProviderError> = models.await;
             if let Err(error) = &models {
-                forget_refused(&shared.credentials, credential.as_ref(), error);
+                shared.credentials.forget_refused(credential.as_ref(), error);
             }
             then(models);
         })
@@ -254,26 +248,6 @@ impl Drop for Worker {
     }
 }
 
-/// The environment with the key that `credential` asks for, if there is one.
-async fn complete(
-    credentials: &Credentials,
-    environment: Environment,
-    credential: Option<&Credential>,
-    timeouts: Timeouts,
-) -> Result<Environment, ProviderError> {
-    match credential {
-        Some(credential) => credentials.complete(environment, credential, timeouts).await,
-        None => Ok(environment),
-    }
-}
-
-/// Forgets a key that the provider did not accept.
-fn forget_refused(credentials: &Credentials, credential: Option<&Credential>, error: &ProviderError) {
-    if let Some(credential) = credential.filter(|_| error.kind == ErrorKind::Authentication) {
-        credentials.forget(credential);
-    }
-}
-
 /// What a request needs on its way.
 struct RequestTask {
     shared: Arc<Shared>,
@@ -291,7 +265,7 @@ impl RequestTask {
         mut sink: impl FnMut(Event) + Send,
     ) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
-        let environment = complete(&self.shared.credentials, environment, credential.as_ref(), self.timeouts).await?;
+        let environment = self.shared.credentials.complete(environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
         let Some(request) = self.with_files(&*provider, request).await? else { return Ok(()) };
         let is_xml = request.parameters.calls_in_xml;
@@ -325,7 +299,7 @@ impl RequestTask {
                 // Both may have come to pass at once.
                 let result = over.try_recv().map_or(result, Err);
                 if let Err(error) = &result {
-                    forget_refused(&self.shared.credentials, credential.as_ref(), error);
+                    self.shared.credentials.forget_refused(credential.as_ref(), error);
                 }
                 result
             }

@@ -69,7 +69,7 @@ fn a_reply_that_is_asked_for_again_has_new_calls() {
 
 #[test]
 fn nothing_of_a_deleted_conversation_counts() {
-    let proposed = Event::Proposed(Proposed { files: Vec::new() });
+    let proposed = Event::Proposed { proposed: Proposed { files: Vec::new() } };
     let table: [&[Event]; 8] = [
         &[Event::Opened, approved()],
         &[Event::Opened, approved(), Event::Started],

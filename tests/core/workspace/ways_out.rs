@@ -49,7 +49,11 @@ fn states() -> Vec<State> {
             before: Before::Absent,
             seen: Before::Unknown,
         };
-        vec![approved(Role::User), started(), (Role::Tool, Event::Proposed(Proposed { files: vec![file] }))]
+        vec![
+            approved(Role::User),
+            started(),
+            (Role::Tool, Event::Proposed { proposed: Proposed { files: vec![file] } }),
+        ]
     };
     let waits = "status=pending expires=2999-01-01T00:00:00Z";
     let client = "status=pending kind=client_exec executor=client expires=2999-01-01T00:00:00Z";

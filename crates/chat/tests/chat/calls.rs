@@ -106,16 +106,16 @@ fn every_line_that_is_structure_is_decorated() {
     let expected = [
         (0, LineKind::Marker(Speaker::You)),
         (3, LineKind::Marker(Speaker::Assistant)),
-        (4, LineKind::ThinkingOpen),
+        (4, LineKind::Thinking),
         (5, LineKind::Thinking),
-        (6, LineKind::ThinkingClose),
+        (6, LineKind::Thinking),
         (7, LineKind::ToolUse),
         (13, LineKind::ToolResult { is_error: false }),
         (19, LineKind::ToolUse),
         (25, LineKind::ToolUse),
         (31, LineKind::Marker(Speaker::You)),
         (32, LineKind::ToolResult { is_error: false }),
-        (34, LineKind::Status(Status::Rejected)),
+        (34, LineKind::Status),
     ];
     let expected: Vec<_> = expected.map(|(line, kind)| Decoration { line, kind }).to_vec();
     assert_eq!(flemma_chat::decorations(&page.document, 0..100), expected);

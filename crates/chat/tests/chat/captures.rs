@@ -1,8 +1,7 @@
 //! References whose content is captured: to lines of files, and to what the editor shows.
 
 use flemma_chat::{
-    BlockKind, Capture, CaptureTarget, Change, Document, EditorSubject, FoldKind, Folded, LineRange, read,
-    write_captures,
+    BlockKind, Capture, CaptureTarget, Change, Document, EditorSubject, Folded, LineRange, read, write_captures,
 };
 use flemma_model::Part;
 use proptest::prelude::*;
@@ -128,7 +127,7 @@ fn what_is_captured_stands_below_its_paragraph() {
     let document = Document::parse(&lines);
     assert_eq!(flemma_chat::diagnostics(&document, &lines), [], "the fences belong there");
     let folds = flemma_chat::folds(&document, 0..lines.len(), &lines, false);
-    let captured: Vec<_> = folds[0].inner.iter().filter(|fold| fold.kind == FoldKind::Captured).collect();
+    let captured = &folds[0].inner;
     assert_eq!(captured.len(), 4);
     let folded = flemma_chat::folded(&document, &captured[0].lines, &lines);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flemma_chat::{CardPart, Document, Fate, Status};
+use flemma_chat::{Document, Fate, Status};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};
@@ -39,10 +39,8 @@ const TEXT: &str = "
 fn a_card_says_what_became_of_its_call() {
     let text = screen(TEXT);
     let cards = flemma_chat::cards(&Document::parse(&text), 0..text.len());
-    let found: Vec<_> = cards
-        .iter()
-        .map(|card| (card.lines.start, card.name.as_str(), card.part == CardPart::Use, card.fate))
-        .collect();
+    let found: Vec<_> =
+        cards.iter().map(|card| (card.lines.start, card.name.as_str(), card.is_use, card.fate)).collect();
     let rejected = Fate::Status(Status::Rejected);
     assert_eq!(
         found,
@@ -53,7 +51,7 @@ fn a_card_says_what_became_of_its_call() {
             (21, "bash", false, rejected)
         ]
     );
-    assert_eq!(cards[2].part, CardPart::Result { output: 2, status: None });
+    assert_eq!((cards[2].output, &cards[2].status), (2, &None));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which lines can be folded, and which folds begin closed.
 
-use flemma_chat::{Begins, Document, Extent, Fold, FoldGroup, FoldKind, Folded, Selection, Speaker};
+use flemma_chat::{Begins, Document, Extent, Fold, FoldGroup, Folded, Selection, Speaker};
 use proptest::prelude::*;
 
 use super::{incremental::line, notation::screen};
@@ -53,25 +53,25 @@ fn groups(text: &[String], is_growing: bool) -> Vec<FoldGroup> {
     flemma_chat::folds(&Document::parse(&text), 0..text.len(), &text, is_growing)
 }
 
-/// Each fold, outer ones first: its lines, kind and state.
-fn folds(text: &str, is_growing: bool) -> Vec<(std::ops::Range<usize>, FoldKind, Begins)> {
+/// Each fold, outer ones first: its lines and state.
+fn folds(text: &str, is_growing: bool) -> Vec<(std::ops::Range<usize>, Begins)> {
     let all = groups(&screen(text), is_growing);
     let all = all.into_iter().flat_map(|group| group.outer.into_iter().chain(group.inner));
-    all.map(|Fold { lines, kind, begins }| (lines, kind, begins)).collect()
+    all.map(|Fold { lines, begins }| (lines, begins)).collect()
 }
 
 #[test]
 fn messages_contain_thinking_and_cards() {
     let expected = [
-        (0..3, FoldKind::Frontmatter, Begins::Detail),
-        (4..7, FoldKind::Message(Speaker::You), Begins::Chapter),
-        (7..26, FoldKind::Message(Speaker::Assistant), Begins::Chapter),
+        (0..3, Begins::Detail),
+        (4..7, Begins::Chapter),
+        (7..26, Begins::Chapter),
         // The tag is hidden.
-        (9..11, FoldKind::Thinking, Begins::Detail),
-        (14..20, FoldKind::ToolUse, Begins::Detail),
-        (20..25, FoldKind::ToolUse, Begins::Detail),
-        (27..33, FoldKind::ToolResult, Begins::Detail),
-        (33..39, FoldKind::ToolResult, Begins::Open),
+        (9..11, Begins::Detail),
+        (14..20, Begins::Detail),
+        (20..25, Begins::Detail),
+        (27..33, Begins::Detail),
+        (33..39, Begins::Open),
     ];
     assert_eq!(folds(TURN, false), expected);
     assert_eq!(folds(TURN, true), expected, "the last message is no fold");
@@ -98,16 +98,16 @@ fn a_message_with_one_good_result_is_one_fold() {
         Done.
         ";
     let found = folds(text, false);
-    assert_eq!(found[2], (7..14, FoldKind::ToolResult, Begins::Detail));
+    assert_eq!(found[2], (7..14, Begins::Detail));
     assert_eq!(found.len(), 3, "{found:?}");
     let waiting = folds(&text.replace("```\n        one", "```flemma:tool status=pending\n        "), false);
-    assert_eq!(waiting[1], (1..6, FoldKind::ToolUse, Begins::Detail), "the use of a call that waits");
+    assert_eq!(waiting[1], (1..6, Begins::Detail), "the use of a call that waits");
     assert_eq!(waiting.len(), 2, "what waits is no fold: {waiting:?}");
     let with_words = folds(
         &text.replace("        @Assistant:\n        Done", "        Thanks.\n        @You:\n        Done"),
         false,
     );
-    assert_eq!(with_words[2].1, FoldKind::Message(Speaker::You), "{with_words:?}");
+    assert_eq!(with_words[2].1, Begins::Chapter, "{with_words:?}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_block_that_is_not_complete_is_no_fold_while_it_grows() {
         Hm.
         ";
     assert_eq!(folds(text, true), []);
-    assert_eq!(folds(text, false), [(1..3, FoldKind::Thinking, Begins::Detail)]);
+    assert_eq!(folds(text, false), [(1..3, Begins::Detail)]);
 }
 
 /// The lines of an object, counted from 0.
@@ -211,7 +211,7 @@ fn what_is_in_a_fold_is_told_by_its_lines() {
         (Speaker::Assistant, "Let me look.", vec!["read".into(), "bash".into()])
     );
     assert_eq!(flemma_chat::folded(&document, &(9..11), &text), Some(Folded::Thinking { lines: 1 }));
-    assert_eq!(flemma_chat::folded(&document, &(27..33), &text), Some(Folded::Result));
+    assert_eq!(flemma_chat::folded(&document, &(27..33), &text), Some(Folded::Card));
     let cards = flemma_chat::cards(&document, 26..39);
     assert_eq!(cards.iter().map(|card| card.name.as_str()).collect::<Vec<_>>(), ["read", "bash"]);
     assert_eq!(flemma_chat::folded(&document, &(5..7), &text), None, "a fold that the user made");

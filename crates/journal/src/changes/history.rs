@@ -55,9 +55,9 @@ impl History {
                     places.insert(change.id.clone(), changes.len());
                     changes.push((*change, Outcome::Unsaid));
                 }
-                (Line::Change(_), Some(_)) | (Line::Made(_) | Line::NotMade(_), None) => {}
-                (Line::Made(_), Some(place)) => changes[place].1 = Outcome::Made,
-                (Line::NotMade(_), Some(place)) => changes[place].1 = Outcome::NotMade,
+                (Line::Change(_), Some(_)) | (Line::Made { .. } | Line::NotMade { .. }, None) => {}
+                (Line::Made { .. }, Some(place)) => changes[place].1 = Outcome::Made,
+                (Line::NotMade { .. }, Some(place)) => changes[place].1 = Outcome::NotMade,
             }
         }
         let mut history = Self { changes };
@@ -137,14 +137,11 @@ impl History {
     /// # Errors
     /// When there is nothing to take back, with the reason.
     pub fn steps(&self, wanted: &Wanted) -> Result<Vec<Step>, UserError> {
-        if *wanted == Wanted::Redo {
-            return self.steps_forward();
-        }
         let standing = self.standing_of_calls();
         let selected: Vec<&Change> = match wanted {
             Wanted::Last => {
                 // A call that was interrupted, and run again, is one call.
-                let last = standing.last().and_then(|change| Some((key_of(change)?, run_of(change)?)));
+                let last = standing.last().and_then(|change| call_of(change));
                 let is_of_call = |change: &&Change| key_of(change) == last.map(|(key, _)| key);
                 let of_call = standing.iter().rev().take_while(|change| is_of_call(change)).count();
                 let is_last = |(place, change): &(usize, &&Change)| {
@@ -157,7 +154,7 @@ impl History {
                 standing.iter().filter(|change| last.is_some() && key_of(change) == last.flatten()).copied().collect()
             }
             Wanted::After { before, after } => self.after(&standing, before, after),
-            Wanted::Redo => Vec::new(),
+            Wanted::Redo => return self.steps_forward(),
         };
         if selected.is_empty() {
             return Err(self.why_nothing(wanted));
@@ -282,7 +279,7 @@ impl History {
     fn after<'a>(&self, standing: &[&'a Change], before: &[CallKey], after: &[CallKey]) -> Vec<&'a Change> {
         let mut runs: BTreeMap<KeyParts<'_>, Vec<&str>> = BTreeMap::new();
         for change in self.made() {
-            if let (Some(key), Some(run)) = (key_of(change), run_of(change)) {
+            if let Some((key, run)) = call_of(change) {
                 let runs = runs.entry(key).or_default();
                 if !runs.contains(&run) {
                     runs.push(run);
@@ -350,13 +347,6 @@ fn settle(change: &Change, outcome: &mut Outcome, found: &FileState) {
     }
 }
 
-fn run_of(change: &Change) -> Option<&str> {
-    match &change.cause {
-        Cause::Call { run, .. } => Some(run),
-        Cause::User { .. } => None,
-    }
-}
-
 /// A call by its id, its tool and the digest of its input.
 type KeyParts<'a> = (&'a CallId, &'a str, &'a str);
 
@@ -364,9 +354,18 @@ fn parts(key: &CallKey) -> KeyParts<'_> {
     (&key.id, &key.tool, key.input.as_str())
 }
 
-fn key_of(change: &Change) -> Option<KeyParts<'_>> {
+/// The call that has made a change, and its run.
+fn call_of(change: &Change) -> Option<(KeyParts<'_>, &str)> {
     match &change.cause {
-        Cause::Call { id, tool, input, .. } => Some((id, tool, input)),
+        Cause::Call { id, tool, input, run } => Some(((id, tool, input), run)),
         Cause::User { .. } => None,
     }
+}
+
+fn key_of(change: &Change) -> Option<KeyParts<'_>> {
+    call_of(change).map(|(key, _)| key)
+}
+
+fn run_of(change: &Change) -> Option<&str> {
+    call_of(change).map(|(_, run)| run)
 }

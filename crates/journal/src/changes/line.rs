@@ -11,14 +11,17 @@
 //! A path that is not UTF-8 is written as `path_hex`. `sum` is a digest of the rest of the line, so that a line that somebody has
 //! edited is none: nothing is written to a file because of it.
 
-use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::{Map, Value};
-use thiserror::Error;
 
-use super::{Cause, Change, ChangeId, FileState};
+use super::{Change, ChangeId};
+use crate::LineError;
 use flemma_model::Digest;
 
 /// The version of the format.
@@ -28,72 +31,32 @@ const VERSION: u64 = 1;
 const SUM: usize = 16;
 
 /// A line of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is")]
 pub enum Line {
     /// A change is about to be made.
+    #[serde(rename = "change")]
     Change(Box<Change>),
     /// It was made.
-    Made(ChangeId),
+    #[serde(rename = "made")]
+    Made {
+        /// The change.
+        id: ChangeId,
+    },
     /// It was not made.
-    NotMade(ChangeId),
-}
-
-/// Why a line says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum LineError {
-    /// It was cut off while it was written.
-    #[error("was not written completely")]
-    Torn,
-    /// A newer version of Flemma wrote it.
-    #[error("was written by a newer version of Flemma")]
-    Newer,
-    /// It was edited or damaged.
-    #[error("is damaged")]
-    Damaged,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Written {
-    v: u64,
-    is: String,
-    id: ChangeId,
-    #[serde(flatten)]
-    about: Option<About>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct About {
-    at: String,
-    chat: String,
-    #[serde(flatten)]
-    cause: Cause,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path_hex: Option<String>,
-    old: Option<State>,
-    new: Option<State>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    folders: Vec<PathBuf>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct State {
-    sha256: String,
-    mode: u32,
+    #[serde(rename = "not made")]
+    NotMade {
+        /// The change.
+        id: ChangeId,
+    },
 }
 
 impl Line {
     /// The line, without the line break.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let (is, id, about) = match self {
-            Self::Change(change) => ("change", &change.id, Some(About::of(change))),
-            Self::Made(id) => ("made", id, None),
-            Self::NotMade(id) => ("not made", id, None),
-        };
-        let written = Written { v: VERSION, is: is.to_owned(), id: id.clone(), about };
-        let Ok(Value::Object(mut line)) = serde_json::to_value(&written) else { return String::new() };
+        let Ok(Value::Object(mut line)) = serde_json::to_value(self) else { return String::new() };
+        line.shift_insert(0, "v".to_owned(), VERSION.into());
         let sum = sum(&line);
         line.insert("sum".to_owned(), sum.into());
         Value::Object(line).to_string()
@@ -107,25 +70,19 @@ impl Line {
         let mut fields: Map<String, Value> = match serde_json::from_slice(line) {
             Ok(fields) => fields,
             Err(error) if error.is_eof() || line.contains(&0) => return Err(LineError::Torn),
-            Err(_) => return Err(LineError::Damaged),
+            Err(_) => return Err(LineError::Broken),
         };
-        let version = fields.get("v").and_then(Value::as_u64).ok_or(LineError::Damaged)?;
+        let version = fields.get("v").and_then(Value::as_u64).ok_or(LineError::Broken)?;
         if version > VERSION {
             return Err(LineError::Newer);
         }
-        let said = fields.shift_remove("sum").ok_or(LineError::Damaged)?;
-        if said.as_str() != Some(sum(&fields).as_str()) {
-            return Err(LineError::Damaged);
+        let said = fields.shift_remove("sum");
+        if said.as_ref().and_then(Value::as_str) != Some(sum(&fields).as_str()) {
+            return Err(LineError::Broken);
         }
-        let written: Written = serde_json::from_value(Value::Object(fields)).map_err(|_| LineError::Damaged)?;
-        let id = written.id;
-        match (written.is.as_str(), written.about) {
-            ("change", Some(about)) => {
-                about.change(id).map(|change| Self::Change(Box::new(change))).ok_or(LineError::Damaged)
-            }
-            ("made", None) => Ok(Self::Made(id)),
-            ("not made", None) => Ok(Self::NotMade(id)),
-            _ => Err(LineError::Damaged),
+        match serde_json::from_value(Value::Object(fields)) {
+            Ok(Self::Change(change)) if !change.is_sound() => Err(LineError::Broken),
+            read => read.map_err(|_| LineError::Broken),
         }
     }
 
@@ -134,7 +91,7 @@ impl Line {
     pub fn id(&self) -> &ChangeId {
         match self {
             Self::Change(change) => &change.id,
-            Self::Made(id) | Self::NotMade(id) => id,
+            Self::Made { id } | Self::NotMade { id } => id,
         }
     }
 }
@@ -145,52 +102,28 @@ fn sum(fields: &Map<String, Value>) -> String {
     Digest::of(&text).as_str().chars().take(SUM).collect()
 }
 
-impl About {
-    fn of(change: &Change) -> Self {
-        let Change { at, conversation, cause, path, old, new, folders, .. } = change;
-        let (text, bytes) = (path.to_str().map(str::to_owned), path.as_os_str().as_encoded_bytes());
-        let hex = text.is_none().then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect());
-        let folders = folders.iter().filter(|folder| folder.to_str().is_some()).cloned().collect();
-        let (old, new) = (state(old), state(new));
-        let (at, chat, cause) = (at.to_string(), conversation.clone(), cause.clone());
-        Self { at, chat, cause, path: text, path_hex: hex, old, new, folders }
-    }
-
-    fn change(self, id: ChangeId) -> Option<Change> {
-        let path = match (self.path, self.path_hex) {
-            (Some(path), None) => PathBuf::from(path),
-            (None, Some(hex)) => PathBuf::from(OsString::from_vec(bytes(&hex)?)),
-            _ => return None,
-        };
-        let at: Timestamp = self.at.parse().ok()?;
-        let is_below = |folder: &PathBuf| path.parent().is_some_and(|parent| parent.starts_with(folder));
-        if !path.is_absolute() || !self.folders.iter().all(is_below) {
-            return None;
-        }
-        let (old, new) = (read_state(self.old)?, read_state(self.new)?);
-        Some(Change { id, at, conversation: self.chat, cause: self.cause, path, old, new, folders: self.folders })
-    }
+/// A path as a line has it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenPath {
+    Path(String),
+    PathHex(String),
 }
 
-fn state(state: &FileState) -> Option<State> {
-    match state {
-        FileState::Absent => None,
-        FileState::File { digest, mode } => Some(State { sha256: digest.as_str().to_owned(), mode: *mode }),
-    }
+/// Writes a path.
+pub(super) fn write_path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    let hex = || path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    path.to_str().map_or_else(|| WrittenPath::PathHex(hex()), |path| WrittenPath::Path(path.to_owned())).serialize(to)
 }
 
-fn read_state(state: Option<State>) -> Option<FileState> {
-    match state {
-        None => Some(FileState::Absent),
-        Some(State { sha256, mode }) => {
-            let digest = Digest::parse(&sha256).filter(|_| mode <= 0o7777)?;
-            Some(FileState::File { digest, mode })
+/// Reads a path.
+pub(super) fn read_path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+    match WrittenPath::deserialize(from)? {
+        WrittenPath::Path(path) => Ok(path.into()),
+        WrittenPath::PathHex(hex) => {
+            let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
+            bytes.map(|bytes| OsString::from_vec(bytes).into()).ok_or_else(|| D::Error::custom("it is no path"))
         }
     }
-}
-
-/// The bytes that hexadecimal digits stand for.
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let pairs = hex.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
 }

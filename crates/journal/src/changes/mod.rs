@@ -13,11 +13,7 @@
 mod change;
 mod history;
 mod line;
-mod state;
-mod step;
 
-pub use change::{Act, Cause, Change, ChangeId};
+pub use change::{Act, Cause, Change, ChangeId, FileState, Step};
 pub use history::{History, Wanted};
-pub use line::{Line, LineError};
-pub use state::FileState;
-pub use step::Step;
+pub use line::Line;

@@ -46,7 +46,7 @@ fn a_call_lives_from_its_categorisation_to_its_result() {
 /// Vendors use ids again, also with the same input.
 #[test]
 fn what_was_approved_in_an_earlier_life_is_not_for_the_next() {
-    let bound = || Event::Bound(Binding { revision: "1".to_owned(), ..Binding::default() });
+    let bound = || Event::Bound { shown: Binding { revision: "1".to_owned(), ..Binding::default() } };
     for begins in [Event::Opened, Event::Started] {
         let ledger = replay([Event::Opened, bound(), approved(), Event::Started, resolved("done"), begins]);
         assert_eq!(ledger.last_binding(&key(0)), None);

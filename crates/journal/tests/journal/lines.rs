@@ -88,8 +88,10 @@ fn an_event_that_an_older_version_lacks_has_a_newer_one() {
     let is_newer = |event: Event| record(key(0), 1, event).to_line().starts_with("{\"v\":2,");
     let binding = Binding { revision: "r".into(), ..Binding::default() };
     let proposed = Proposed { files: Vec::new() };
-    assert!(is_newer(Event::Made(binding.clone())));
-    assert!(is_newer(Event::WentOn) && is_newer(Event::Bound(binding)) && is_newer(Event::Proposed(proposed)));
+    assert!(is_newer(Event::Made { shown: binding.clone() }));
+    assert!(
+        is_newer(Event::WentOn) && is_newer(Event::Bound { shown: binding }) && is_newer(Event::Proposed { proposed })
+    );
     assert!(
         !is_newer(Event::Opened) && !is_newer(Event::Started) && !is_newer(approved()) && !is_newer(Event::Withdrawn)
     );

@@ -90,8 +90,8 @@ fn records() -> impl Strategy<Value = Record> {
         Just(Event::Started),
         Just(Event::Withdrawn),
         Just(Event::WentOn),
-        ".*".prop_map(|revision| Event::Made(Binding { revision, ..Binding::default() })),
-        ".*".prop_map(|revision| Event::Bound(Binding { revision, ..Binding::default() })),
+        ".*".prop_map(|revision| Event::Made { shown: Binding { revision, ..Binding::default() } }),
+        ".*".prop_map(|revision| Event::Bound { shown: Binding { revision, ..Binding::default() } }),
         (any::<String>(), any::<bool>()).prop_map(|(kind, has_schema)| {
             let schema = has_schema.then(|| json!({ "enum": [kind, null, 1.5] }));
             Event::Asked(Asked { kind, schema })

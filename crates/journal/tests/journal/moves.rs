@@ -39,8 +39,10 @@ impl Log {
     }
 
     fn history(&self) -> History {
-        let lines =
-            self.0.iter().flat_map(|change| [Line::Change(Box::new(change.clone())), Line::Made(change.id.clone())]);
+        let lines = self
+            .0
+            .iter()
+            .flat_map(|change| [Line::Change(Box::new(change.clone())), Line::Made { id: change.id.clone() }]);
         History::of(lines)
     }
 

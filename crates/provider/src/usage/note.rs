@@ -1,6 +1,7 @@
 //! What is known of a single message: when it was sent or complete, and what a reply has used.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::Record;
 
@@ -14,7 +15,7 @@ pub struct MessageNote {
 }
 
 /// What is known of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplyNote {
     /// The model, by the provider's own name.
     pub model: String,
@@ -23,6 +24,7 @@ pub struct ReplyNote {
     /// The output tokens.
     pub output: u64,
     /// US dollars; `None` where the model has no known price.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 

@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     fs, io,
+    sync::atomic::Ordering,
     time::{Duration, SystemTime},
 };
 
@@ -53,7 +54,7 @@ pub(super) fn clean(backups: &Backups, limits: Limits) -> io::Result<()> {
             total -= content.bytes;
         }
     }
-    backups.was_cleaned();
+    backups.grown.store(0, Ordering::Relaxed);
     Ok(())
 }
 
@@ -74,7 +75,7 @@ fn worth_of_all(backups: &Backups, is_old: &dyn Fn(SystemTime) -> bool) -> io::R
             continue;
         }
         // What cannot be read may need anything: nothing is deleted then.
-        let history: History = log::look(&path)?.history();
+        let history = History::of(log::read(&path, None)?.0);
         let made: Vec<_> = history.made().collect();
         for (place, change) in made.iter().enumerate() {
             let is_needed = is_open && place + LAST >= made.len();

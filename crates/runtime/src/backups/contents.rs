@@ -5,12 +5,12 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{if_there, make_folder, open_unfollowed, sync_folder};
+use crate::disk::{if_there, is_missing, make_folder, open_unfollowed, sync_folder};
 use flemma_journal::changes::FileState;
 use flemma_model::Digest;
 
@@ -81,16 +81,11 @@ impl Contents {
         Ok(digest)
     }
 
-    /// A content is needed: its time of modification says so, unless that was noted within this time.
-    pub(super) fn note_use(&self, digest: &Digest, recently: Duration) {
-        let now = SystemTime::now();
-        let note = || {
-            let file = OpenOptions::new().append(true).open(self.path_of(digest))?;
-            let age = now.duration_since(file.metadata()?.modified()?).unwrap_or_default();
-            if age > recently { file.set_modified(now) } else { Ok(()) }
-        };
+    /// A content is needed: its time of modification says so.
+    pub(super) fn note_use(&self, digest: &Digest) {
+        let file = OpenOptions::new().append(true).open(self.path_of(digest));
         // If it fails, the content only is not kept longer.
-        let _: io::Result<()> = note();
+        let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
     }
 
     /// A content; `None` if it is not kept (any more).
@@ -148,9 +143,7 @@ pub(super) fn content_of(path: &Path) -> io::Result<Option<(FileState, Vec<u8>)>
 
 fn open(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     let file = match open_unfollowed(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+        Err(error) if is_missing(&error) => return Ok(None),
         Err(_) if path.is_symlink() => return Err(io::Error::other("it is a link now")),
         file => file?,
     };

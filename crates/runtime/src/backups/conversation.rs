@@ -8,7 +8,7 @@ use super::{
     log,
     recorder::{CallRecorder, new_name},
 };
-use crate::line_file::{self, Fence, Flush};
+use crate::line_file::{self, Fence, Flush, Lock};
 use flemma_journal::CallKey;
 use flemma_journal::changes::{Cause, History, Step, Wanted};
 use flemma_model::UserError;
@@ -51,11 +51,10 @@ impl Backups {
     /// When the log cannot be read.
     pub fn history(&self, key: &LogKey) -> Result<(History, usize), UserError> {
         let log = self.log(key);
-        let read = log::read(&log).map_err(|error| {
+        let (lines, damaged) = log::read(&log, Some(Lock::Shared)).map_err(|error| {
             UserError::new(format!("the list of changes cannot be read: {}: {error}", log.display()))
         })?;
-        let damaged = read.damaged;
-        let mut history = read.history();
+        let mut history = History::of(lines);
         for path in history.unsettled() {
             if let Ok(found) = state_of(&path) {
                 history.settle(&path, &found);
@@ -83,13 +82,14 @@ impl Backups {
     /// When one of them cannot be read or written.
     pub fn carry_over(&self, from: &LogKey, to: &LogKey) -> io::Result<()> {
         let (from, to) = (self.log(from), self.log(to));
-        let (read, known) = (log::read(&from)?.lines, log::read(&to)?.lines);
+        let read = |log| log::read(log, Some(Lock::Shared));
+        let (read, known) = (read(&from)?.0, read(&to)?.0);
         let missing = read.iter().filter(|line| !known.contains(line));
         let text: String = missing.map(|line| line.to_text() + "\n").collect();
         if from == to || text.is_empty() {
             return Ok(());
         }
-        Ok(line_file::append(&to, text.as_bytes(), Flush::Now, &[])?)
+        line_file::append(&to, text.as_bytes(), Flush::Now, &[])
     }
 
     /// Deletes what is too old or too much. It blocks on the disk.
@@ -97,7 +97,7 @@ impl Backups {
     /// # Errors
     /// When the store or a log cannot be read. Nothing is deleted then.
     pub fn clean(&self, limits: Limits) -> io::Result<()> {
-        if !self.folder().exists() {
+        if !self.folder.exists() {
             return Ok(());
         }
         self.clean_edited()?;

@@ -1,15 +1,15 @@
 //! The log of a conversation.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    line_file::{self, Fence, Flush, Lock, open_existing, read_all},
-    state_file,
+    disk::stem,
+    line_file::{self, Fence, Flush, Lock, read_lines},
 };
-use flemma_journal::changes::{History, Line, LineError};
+use flemma_journal::{LineError, changes::Line};
 
 /// Which log belongs to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl LogKey {
     /// the disk, to follow links.
     pub(super) fn stem(&self) -> String {
         match self {
-            Self::File(path) => state_file::stem(path),
+            Self::File(path) => stem(path),
             Self::Unnamed(name) => format!("unnamed-{name}"),
         }
     }
@@ -39,56 +39,20 @@ impl LogKey {
     }
 }
 
-/// What was read of a log.
-#[derive(Debug, Default)]
-pub(super) struct Read {
-    pub(super) lines: Vec<Line>,
-    /// How many lines were edited or damaged. They say nothing.
-    pub(super) damaged: usize,
-}
-
-impl Read {
-    pub(super) fn history(self) -> History {
-        History::of(self.lines)
-    }
-}
-
 /// Appends a line.
 pub(super) fn append(log: &Path, line: &Line, flush: Flush, fence: Option<&Fence>) -> io::Result<()> {
     let mut text = line.to_text().into_bytes();
     text.push(b'\n');
     let fences: Vec<Fence> = fence.into_iter().cloned().collect();
-    Ok(line_file::append(log, &text, flush, &fences)?)
+    line_file::append(log, &text, flush, &fences)
 }
 
-/// Reads a log. One that is not there is empty.
-pub(super) fn read(log: &Path) -> io::Result<Read> {
-    let bytes = match open_existing(log, Lock::Shared)? {
-        None => return Ok(Read::default()),
-        Some(mut locked) => read_all(&mut locked.file)?,
-    };
-    parse(&bytes)
-}
-
-/// The same without a lock, for who only looks.
-pub(super) fn look(log: &Path) -> io::Result<Read> {
-    parse(&fs::read(log)?)
-}
-
-fn parse(bytes: &[u8]) -> io::Result<Read> {
-    let mut read = Read::default();
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if line.is_empty() {
-            continue;
-        }
-        match Line::from_text(line) {
-            Ok(line) => read.lines.push(line),
-            Err(LineError::Torn) => {}
-            Err(LineError::Damaged) => read.damaged += 1,
-            Err(error @ LineError::Newer) => {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("line {} {error}", number + 1)));
-            }
-        }
-    }
-    Ok(read)
+/// Reads a log. Gives its lines, and how many more were edited or damaged: those say nothing. Who only looks needs no lock.
+pub(super) fn read(log: &Path, lock: Option<Lock>) -> io::Result<(Vec<Line>, usize)> {
+    let lines = read_lines(log, lock, |line| match Line::from_text(line) {
+        Err(LineError::Broken) => Ok(None),
+        read => read.map(Some),
+    })?;
+    let damaged = lines.iter().filter(|line| line.is_none()).count();
+    Ok((lines.into_iter().flatten().collect(), damaged))
 }

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    Backups, LogKey,
-    contents::{content_of, state_of},
-};
+use super::{Backups, LogKey, contents::content_of};
 use flemma_journal::changes::{Act, FileState, Step, Wanted};
 use flemma_model::{CallId, UserError};
 use flemma_text::unified::Unified;
@@ -49,11 +46,11 @@ impl Backups {
         let (history, damaged) = self.history(log)?;
         let note = if damaged == 0 { String::new() } else { format!(" ({})", damaged_lines(damaged)) };
         let steps = history.steps(wanted).map_err(|error| UserError::new(format!("{error}{note}")))?;
-        let (unsaved, moves) = (Unsaved::of(unsaved), history.moves(&steps));
-        Ok(Proposal { moves, files: steps.into_iter().map(|step| self.look_at(step, &unsaved)).collect(), damaged })
+        let moves = history.moves(&steps);
+        Ok(Proposal { moves, files: steps.into_iter().map(|step| self.look_at(step, unsaved)).collect(), damaged })
     }
 
-    fn look_at(&self, step: Step, unsaved: &Unsaved) -> ProposedFile {
+    fn look_at(&self, step: Step, unsaved: &[PathBuf]) -> ProposedFile {
         let now = match content_of(&step.path) {
             Ok(now) => now.unwrap_or((FileState::Absent, Vec::new())),
             Err(error) => {
@@ -68,7 +65,7 @@ impl Backups {
             Some(digest) => self.contents().read(digest),
         };
         let is_changed_since = (found != step.expected || !step.is_unbroken) && found != step.target;
-        let mut problem = leads_elsewhere(&step.path).or_else(|| unsaved.problem(&step.path));
+        let mut problem = leads_elsewhere(&step.path).or_else(|| is_unsaved(&step.path, unsaved));
         if let Some(call) = &step.blocked_by {
             problem = Some(format!("was written again by {call}; take that back first"));
         }
@@ -97,29 +94,16 @@ pub fn damaged_lines(damaged: usize) -> String {
     }
 }
 
-/// Files with changes in the editor.
-pub(super) struct Unsaved(Vec<PathBuf>);
-
-impl Unsaved {
-    pub(super) fn of(files: &[PathBuf]) -> Self {
-        Self(files.iter().map(|file| real(file)).collect())
-    }
-
-    pub(super) fn problem(&self, path: &Path) -> Option<String> {
-        let words = "has changes in the editor that are not saved: write or discard them first";
-        self.0.iter().any(|file| file == path).then(|| words.to_owned())
-    }
+/// Why a file that is among those with changes in the editor is not written.
+pub(super) fn is_unsaved(path: &Path, unsaved: &[PathBuf]) -> Option<String> {
+    let words = "has changes in the editor that are not saved: write or discard them first";
+    unsaved.iter().any(|file| real(file) == path).then(|| words.to_owned())
 }
 
 /// Why a path is not the one that was recorded any more: it was recorded with all links resolved.
 pub(super) fn leads_elsewhere(path: &Path) -> Option<String> {
     let now = real(path);
     (now != path).then(|| format!("leads to {} now, which was not recorded: nothing is written there", now.display()))
-}
-
-/// What a file is now, once more.
-pub(super) fn is_still(path: &Path, found: &FileState) -> bool {
-    state_of(path).is_ok_and(|now| now == *found)
 }
 
 fn describe(step: &Step, found: &FileState, now: &[u8], target: &[u8]) -> Vec<String> {

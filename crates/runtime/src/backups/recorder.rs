@@ -1,6 +1,6 @@
 //! Records the changes of one call or one command of the user.
 
-use std::io;
+use std::{io, sync::atomic::Ordering};
 
 use jiff::Timestamp;
 
@@ -28,36 +28,36 @@ pub(super) fn new_name() -> String {
 
 impl Recorder for CallRecorder {
     fn begin(&self, change: Upcoming<'_>) -> io::Result<Option<ChangeId>> {
-        let unkept = |error: &io::Error| match error.kind() {
+        let begin = || {
+            let _lock = self.backups.lock(Lock::Shared)?;
+            let (old, added) = self.backups.contents().keep(change.path, self.limits.max_bytes)?;
+            if old == *change.new && matches!(self.cause, Cause::Call { .. }) {
+                return Ok(None);
+            }
+            let id = ChangeId(new_name());
+            let line = Line::Change(Box::new(Change {
+                id: id.clone(),
+                at: Timestamp::now(),
+                conversation: self.key.file(),
+                cause: self.cause.clone(),
+                path: change.path.to_owned(),
+                old,
+                new: change.new.clone(),
+                folders: change.folders.iter().filter(|folder| folder.to_str().is_some()).cloned().collect(),
+            }));
+            log::append(&self.backups.log(&self.key), &line, Flush::Now, self.fence.as_ref())?;
+            self.backups.grown.fetch_add(added, Ordering::Relaxed);
+            Ok(Some(id))
+        };
+        begin().map_err(|error: io::Error| match error.kind() {
             // Whoever has taken the conversation over has to end.
             io::ErrorKind::ResourceBusy => io::Error::other(error.to_string()),
             _ => io::Error::other(format!(
                 "what the file was could not be kept in {} ({}); make room or fix the state folder, and try again",
-                self.backups.folder().display(),
-                plain_words(error),
+                self.backups.folder.display(),
+                plain_words(&error),
             )),
-        };
-        let _lock = self.backups.lock(Lock::Shared).map_err(|error| unkept(&error))?;
-        let kept = self.backups.contents().keep(change.path, self.limits.max_bytes);
-        let (old, added) = kept.map_err(|error| unkept(&error))?;
-        if old == *change.new && matches!(self.cause, Cause::Call { .. }) {
-            return Ok(None);
-        }
-        let id = ChangeId(new_name());
-        let line = Line::Change(Box::new(Change {
-            id: id.clone(),
-            at: Timestamp::now(),
-            conversation: self.key.file(),
-            cause: self.cause.clone(),
-            path: change.path.to_owned(),
-            old,
-            new: change.new.clone(),
-            folders: change.folders.to_vec(),
-        }));
-        log::append(&self.backups.log(&self.key), &line, Flush::Now, self.fence.as_ref())
-            .map_err(|error| unkept(&error))?;
-        self.backups.has_grown(added);
-        Ok(Some(id))
+        })
     }
 
     fn left_before(&self) -> LeftBefore {
@@ -76,7 +76,7 @@ impl Recorder for CallRecorder {
     }
 
     fn end(&self, id: &ChangeId, is_made: bool) {
-        let line = if is_made { Line::Made(id.clone()) } else { Line::NotMade(id.clone()) };
+        let line = if is_made { Line::Made { id: id.clone() } } else { Line::NotMade { id: id.clone() } };
         // Without this line, the file itself says what happened.
         let _ = log::append(&self.backups.log(&self.key), &line, Flush::Later, None);
         if self.backups.is_clean_due(self.limits) {

@@ -4,7 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     Backups, Limits, LogKey, Proposal, ProposedFile,
-    proposal::{Unsaved, is_still, leads_elsewhere},
+    contents::state_of,
+    proposal::{is_unsaved, leads_elsewhere},
     recorder::new_name,
 };
 use crate::line_file::Fence;
@@ -45,9 +46,9 @@ impl Backups {
     /// the disk.
     #[must_use]
     pub fn apply(&self, log: &LogKey, proposal: &Proposal, permit: &Permit) -> Vec<Restored> {
-        let (step, unsaved) = (new_name(), Unsaved::of(&permit.unsaved));
+        let step = new_name();
         let restore = |file: &ProposedFile| {
-            let outcome = self.restore(log, file, permit, &step, &unsaved);
+            let outcome = self.restore(log, file, permit, &step);
             Restored {
                 path: file.step.path.clone(),
                 problem: outcome.err().map(|error| error.to_string()),
@@ -64,19 +65,12 @@ impl Backups {
         restored
     }
 
-    fn restore(
-        &self,
-        log: &LogKey,
-        file: &ProposedFile,
-        permit: &Permit,
-        step: &str,
-        unsaved: &Unsaved,
-    ) -> Result<(), UserError> {
+    fn restore(&self, log: &LogKey, file: &ProposedFile, permit: &Permit, step: &str) -> Result<(), UserError> {
         let ProposedFile { step: back, found, problem, is_changed_since, .. } = file;
         let path = &back.path;
         let kept = *is_changed_since && !permit.overwrite.contains(path);
         let kept = kept.then(|| "was changed by somebody else, and was kept".to_owned());
-        if let Some(problem) = problem.clone().or(kept).or_else(|| unsaved.problem(path)) {
+        if let Some(problem) = problem.clone().or(kept).or_else(|| is_unsaved(path, &permit.unsaved)) {
             return Err(UserError::new(problem));
         }
         let cause = Cause::User { act: back.act, step: step.to_owned(), reverts: back.reverts.clone() };
@@ -88,7 +82,7 @@ impl Backups {
         if let Some(problem) = leads_elsewhere(path) {
             return Err(UserError::new(problem));
         }
-        if target.path() != path || !is_still(path, found) {
+        if target.path() != path || !state_of(path).is_ok_and(|now| now == *found) {
             return Err(UserError::new("has changed in the meantime and was left alone: try again"));
         }
         let failed = |error: std::io::Error| UserError::new(format!("was left alone: {error}"));

@@ -4,7 +4,7 @@ use std::{
     fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -23,20 +23,17 @@ use flemma_model::Digest;
 /// How long a content that a user has made is kept after it was needed last.
 const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-/// When it is noted again that such a content is needed.
-const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// By which part of the most that is allowed the store may grow before it is looked at again.
 const PARTS: u64 = 16;
 
 /// The store below a folder. A copy is the same store.
 #[derive(Clone, Debug)]
 pub struct Backups {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// The locks of open conversations: `path-` and the name of the conversation's log.
     locks: PathBuf,
     /// How many bytes this process has added since it last looked at all of it.
-    grown: Arc<AtomicU64>,
+    pub(super) grown: Arc<AtomicU64>,
 }
 
 /// What the store may become.
@@ -54,10 +51,6 @@ impl Backups {
     #[must_use]
     pub fn new(folder: PathBuf, locks: PathBuf) -> Self {
         Self { folder, locks, grown: Arc::default() }
-    }
-
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     pub(super) fn contents(&self) -> Contents {
@@ -86,20 +79,13 @@ impl Backups {
         Ok(Locked { file, is_locked })
     }
 
-    pub(super) fn has_grown(&self, bytes: u64) {
-        self.grown.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub(super) fn was_cleaned(&self) {
-        self.grown.store(0, Ordering::Relaxed);
-    }
-
+    /// Whether it has grown so much that it has to be cleaned.
     pub(super) fn is_clean_due(&self, limits: Limits) -> bool {
         self.grown.load(Ordering::Relaxed) > limits.max_bytes / PARTS
     }
 
     fn edited_contents(&self) -> Contents {
-        Contents(self.folder().join("edited"))
+        Contents(self.folder.join("edited"))
     }
 
     /// Keeps a content that the user has made. It blocks on the disk.
@@ -115,7 +101,7 @@ impl Backups {
     pub fn edited(&self, digest: &Digest) -> Option<Vec<u8>> {
         let contents = self.edited_contents();
         let content = contents.read(digest).ok().flatten()?;
-        contents.note_use(digest, NOTED);
+        contents.note_use(digest);
         Some(content)
     }
 

@@ -83,48 +83,44 @@ impl HttpPeer {
             );
             return self.worth_less(ProviderError::new(ErrorKind::Timeout, message));
         }
+        let connection = |message: String| ProviderError::new(ErrorKind::Connection, message);
         if error.is_dns() {
-            let message =
-                format!("the name of {name} cannot be resolved; check the network and `base_url`{}", self.proxy_hint());
-            return ProviderError::new(ErrorKind::Connection, message);
+            let hint = self.proxy_hint();
+            return connection(format!(
+                "the name of {name} cannot be resolved; check the network and `base_url`{hint}"
+            ));
         }
-        let (kind, message) = match cause(error) {
-            Cause::Tls(error) => (ErrorKind::Tls, self.tls(error)),
+        match cause(error) {
+            Cause::Tls(error) => ProviderError::new(ErrorKind::Tls, self.tls(error)),
             Cause::Http(error) if error.is_parse() => {
-                (ErrorKind::Malformed, format!("{name} does not speak HTTP ({error}); check `base_url`"))
+                let message = format!("{name} does not speak HTTP ({error}); check `base_url`");
+                ProviderError::new(ErrorKind::Malformed, message)
             }
             Cause::Http(error) if error.is_incomplete_message() => {
-                (ErrorKind::Connection, format!("{name} closed the connection without an answer"))
+                connection(format!("{name} closed the connection without an answer"))
             }
             Cause::Tunnel(why) => {
                 let place = self.proxy().map_or("the system's settings", |(variable, _)| variable);
-                (ErrorKind::Connection, self.unconnected(&why.to_string(), place))
+                connection(self.unconnected(&why.to_string(), place))
             }
-            Cause::Io(io::ErrorKind::ConnectionRefused) => (
-                ErrorKind::Connection,
-                format!("{name} refused the connection; start it, or check `base_url`{}", self.proxy_hint()),
-            ),
+            Cause::Io(io::ErrorKind::ConnectionRefused) => {
+                let hint = self.proxy_hint();
+                connection(format!("{name} refused the connection; start it, or check `base_url`{hint}"))
+            }
             Cause::Io(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
-                (ErrorKind::Connection, format!("{name} cannot be reached; check the network{}", self.proxy_hint()))
+                connection(format!("{name} cannot be reached; check the network{}", self.proxy_hint()))
             }
             Cause::Io(
                 io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe,
-            ) => (ErrorKind::Connection, format!("{name} reset the connection without an answer")),
-            Cause::Io(io::ErrorKind::UnexpectedEof) if error.is_connect() => (
-                ErrorKind::Connection,
-                format!("{name} closed the connection during the TLS handshake; check `base_url`"),
-            ),
-            _ => (
-                ErrorKind::Connection,
-                match self.proxy() {
-                    Some((variable, value)) if value.starts_with("socks") => {
-                        self.unconnected(&innermost(error), variable)
-                    }
-                    _ => format!("no connection to {name}: {}", innermost(error)),
-                },
-            ),
-        };
-        ProviderError::new(kind, message)
+            ) => connection(format!("{name} reset the connection without an answer")),
+            Cause::Io(io::ErrorKind::UnexpectedEof) if error.is_connect() => {
+                connection(format!("{name} closed the connection during the TLS handshake; check `base_url`"))
+            }
+            _ => connection(match self.proxy() {
+                Some((variable, value)) if value.starts_with("socks") => self.unconnected(&innermost(error), variable),
+                _ => format!("no connection to {name}: {}", innermost(error)),
+            }),
+        }
     }
 
     fn unconnected(&self, why: &str, place: &str) -> String {

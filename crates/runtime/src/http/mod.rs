@@ -12,7 +12,7 @@ mod plain;
 
 use std::{
     collections::HashSet,
-    sync::{Mutex, Once},
+    sync::Mutex,
     time::{Duration, SystemTime},
 };
 
@@ -231,7 +231,8 @@ impl Http {
         {
             return Ok(client.clone());
         }
-        install_crypto();
+        // ring is the process's cryptography. Other code may have chosen already; that is fine as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .connect_timeout(settings.connect_timeout)
             .redirect(redirect::Policy::none())
@@ -244,15 +245,6 @@ impl Http {
         *slot = Some((settings, client.clone()));
         Ok(client)
     }
-}
-
-/// Chooses ring as the process's cryptography. Other code in the process may have chosen already;
-/// that is fine as well.
-fn install_crypto() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }
 
 fn build(request: HttpRequest) -> Result<(HttpPeer, reqwest::Request), ProviderError> {

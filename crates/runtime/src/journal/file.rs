@@ -7,28 +7,10 @@ use std::{
 };
 
 use crate::{
-    disk::{if_there, remove, sync_folder},
+    disk::{remove, sync_folder},
     line_file::{Lock, Locked, create, lock, open, open_existing, read_all},
 };
 use flemma_journal::{CallKey, LineError, Record, kept};
-
-/// Reads the records. A file that is not there has none, and lines that were cut off are passed over. What another line
-/// says may be that a call has run: if it cannot be read, the file counts as one that cannot be read.
-pub(super) fn read(path: &Path) -> io::Result<Vec<Record>> {
-    match open_existing(path, Lock::Shared)? {
-        None => Ok(Vec::new()),
-        Some(mut locked) => records(&read_all(&mut locked.file)?),
-    }
-}
-
-/// The same without a lock, so that it waits for nobody: for who only looks. A line that is being written counts as cut
-/// off.
-pub(super) fn look(path: &Path) -> io::Result<Vec<Record>> {
-    match if_there(open(path, false))? {
-        None => Ok(Vec::new()),
-        Some(mut file) => records(&read_all(&mut file)?),
-    }
-}
 
 /// The first record of a file, for who only looks; `None` if it cannot be read.
 pub(super) fn first(path: &Path) -> Option<Record> {
@@ -36,21 +18,6 @@ pub(super) fn first(path: &Path) -> Option<Record> {
     let mut file = BufReader::new(open(path, false).ok()?);
     file.read_until(b'\n', &mut line).ok()?;
     Record::from_line(line.trim_ascii_end()).ok()
-}
-
-fn records(bytes: &[u8]) -> io::Result<Vec<Record>> {
-    let mut records = Vec::new();
-    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        match Record::from_line(line) {
-            Ok(record) => records.push(record),
-            Err(LineError::Torn) => {}
-            Err(error) => {
-                let message = format!("line {} {error}", index + 1);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
-        }
-    }
-    Ok(records)
 }
 
 /// Rewrites a file of more than `above` bytes in one step, without the lives that ended and that `keep` does not want.
@@ -83,20 +50,15 @@ pub(super) fn compact(path: &Path, above: u64, keep: impl Fn(&CallKey) -> bool) 
 
 /// What a rewritten file has; `None` if everything in it is still needed.
 fn shorter(bytes: &[u8], keep: impl Fn(&CallKey) -> bool) -> Option<Vec<u8>> {
-    let (mut records, mut kinds) = (Vec::new(), Vec::new());
-    for line in lines(bytes) {
-        let record = Record::from_line(line);
-        kinds.push((line, record.as_ref().map(|_| ()).map_err(|error| *error)));
-        records.extend(record);
-    }
+    let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').map(|line| (line, Record::from_line(line))).collect();
+    let records: Vec<&Record> = lines.iter().filter_map(|(_, record)| record.as_ref().ok()).collect();
     let mut is_kept = kept(&records, keep).into_iter();
     let mut shorter = Vec::new();
-    for (line, kind) in kinds {
-        let is_needed = match kind {
-            Ok(()) => is_kept.next().unwrap_or(true),
-            // They matter to who reads them.
-            Err(LineError::Newer | LineError::Broken) => true,
-            Err(LineError::Torn) => false,
+    for (line, record) in &lines {
+        let is_needed = match record {
+            Ok(_) => is_kept.next().unwrap_or(true),
+            // What else cannot be read matters to who reads it.
+            Err(error) => *error != LineError::Torn,
         };
         if is_needed {
             shorter.extend_from_slice(line);
@@ -104,9 +66,4 @@ fn shorter(bytes: &[u8], keep: impl Fn(&CallKey) -> bool) -> Option<Vec<u8>> {
         }
     }
     (shorter.len() < bytes.len()).then_some(shorter)
-}
-
-/// The lines, without their line breaks and without empty ones.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }

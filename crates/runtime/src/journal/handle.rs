@@ -14,9 +14,12 @@ use std::{
 
 use super::{
     file,
-    writer::{Append, EXTENSION, Job, Then, Writer},
+    writer::{Append, EXTENSION, Job, Then, Writer, answer},
 };
-use crate::{disk::lock, line_file::Fence, state_file::state_file};
+use crate::{
+    disk::{lock, state_file},
+    line_file::{Fence, Lock, read_lines},
+};
 use flemma_journal::{CallKey, Record};
 
 /// The size in bytes above which a file is worth compacting.
@@ -66,29 +69,35 @@ impl Journal {
         records: Vec<Record>,
         then: impl FnOnce(io::Result<()>) + Send + 'static,
     ) {
-        self.send_append(conversation, records, Then { is_awaited: true, answer: Box::new(then) });
-    }
-
-    /// Appends records in one write at once, and flushes them soon. They outlive this process at once, but not a loss of
-    /// power. `failed` hears only of an error, on the journal's thread.
-    pub fn append_soon(
-        &self,
-        conversation: &Path,
-        records: Vec<Record>,
-        failed: impl FnOnce(io::Error) + Send + 'static,
-    ) {
-        let answer = Box::new(|outcome: io::Result<()>| outcome.unwrap_or_else(failed));
-        self.send_append(conversation, records, Then { is_awaited: false, answer });
+        let then: Then = Box::new(then);
+        let mut thread = lock(&self.0.thread);
+        let sender = match thread.take().map_or_else(|| self.start(), Ok) {
+            Ok(sender) => thread.insert(sender),
+            Err(error) => {
+                drop(thread);
+                return answer(then, Err(error));
+            }
+        };
+        // Numbers are in the order of the jobs, since this holds the lock.
+        let number = self.0.sent.fetch_add(1, Ordering::SeqCst) + 1;
+        let append = Append { number, conversation: conversation.to_owned(), records, fence: self.1.clone(), then };
+        if let Err(mpsc::SendError(Job::Append(append))) = sender.send(Job::Append(append)) {
+            // The next append starts another thread.
+            *thread = None;
+            drop(thread);
+            answer(append.then, Err(io::Error::other("the thread that writes the journal has ended")));
+        }
     }
 
     /// Reads the records of a conversation, all or none. It blocks on the disk. If there is no file, there are no records;
-    /// lines that were cut off while they were written are passed over.
+    /// lines that were cut off while they were written are passed over. What another line says may be that a call has run: if it
+    /// cannot be read, the file counts as one that cannot be read.
     ///
     /// # Errors
     /// When the file or one of its lines cannot be read, or another process keeps it locked.
     pub fn read(&self, conversation: &Path) -> io::Result<Vec<Record>> {
         let file = self.file(conversation);
-        file::read(&file).map_err(|error| named(&file, &error))
+        read_lines(&file, Some(Lock::Shared), Record::from_line).map_err(|error| named(&file, &error))
     }
 
     /// Reads the records of a conversation without a lock, for who only looks: nothing is made, and nobody waits for it. It
@@ -98,7 +107,7 @@ impl Journal {
     /// When the file or one of its lines cannot be read.
     pub fn look(&self, conversation: &Path) -> io::Result<Vec<Record>> {
         let file = self.file(conversation);
-        file::look(&file).map_err(|error| named(&file, &error))
+        read_lines(&file, None, Record::from_line).map_err(|error| named(&file, &error))
     }
 
     /// The conversations that have records, as far as their files can be read. It blocks on the disk. Those of buffers without
@@ -133,30 +142,6 @@ impl Journal {
     #[must_use]
     pub fn file(&self, conversation: &Path) -> PathBuf {
         state_file(&self.0.folder, conversation, EXTENSION)
-    }
-
-    fn send_append(&self, conversation: &Path, records: Vec<Record>, then: Then) {
-        let mut thread = lock(&self.0.thread);
-        let sender = match thread.take() {
-            Some(sender) => sender,
-            None => match self.start() {
-                Ok(sender) => sender,
-                Err(error) => {
-                    drop(thread);
-                    return then.answer(Err(error));
-                }
-            },
-        };
-        let sender = thread.insert(sender);
-        // Numbers are in the order of the jobs, since this holds the lock.
-        let number = self.0.sent.fetch_add(1, Ordering::SeqCst) + 1;
-        let append = Append { number, conversation: conversation.to_owned(), records, fence: self.1.clone(), then };
-        if let Err(mpsc::SendError(Job::Append(append))) = sender.send(Job::Append(append)) {
-            // The next append starts another thread.
-            *thread = None;
-            drop(thread);
-            append.then.answer(Err(io::Error::other("the thread that writes the journal has ended")));
-        }
     }
 
     fn start(&self) -> io::Result<Sender<Job>> {

@@ -222,25 +222,12 @@ fn thousands_of_appends_are_answered_in_order() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_written_at_once() {
-    let desk = Desk::new();
-    desk.journal.append_soon(&desk.chat, vec![opened("a")], |error| panic!("{error}"));
-    while desk.ids() != ["a"] {
-        thread::sleep(Duration::from_millis(1));
-    }
-    desk.append(vec![opened("b")]).unwrap();
-    desk.journal.append_soon(&desk.chat, vec![opened("c")], |error| panic!("{error}"));
-    assert!(desk.journal.settle(LIMIT));
-    assert_eq!(desk.ids(), ["a", "b", "c"]);
-}
-
-#[test]
 fn the_last_copy_leaves_nothing_unwritten() {
     let mut desk = Desk::new();
     let release = desk.hold_the_thread();
     let heard = Heard::default();
     desk.journal.append(&desk.chat, vec![opened("a")], heard.then(1));
-    desk.journal.append_soon(&desk.chat, vec![opened("b")], |error| panic!("{error}"));
+    desk.journal.append(&desk.chat, vec![opened("b")], Result::unwrap);
     desk.journal = Journal::new(desk.folder.path().join("state/journal"));
     drop(release);
     while desk.ids() != ["a", "b"] || heard.all() != [(1, true)] {
@@ -275,9 +262,6 @@ fn an_error_names_the_file_and_nothing_is_left_of_the_append() {
     let error = desk.append(vec![opened("a")]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert!(error.to_string().starts_with(&format!("{}: ", desk.file().display())), "{error}");
-    let (sender, failed) = mpsc::channel();
-    desk.journal.append_soon(&desk.chat, vec![opened("a")], move |error| sender.send(error.kind()).unwrap());
-    assert_eq!(failed.recv_timeout(LIMIT).unwrap(), io::ErrorKind::StorageFull);
     fs::remove_file(desk.file()).unwrap();
     desk.append(vec![opened("a")]).unwrap();
     assert_eq!(desk.ids(), ["a"]);
@@ -313,18 +297,6 @@ fn nothing_follows_a_lost_record_of_the_same_call() {
     assert!(desk.ids().iter().all(|id| id != "x" && id != "y"));
     desk.append(vec![record("x", Event::Started)]).unwrap();
     assert_eq!(desk.ids().last().unwrap(), "x", "a new attempt counts");
-}
-
-#[test]
-fn a_flush_that_fails_is_heard_of() {
-    let desk = Desk::new();
-    let release = desk.hold_the_thread();
-    let (sender, failed) = mpsc::channel();
-    desk.journal.append_soon(&desk.chat, vec![opened("a")], move |error| sender.send(error.kind()).unwrap());
-    let file = desk.file();
-    desk.journal.append(&desk.folder.path().join("b.chat"), Vec::new(), move |_| fs::remove_file(file).unwrap());
-    drop(release);
-    assert_eq!(failed.recv_timeout(LIMIT).unwrap(), io::ErrorKind::NotFound);
 }
 
 #[test]

@@ -188,7 +188,7 @@ impl Approval {
             Some(questions.judged(&self.permissions.known_disk(&questions)).places())
         });
         let binding = Binding { places: places.unwrap_or_default(), ..shown.unwrap_or_default() };
-        (binding != Binding::default()).then_some(Event::Bound(binding))
+        (binding != Binding::default()).then_some(Event::Bound { shown: binding })
     }
 
     /// Where these files are, which a run of a call wants to write and a policy approves. `None` if the user has to look at it all the

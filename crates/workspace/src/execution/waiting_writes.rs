@@ -122,7 +122,7 @@ impl Execution {
         if !conversation.tasks.suspend(key, run, callback) {
             return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
         }
-        let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed(proposed)]);
+        let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed { proposed }]);
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
             match written {
                 Err(problem) => this.go_on(conversation, &call, Err(problem)),

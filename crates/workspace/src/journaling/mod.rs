@@ -130,7 +130,8 @@ impl Journaling {
         let fence = self.ownership.fence(conversation);
         let mailbox = self.background.mailbox().clone();
         let name = path.display().to_string();
-        self.journal.fenced(fence).append_soon(&path, records, move |error| {
+        self.journal.fenced(fence).append(&path, records, move |outcome| {
+            let Err(error) = outcome else { return };
             mailbox.job(move |this: &Self| {
                 this.shared.log(Level::Warn, &format!("{name}: the journal could not be written: {error}"));
             });
@@ -221,7 +222,7 @@ impl Journaling {
         records.found.set(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
-            self.journal.fenced(self.ownership.fence(conversation)).append_soon(&path, missing, |_| {});
+            self.journal.fenced(self.ownership.fence(conversation)).append(&path, missing, drop);
         }
         // The lines of calls say how long they took.
         self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
@@ -369,7 +370,7 @@ impl Journaling {
             .records
             .with_ledger(|ledger| (ledger.bound(key).cloned(), ledger.approval(key).map(|(by, _)| by.role)));
         let again = role.map(|_| Event::Decided(Decision::Approved));
-        let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
+        let events = [Event::Withdrawn].into_iter().chain(bound.map(|shown| Event::Bound { shown })).chain(again);
         let role = role.unwrap_or(Role::Policy);
         let records = events.map(|event| self.record(conversation, key.clone(), event, role)).collect();
         self.note(conversation, records);

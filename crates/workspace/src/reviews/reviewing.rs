@@ -155,7 +155,7 @@ impl Reviews {
         self.contexts.unsaved_edits.borrow_mut().extend(contents.clone());
         conversation.proposals.keep_made(&key, made.clone());
         let label = format!("{} ({call})", key.tool);
-        let record = self.journaling.record(&conversation, key, Event::Made(made), Role::User);
+        let record = self.journaling.record(&conversation, key, Event::Made { shown: made }, Role::User);
         // It goes with the session, as the buffer of the review does, so the journal does not get it.
         conversation.records.apply(&[record]);
         let backups = self.undo.backups.clone();

@@ -16,7 +16,7 @@ use crate::{
         look::{Chunk, Look, LookStyle, Signs, chunk, lines},
     },
 };
-use flemma_chat::{AwaitKind, Card, CardPart, Document, Fate, Status, Text};
+use flemma_chat::{AwaitKind, Card, Document, Fate, Status, Text};
 use flemma_journal::{CallKey, Role, Taken};
 use flemma_model::ToolInput;
 use flemma_tools::{Executor, LineCounts, Summary, builtin::PartTaken, preview};
@@ -73,17 +73,19 @@ impl Looks {
         style: LookStyle,
         view: CardView,
     ) -> Look {
-        let CardPart::Result { output, status } = &card.part else { return use_line(card, style, view) };
+        if card.is_use {
+            return use_line(card, style, view);
+        }
         let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
         let facts = self.call_facts(conversation, document, card, text);
         let state = self.state(conversation, card, facts.as_deref(), style);
         let mut right = format!("{} ", state.text);
-        if *output > 0 && status.is_none() && style.width > NARROW {
-            look.right.push(lines(*output));
+        if card.output > 0 && card.status.is_none() && style.width > NARROW {
+            look.right.push(lines(card.output));
             right.insert(0, ' ');
         }
         look.right.push(chunk(right, state.group));
-        let (summary, partly) = self.summary(conversation, card, facts.as_deref(), status.is_some());
+        let (summary, partly) = self.summary(conversation, card, facts.as_deref(), card.status.is_some());
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
@@ -252,7 +254,7 @@ fn duration(took: Duration) -> String {
 
 /// What a call waits for, and until when.
 fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
-    let CardPart::Result { status: Some((_, status)), .. } = &card.part else { return "waits".to_owned() };
+    let Some(status) = &card.status else { return "waits".to_owned() };
     let awaiting = status.awaiting();
     let word = match awaiting.kind {
         _ if awaiting.question.as_deref() == Some(INTERRUPTED) => "interrupted",

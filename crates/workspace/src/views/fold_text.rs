@@ -83,7 +83,7 @@ impl Looks {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Call | Folded::Result => return chat::cards(document, lines.clone()).first().map(card),
+            Folded::Card => return chat::cards(document, lines.clone()).first().map(card),
         }
         Some(look)
     }

@@ -28,7 +28,7 @@ use crate::{
     },
 };
 use flemma_chat as chat;
-use flemma_chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
+use flemma_chat::{Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
 
@@ -53,7 +53,7 @@ impl Looks {
                         looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
                     }
                     // What starts on the line of a marker is text behind it.
-                    LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => {
+                    LineKind::Thinking => {
                         looks.extend(thinking(document, decoration.line, style));
                     }
                     _ => {}
@@ -65,7 +65,7 @@ impl Looks {
                 }
                 // The last line of the text is not hidden.
                 let last = card.lines.end - 1;
-                if matches!(card.part, CardPart::Result { status: Some(_), .. }) && range.contains(&last) {
+                if card.status.is_some() && range.contains(&last) {
                     looks.push(Look {
                         line: last,
                         left: vec![chunk("   ", "FlemmaMeta")],
@@ -94,7 +94,7 @@ impl Looks {
             let end = document.line_count();
             let range = range.start.min(end)..range.end.min(end);
             let cards = chat::cards(document, range.clone());
-            let results = cards.into_iter().filter(|card| card.part != CardPart::Use && card.fate == Fate::Done);
+            let results = cards.into_iter().filter(|card| !card.is_use && card.fate == Fate::Done);
             let shown = results.filter_map(|card| {
                 let facts = self.call_facts(conversation, document, &card, text)?;
                 Some((card.fence?, facts.shows.clone()?))
