@@ -1,7 +1,6 @@
 //! Files that a result shows to the model: images and PDFs.
 
 use std::{
-    fs::File,
     io::{self, BufReader, Cursor},
     path::Path,
     sync::Arc,
@@ -40,11 +39,9 @@ pub fn shown_file(
         return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
     }
     let guard = Guard::reading(permitted, denied);
-    let mut reader = BufReader::new(open(path, name, &guard)?);
-    let problem = |error| guard.problem(path, name, &error);
-    let bytes = reader.get_ref().metadata().map_err(problem)?.len();
-    match Media::detect(&mut reader).map_err(problem)? {
-        Some(media) => attach(media, name, path, bytes),
+    let (file, metadata) = guard.open_regular(path, name)?;
+    match Media::detect(&mut BufReader::new(file)).map_err(|error| guard.problem(path, name, &error))? {
+        Some(media) => attach(media, name, path, metadata.len()),
         None => Err(ModelError::new(format!("{name} {NO_MEDIA}."))),
     }
 }
@@ -61,15 +58,6 @@ pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result
     attach(media, name, outputs, data.len() as u64)?;
     let path = overflow::save_media(outputs, tool, media.kind, data).map_err(problem)?;
     attach(media, &path.display().to_string(), &path, data.len() as u64)
-}
-
-/// Opens a regular file.
-pub(super) fn open(path: &Path, name: &str, guard: &Guard) -> Result<File, ModelError> {
-    // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
-    guard.regular(Access::Read, path, name)?;
-    let file = guard.open(path, name).map_err(|error| guard.told(error, path, name))?;
-    files::check_regular(&file.metadata().map_err(|error| guard.problem(path, name, &error))?, name)?;
-    Ok(file)
 }
 
 /// The attachment for an image or a PDF of this size.

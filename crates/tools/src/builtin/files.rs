@@ -1,9 +1,9 @@
 //! Shared by the file tools: what they reject, and the message for a missing file.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -39,17 +39,6 @@ pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
         FileType::Socket => Some("a socket"),
         FileType::BlockDevice | FileType::CharacterDevice => Some("a device"),
         FileType::Symlink | FileType::Unknown => Some("a special file"),
-    }
-}
-
-/// Checks that a file that has been opened is a regular file.
-///
-/// # Errors
-/// A message that refers to the file as `name`.
-pub(super) fn check_regular(opened: &Metadata, name: &str) -> Result<(), ModelError> {
-    match other_kind(FileType::from_raw_mode(opened.mode())) {
-        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
-        None => Ok(()),
     }
 }
 

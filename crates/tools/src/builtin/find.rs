@@ -20,11 +20,8 @@ use super::{
 use crate::{Context, Outcome};
 use flemma_model::ModelError;
 
-/// The default for the number of paths that are shown.
-const USUAL_LIMIT: usize = 500;
-
-/// The maximum number of paths that a call can ask for.
-const MAX_LIMIT: usize = 100_000;
+/// The default for the number of paths that are shown, and the maximum that a call can ask for.
+const LIMIT: (usize, usize) = (500, 100_000);
 
 /// The tool.
 pub(super) const TOOL: Looking = Looking { look: find, preview };
@@ -49,7 +46,7 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     };
     let glob = Glob::new(pattern, "pattern")?;
     let kind = super::optional_text(input, "kind").or(folders_only.then_some("dir"));
-    let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
+    let limit = super::limit(input, LIMIT)?;
     let scope = Scope::of(super::switch(input, "all"), glob.asks_for_hidden());
     let walk = Walk::through(context, super::optional_text(input, "path"), scope)?;
     let walked = walk.keep(|entry, path| {

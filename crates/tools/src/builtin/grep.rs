@@ -29,11 +29,9 @@ use crate::{Access, Bounds, Context, Outcome, paths::real};
 use flemma_model::ModelError;
 use flemma_text::bounds;
 
-/// The default for the number of matching lines that are shown.
-const USUAL_LIMIT: usize = 100;
-
-/// The maximum number of matching lines that a call can ask for. With their context, they must fit in memory.
-const MAX_LIMIT: usize = 2000;
+/// The default for the number of matching lines that are shown, and the maximum that a call can ask for: with their context, they must
+/// fit in memory.
+const LIMIT: (usize, usize) = (100, 2000);
 
 /// The maximum number of context lines that a call can ask for.
 const MAX_CONTEXT: u64 = 20;
@@ -72,7 +70,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     if around > MAX_CONTEXT {
         return Err(ModelError::new(format!("`context` must be at most {MAX_CONTEXT}, not {around}.")));
     }
-    let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
+    let limit = super::limit(input, LIMIT)?;
     let glob = super::optional_text(input, "glob").map(|glob| Glob::new(glob, "glob")).transpose()?;
     let scope = Scope::of(super::switch(input, "all"), glob.as_ref().is_some_and(Glob::asks_for_hidden));
     let name = super::optional_text(input, "path");

@@ -6,13 +6,14 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{File, Metadata},
     io,
+    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
-use rustix::io::Errno;
+use rustix::{fs::FileType, io::Errno};
 
 use super::{
     files,
@@ -246,6 +247,21 @@ impl Guard {
             self.check_names(Linked::of(&file.metadata()?), name).map_err(Unopened::Refused)?;
         }
         Ok(file)
+    }
+
+    /// Opens a regular file for reading, and says what it is. `path` is absolute, and the model calls it `name`.
+    ///
+    /// # Errors
+    /// If it may not be read, cannot be opened, or is no regular file.
+    pub(super) fn open_regular(&self, path: &Path, name: &str) -> Result<(File, Metadata), ModelError> {
+        // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
+        self.regular(Access::Read, path, name)?;
+        let file = self.open(path, name).map_err(|error| self.told(error, path, name))?;
+        let metadata = file.metadata().map_err(|error| self.problem(path, name, &error))?;
+        match files::other_kind(FileType::from_raw_mode(metadata.mode())) {
+            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+            None => Ok((file, metadata)),
+        }
     }
 
     /// Opens a folder to list it, and says where it is. `path` is absolute, and the model calls it `name`.

@@ -92,8 +92,8 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let path = context.resolve(name);
     let guard = Guard::new(context, Bounds::Readable);
     let problem = |error: io::Error| guard.problem(&path, name, &error);
-    let file = attach::open(&path, name, &guard)?;
-    let bytes = file.metadata().map_err(problem)?.len();
+    let (file, metadata) = guard.open_regular(&path, name)?;
+    let bytes = metadata.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
         let ShownFile { about, attachment } = attach::attach(media, name, &path, bytes)?;

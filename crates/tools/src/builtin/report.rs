@@ -49,6 +49,15 @@ pub(super) fn unreadable(problems: Vec<String>) -> Option<String> {
     few(problems, ", ").map(|named| format!("Could not be read: {named}"))
 }
 
+/// The first `max` of these names, and how many more there are.
+pub(super) fn named(names: &[String], max: usize) -> String {
+    let first = names[..names.len().min(max)].join(", ");
+    match names.len().saturating_sub(max) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// The first few of these, and how many more there are; `None` if there are none.
 pub(super) fn few(mut problems: Vec<String>, between: &str) -> Option<String> {
     problems.sort_unstable();

@@ -1,9 +1,7 @@
 //! What an earlier run of a call has done, which was interrupted or has failed halfway: the call goes on from there.
 
-use std::path::PathBuf;
-
-use super::space::Space;
-use crate::{LeftBefore, paths};
+use super::{super::report::named, space::Space};
+use crate::LeftBefore;
 use flemma_journal::changes::FileState;
 use flemma_model::{Digest, ModelError};
 use flemma_notes::PageName;
@@ -26,7 +24,7 @@ impl EarlierRun {
     /// If the page must not be read.
     pub(super) fn of_move(space: &Space<'_>, page: &PageName) -> Result<Self, ModelError> {
         let mut left = space.left_before();
-        let is_gone = left.same.get(&path(space, page)?) == Some(&FileState::Absent);
+        let is_gone = left.same.get(&space.real(page)?) == Some(&FileState::Absent);
         // A call that has moved it was complete. If the page is there again, it is another one.
         if is_gone && space.is_taken(page)? {
             left.same.clear();
@@ -39,7 +37,7 @@ impl EarlierRun {
     /// # Errors
     /// If the page must not be read.
     pub(super) fn has_removed(&self, space: &Space<'_>, page: &PageName) -> Result<bool, ModelError> {
-        Ok(self.left.same.get(&path(space, page)?) == Some(&FileState::Absent))
+        Ok(self.left.same.get(&space.real(page)?) == Some(&FileState::Absent))
     }
 
     /// Whether a page has this content from an earlier run.
@@ -47,7 +45,7 @@ impl EarlierRun {
     /// # Errors
     /// If the page must not be read.
     pub(super) fn has_left(&self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
-        let left = self.left.same.get(&path(space, page)?);
+        let left = self.left.same.get(&space.real(page)?);
         Ok(left.and_then(FileState::digest).is_some_and(|left| *left == Digest::of(content)))
     }
 
@@ -57,14 +55,14 @@ impl EarlierRun {
     /// # Errors
     /// If the page must not be read.
     pub(super) fn look_at(&mut self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
-        let is_done = self.has_left(space, page, content)?;
-        let of_other = self.left.others.get(&path(space, page)?).and_then(FileState::digest);
+        let (is_done, path) = (self.has_left(space, page, content)?, space.real(page)?);
+        let of_other = self.left.others.get(&path).and_then(FileState::digest);
         if of_other.is_some_and(|left| *left == Digest::of(content)) {
             self.by_others.push(format!("`{page}`"));
         }
         if is_done {
             self.done.push(format!("`{page}`"));
-        } else if matches!(self.left.same.get(&path(space, page)?), Some(FileState::File { .. })) {
+        } else if matches!(self.left.same.get(&path), Some(FileState::File { .. })) {
             self.changed_since.push(format!("`{page}`"));
         }
         Ok(is_done)
@@ -72,39 +70,15 @@ impl EarlierRun {
 
     /// What the result says of it; empty if there was no such run.
     pub(super) fn note(&self) -> String {
-        let mut note = String::new();
-        if !self.done.is_empty() {
-            note.push_str(&format!(
-                " An earlier run of this call, which did not finish, had changed {}.",
-                named(&self.done)
-            ));
-        }
-        if !self.changed_since.is_empty() {
-            note.push_str(&format!(
-                "\n\n[An earlier run of this call, which did not finish, had changed {} too, and somebody has changed them \
-                 since. Links there were taken as they are now; look at them]",
-                named(&self.changed_since)
-            ));
-        }
-        if !self.by_others.is_empty() {
-            note.push_str(&format!(
-                "\n\n[Another call of this tool has changed {}, and has not moved its page. Links there may lead to the name that \
-                 it was to get]",
-                named(&self.by_others)
-            ));
-        }
-        note
-    }
-}
-
-fn path(space: &Space<'_>, page: &PageName) -> Result<PathBuf, ModelError> {
-    Ok(paths::real(&space.file(page)?))
-}
-
-fn named(pages: &[String]) -> String {
-    let first = pages[..pages.len().min(MAX_NAMED)].join(", ");
-    match pages.len().saturating_sub(MAX_NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
+        let of_this = "An earlier run of this call, which did not finish, had changed";
+        let since = "too, and somebody has changed them since. Links there were taken as they are now; look at them]";
+        let of_other = ", and has not moved its page. Links there may lead to the name that it was to get]";
+        let told = [
+            (&self.done, format!(" {of_this} "), ".".to_owned()),
+            (&self.changed_since, format!("\n\n[{of_this} "), format!(" {since}")),
+            (&self.by_others, "\n\n[Another call of this tool has changed ".to_owned(), of_other.to_owned()),
+        ];
+        let told = told.iter().filter(|(pages, ..)| !pages.is_empty());
+        told.map(|(pages, before, after)| format!("{before}{}{after}", named(pages, MAX_NAMED))).collect()
     }
 }

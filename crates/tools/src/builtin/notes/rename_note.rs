@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{
     super::{report, tool::Proposing},
-    changes, define,
+    changing::change,
     earlier_run::EarlierRun,
+    input,
     space::Space,
 };
-use crate::{FileChange, Proposal, paths};
+use crate::{FileChange, Proposal};
 use flemma_model::ModelError;
 use flemma_notes::{PageName, Pages, rename::Renaming};
 
@@ -62,7 +63,7 @@ fn already_renamed(
 
 /// What renaming a page changes.
 pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
-    let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
+    let (page, new_page) = (input::page(input, "page")?, input::page(input, "new_page")?);
     new_page.check_new()?;
     if page == new_page {
         return Err(ModelError::new(format!("`{page}` has this name already.")));
@@ -94,7 +95,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     let new = own.map_or_else(|| old.clone(), |own| own.content);
     // The page goes last: until then, the call can be repeated.
     let moved_to = (!is_copied).then_some(&new_page);
-    let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
+    let mut last = change(space, &page, Some(old), new, moved_to)?;
     last.new = last.new.filter(|_| !is_copied);
 
     let changed = others.changed(own_links);
@@ -108,10 +109,11 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
             "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
         ));
     }
-    let may_not =
-        (!others.unwritable.is_empty()).then(|| format!("You may not change {}", others.unwritable.join(", ")));
-    let notes: Vec<String> =
-        listed.notes.into_iter().chain(report::unreadable(others.problems)).chain(may_not).collect();
+    let mut notes = listed.notes;
+    notes.extend(report::unreadable(others.problems));
+    if !others.unwritable.is_empty() {
+        notes.push(format!("You may not change {}", others.unwritable.join(", ")));
+    }
     if !notes.is_empty() {
         summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
     }
@@ -143,20 +145,15 @@ impl Others {
         earlier: &mut EarlierRun,
     ) -> Result<Self, ModelError> {
         let mut found = Self::default();
-        let mut seen = BTreeSet::from([paths::real(&space.file(page)?)]);
+        let mut seen = BTreeSet::from([space.real(page)?]);
         for other in pages.iter().filter(|other| *other != page) {
             space.go_on()?;
             // A page under two names is changed once.
-            if !seen.insert(paths::real(&space.file(other)?)) {
+            if !seen.insert(space.real(other)?) {
                 continue;
             }
-            let content = match space.read(other) {
-                Ok(content) => content,
-                Err(error) => {
-                    found.problems.push(error.to_string().trim_end_matches('.').to_owned());
-                    continue;
-                }
-            };
+            let read = space.read(other).map_err(|error| error.to_string().trim_end_matches('.').to_owned());
+            let Ok(content) = read.map_err(|problem| found.problems.push(problem)) else { continue };
             let is_done = earlier.look_at(space, other, &content)?;
             let Some(relinked) = renaming.relink(other, &content) else { continue };
             let changes = !is_done && relinked.links > 0;
@@ -169,7 +166,7 @@ impl Others {
             }
             if changes {
                 found.links += relinked.links;
-                found.files.push(changes::change(space, other, Some(content), relinked.content, None)?);
+                found.files.push(change(space, other, Some(content), relinked.content, None)?);
             }
         }
         Ok(found)
@@ -178,12 +175,11 @@ impl Others {
     /// How many links change, and where, with those of the page itself.
     fn changed(&self, own_links: usize) -> String {
         let others = self.files.len();
-        let named: Vec<String> = self.files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
-        let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
+        let named: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
         let links = |count: usize| report::things(count, "link");
         let own = format!("{} in the page itself", links(own_links));
         let pages = report::things(others, "other page");
-        let changed = format!("{} in {pages}: {}{more}", links(self.links), named.join(", "));
+        let changed = format!("{} in {pages}: {}", links(self.links), report::named(&named, MAX_NAMED));
         match (own_links, others) {
             (0, 0) => links(0),
             (0, _) => changed,

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{super::tool::Proposing, space::named_file};
-use crate::{Context, Proposal};
+use super::{
+    super::{count, optional_text, text},
+    space::named_file,
+};
+use crate::Context;
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 
@@ -14,19 +17,14 @@ pub(super) fn own_page(input: &Value, context: &Context) -> Option<Vec<PathBuf>>
     named_file(context, input.get("page")?.as_str()?).map(|file| vec![file])
 }
 
-/// A tool that changes the page in `page`.
-pub(super) const fn changing(propose: fn(&Value, &Context) -> Result<Proposal, ModelError>) -> Proposing {
-    Proposing { propose, preview, targets: own_page, line_counts: |_| None }
-}
-
 /// The page that a call names in `property`.
 pub(super) fn page(input: &Value, property: &str) -> Result<PageName, ModelError> {
-    PageName::parse(super::super::text(input, property)?)
+    PageName::parse(text(input, property)?)
 }
 
 /// A count from 1 that may be null.
 pub(super) fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
-    match super::super::count(input, "occurrence")? {
+    match count(input, "occurrence")? {
         Some(0) => Err(ModelError::new("`occurrence` must be at least 1.")),
         found => Ok(found.map(|found| usize::try_from(found).unwrap_or(usize::MAX))),
     }
@@ -34,7 +32,7 @@ pub(super) fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
 
 /// The section that a call names, and which of those with this heading; `None` for the whole page.
 pub(super) fn section(input: &Value) -> Result<Option<(&str, Option<usize>)>, ModelError> {
-    match (super::super::optional_text(input, "section"), occurrence(input)?) {
+    match (optional_text(input, "section"), occurrence(input)?) {
         (None, Some(_)) => {
             Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."))
         }
@@ -43,10 +41,8 @@ pub(super) fn section(input: &Value) -> Result<Option<(&str, Option<usize>)>, Mo
 }
 
 /// The preview of a call: its page, and a section if there is one.
-pub(super) fn preview(input: &Value) -> Option<String> {
+pub(super) fn page_and_section(input: &Value) -> Option<String> {
     let page = input.get("page")?.as_str()?;
-    let section = super::super::optional_text(input, "section");
-    let words = section
-        .map_or_else(|| page.to_owned(), |section| format!("{page} # {}", section.trim_start_matches(['#', ' '])));
-    Some(words)
+    let section = optional_text(input, "section").map(|section| section.trim_start_matches(['#', ' ']));
+    Some(section.map_or_else(|| page.to_owned(), |section| format!("{page} # {section}")))
 }
