@@ -31,16 +31,14 @@ pub fn xml_schema(example: &Value) -> Result<Value, UserError> {
     if examples.is_empty() {
         return Err(UserError::new("it has no example of a call: a table with `_attr` and `action`"));
     }
-    let mut tools = Vec::new();
-    for example in examples {
-        let mut tool = example.clone();
+    let mut tools: Vec<Map<String, Value>> = examples.into_iter().cloned().collect();
+    for tool in &mut tools {
         if let Some(Value::Object(attributes)) = tool.get_mut(ATTRIBUTES) {
             attributes.shift_remove("name");
             if attributes.is_empty() {
                 tool.shift_remove(ATTRIBUTES);
             }
         }
-        tools.push(tool);
     }
     merged(&tools.iter().collect::<Vec<_>>(), None, true)
 }
@@ -64,8 +62,7 @@ fn collect<'a>(example: &'a Value, found: &mut Vec<&'a Map<String, Value>>) -> R
 
 /// The schema of everything that one name stands for in the examples.
 fn of(values: &[&Value], is_action: bool) -> Result<Value, UserError> {
-    let mut items = Vec::new();
-    values.iter().for_each(|value| sample::items(value, &mut items));
+    let items: Vec<&Value> = values.iter().flat_map(|value| sample::items(value)).collect();
     let elements: Vec<&Map<String, Value>> = items.iter().filter_map(|item| item.as_object()).collect();
     let texts: Vec<String> = items.iter().filter_map(|item| sample::leaf(item)).map(|(text, _)| text).collect();
     let mut choices = Vec::new();
@@ -75,16 +72,14 @@ fn of(values: &[&Value], is_action: bool) -> Result<Value, UserError> {
     for group in kinds(&elements)? {
         choices.push(merged(&group.elements, group.kind.map(|(name, _)| name), false)?);
     }
-    let has_lists = values.iter().any(|value| value.is_array());
     if is_action && !elements.is_empty() {
         // The executor of such a tool takes one or several.
         let items = any_of(choices.clone());
         choices.push(json!({ "type": "array", "items": items }));
-    } else if has_lists {
-        return Ok(if choices.is_empty() {
-            json!({ "type": "array" })
-        } else {
-            json!({ "type": "array", "items": any_of(choices) })
+    } else if values.iter().any(|value| value.is_array()) {
+        return Ok(match choices.is_empty() {
+            true => json!({ "type": "array" }),
+            false => json!({ "type": "array", "items": any_of(choices) }),
         });
     }
     Ok(any_of(choices))
@@ -159,9 +154,8 @@ fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -
         properties.insert(key.clone(), schema);
         // Of an empty list nothing is written.
         let has_items = |value: &&Value| {
-            let mut items = Vec::new();
-            sample::items(value, &mut items);
-            !items.is_empty() && (key != ATTRIBUTES || value.as_object().is_some_and(|entries| !entries.is_empty()))
+            let has_entries = || value.as_object().is_some_and(|entries| !entries.is_empty());
+            !sample::items(value).is_empty() && (key != ATTRIBUTES || has_entries())
         };
         if is_always && values.iter().all(has_items) {
             required.push(key.clone());

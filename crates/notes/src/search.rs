@@ -75,18 +75,11 @@ impl Query {
         let numbers: HashMap<&str, usize> =
             self.words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
         let mut counts = vec![0; self.words.len()];
-        let mut length = 0;
-        for word in lower.unicode_words() {
-            length += 1;
-            if let Some(&at) = numbers.get(word) {
-                counts[at] += 1;
-            }
-        }
         let mut add = |text: &str, times: usize| {
-            for at in text.unicode_words().filter_map(|word| numbers.get(word)) {
-                counts[*at] += times;
-            }
+            let words = text.unicode_words();
+            words.inspect(|word| numbers.get(word).into_iter().for_each(|at| counts[*at] += times)).count()
         };
+        let length = add(&lower, 1);
         add(&name, IN_NAME);
         for section in &Outline::new(content).sections {
             add(&section.title.to_lowercase(), IN_HEADING);

@@ -74,7 +74,8 @@ impl Unified {
             }
         }
         if unified.more > 0 {
-            unified.lines.push(format!("… {} more lines", unified.more));
+            let lines = if unified.more == 1 { "line" } else { "lines" };
+            unified.lines.push(format!("… {} more {lines}", unified.more));
         }
         unified
     }

@@ -1,7 +1,5 @@
 //! What a field of a form asks for, read from a JSON Schema.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 /// The maximum number of references that are followed.
@@ -22,74 +20,23 @@ pub(super) enum FieldKind {
     Json,
 }
 
-/// One field.
-#[derive(Clone, Debug)]
-pub(super) struct FieldSchema {
-    /// The property; `None` for the whole answer.
-    pub(super) name: Option<String>,
-    /// What it asks for.
-    pub(super) kind: FieldKind,
-    /// Whether it may be null.
-    pub(super) is_nullable: bool,
-    /// Whether the object requires it.
-    pub(super) is_required: bool,
-    /// `title`.
-    pub(super) title: Option<String>,
-    /// `description`.
-    pub(super) description: Option<String>,
-    /// `default`.
-    pub(super) default: Option<Value>,
-    /// Its schema, which can be used on its own.
-    pub(super) schema: Arc<Value>,
-}
-
-impl FieldSchema {
-    /// The field for an answer that is not an object.
-    pub(super) fn whole(schema: &Arc<Value>) -> Self {
-        let mut field = Self::read(None, schema, schema, true);
-        field.schema = Arc::clone(schema);
-        field
-    }
-
-    /// The fields for an answer that is an object; `None` if the schema is not one of an object with properties. The
-    /// required properties come first, in the order in which they are listed: the order of a Lua table is not known.
-    pub(super) fn properties(schema: &Value) -> Option<Vec<Self>> {
-        let object = follow(schema, schema);
-        let is_object = object.get("type").is_none_or(|kind| kind == "object");
-        let properties = object.get("properties")?.as_object().filter(|all| is_object && !all.is_empty())?;
-        let listed = object.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let required: Vec<&str> = listed.filter(|name| properties.contains_key(*name)).collect();
-        let mut others: Vec<&str> = properties.keys().map(String::as_str).collect();
-        others.retain(|name| !required.contains(name));
-        others.sort_unstable();
-        let names =
-            required.iter().copied().map(|name| (name, true)).chain(others.into_iter().map(|name| (name, false)));
-        let field = |(name, is_required)| Some(Self::read(Some(name), properties.get(name)?, schema, is_required));
-        Some(names.filter_map(field).collect())
-    }
-
-    fn read(name: Option<&str>, schema: &Value, root: &Value, is_required: bool) -> Self {
-        let found = follow(schema, root);
-        let text = |key: &str| {
-            let own = schema.get(key).or_else(|| found.get(key))?.as_str()?;
-            (!own.trim().is_empty()).then(|| own.to_owned())
-        };
-        let (kind, is_nullable) = kind(found, root);
-        Self {
-            name: name.map(str::to_owned),
-            kind,
-            is_nullable,
-            is_required,
-            title: text("title"),
-            description: text("description"),
-            default: schema.get("default").or_else(|| found.get("default")).filter(|value| !value.is_null()).cloned(),
-            schema: Arc::new(on_its_own(schema, root)),
-        }
-    }
+/// The properties of an object, each with its schema and whether it is required; `None` if the schema is not one of an object with
+/// properties. The required ones come first, in the order in which they are listed: the order of a Lua table is not known.
+pub(super) fn properties(schema: &Value) -> Option<Vec<(&str, &Value, bool)>> {
+    let object = follow(schema, schema);
+    let is_object = object.get("type").is_none_or(|kind| kind == "object");
+    let properties = object.get("properties")?.as_object().filter(|all| is_object && !all.is_empty())?;
+    let listed = object.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required: Vec<&str> = listed.filter(|name| properties.contains_key(*name)).collect();
+    let mut others: Vec<&str> = properties.keys().map(String::as_str).collect();
+    others.retain(|name| !required.contains(name));
+    others.sort_unstable();
+    let names = required.into_iter().map(|name| (name, true)).chain(others.into_iter().map(|name| (name, false)));
+    Some(names.filter_map(|(name, is_required)| Some((name, properties.get(name)?, is_required))).collect())
 }
 
 /// The kind of a schema, and whether it also allows null.
-fn kind(schema: &Value, root: &Value) -> (FieldKind, bool) {
+pub(super) fn kind(schema: &Value, root: &Value) -> (FieldKind, bool) {
     if let Some(value) = schema.get("const") {
         return (FieldKind::Choice(vec![(words(value), value.clone())]), false);
     }
@@ -143,7 +90,7 @@ fn words(value: &Value) -> String {
 }
 
 /// The schema that a reference inside the document leads to; the schema itself if it is no reference.
-fn follow<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+pub(super) fn follow<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut at = schema;
     for _ in 0..MAX_REFERENCES {
         let target = at.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?));
@@ -156,7 +103,7 @@ fn follow<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 }
 
 /// The schema of a property with the definitions that it may refer to.
-fn on_its_own(schema: &Value, root: &Value) -> Value {
+pub(super) fn on_its_own(schema: &Value, root: &Value) -> Value {
     let mut own = match schema {
         Value::Object(own) => own.clone(),
         Value::Bool(_) => return schema.clone(),

@@ -26,7 +26,7 @@ use thiserror::Error;
 
 use super::{
     Definition,
-    field::{FieldKind, FieldSchema},
+    field::{self, FieldKind},
     json_fault::JsonFault,
     native::json_text,
     preview,
@@ -116,9 +116,12 @@ impl Form {
         let compile = |schema: &Arc<Value>| CompiledSchema::compile(schema).ok();
         let (is_object, fields) = match &definition.result_schema {
             None => (false, vec![FormField::free(&asked)]),
-            Some(schema) => match FieldSchema::properties(schema) {
-                Some(properties) => (true, properties.into_iter().map(FormField::of).collect()),
-                None => (false, vec![FormField::of(FieldSchema::whole(schema))]),
+            Some(schema) => match field::properties(schema) {
+                Some(properties) => {
+                    let field = |(name, own, is_required)| FormField::of(Some(name), own, schema, is_required);
+                    (true, properties.into_iter().map(field).collect())
+                }
+                None => (false, vec![FormField::of(None, schema, schema, true)]),
             },
         };
         Self {
@@ -221,18 +224,23 @@ impl FormField {
         }
     }
 
-    fn of(field: FieldSchema) -> Self {
-        let words = [field.title.or_else(|| field.name.clone()), field.description];
+    /// The field for a property, or for the whole answer.
+    fn of(name: Option<&str>, schema: &Value, root: &Value, is_required: bool) -> Self {
+        let found = field::follow(schema, root);
+        let own = |key: &str| schema.get(key).or_else(|| found.get(key));
+        let text = |key: &str| own(key)?.as_str().filter(|text| !text.trim().is_empty());
+        let (kind, is_nullable) = field::kind(found, root);
+        let words = [text("title").or(name), text("description")];
         let label = words.into_iter().flatten().collect::<Vec<_>>().join(" - ");
         Self {
+            name: name.map(str::to_owned),
             label: preview::clip(label.trim(), WIDTH),
-            default: field.default.as_ref().map(Form::result_text),
-            is_required: field.is_required && !field.is_nullable,
-            kind: field.kind,
+            default: own("default").filter(|value| !value.is_null()).map(Form::result_text),
+            is_required: is_required && !is_nullable,
+            kind,
             or_text: false,
-            is_nullable: field.is_nullable && field.is_required,
-            schema: CompiledSchema::compile(&field.schema).ok(),
-            name: field.name,
+            is_nullable: is_nullable && is_required,
+            schema: CompiledSchema::compile(&Arc::new(field::on_its_own(schema, root))).ok(),
         }
     }
 

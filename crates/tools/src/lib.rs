@@ -118,7 +118,7 @@ pub use permitted::{Access, AgentBase, Agents, Bounds, PathName, Permitted, Perm
 pub use presets::{Policy, Preset, Presets};
 pub use proposal::{Concern, Content, FileChange, Proposal, Revision};
 pub use recorder::{LeftBefore, Recorder, Upcoming};
-pub use registry::{Registered, Registry};
+pub use registry::Registry;
 pub use retention::RetentionRules;
 pub use review::Review;
 pub use schema::{AnswerMistakes, check_answer};

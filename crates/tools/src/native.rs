@@ -84,6 +84,12 @@ pub trait NativeTool: Send + Sync {
     }
 }
 
+impl fmt::Debug for dyn NativeTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NativeTool")
+    }
+}
+
 /// What a tool can use while it runs.
 #[derive(Clone)]
 pub struct Context {

@@ -60,9 +60,7 @@ pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), AnswerMistakes
 #[derive(Clone, Debug)]
 pub(super) struct CompiledSchema {
     validator: Validator,
-    /// Top-level properties that may be null, and may therefore be missing.
-    nullable: Vec<String>,
-    /// The schema itself, to suggest a property for an unknown name.
+    /// The schema itself, to know which properties there are.
     schema: Arc<Value>,
 }
 
@@ -77,10 +75,7 @@ impl CompiledSchema {
             let place = pointer(&error, "its top level");
             SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
         })?;
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
-        let nullable = nullable.map(|(name, _)| name.clone()).collect();
-        Ok(Self { validator, nullable, schema: Arc::clone(schema) })
+        Ok(Self { validator, schema: Arc::clone(schema) })
     }
 
     /// An input as a tool gets it: numbers and booleans that are written as text are what the schema wants, and properties that may
@@ -101,20 +96,13 @@ impl CompiledSchema {
     /// What is wrong.
     pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
         self.check_bounds(subject, input)?;
-        let mut mistakes = Vec::new();
-        let mut more = 0;
-        for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
-            if mistakes.len() == MAX_MISTAKES {
-                more += 1;
-                continue;
-            }
-            mistakes.push(format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema)));
-        }
-        if mistakes.is_empty() {
-            return Ok(());
-        }
-        if more > 0 {
-            mistakes.push(format!("and {more} more"));
+        let mut errors = self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error));
+        let mistake = |error| format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema));
+        let mut mistakes: Vec<String> = errors.by_ref().take(MAX_MISTAKES).map(mistake).collect();
+        match errors.count() {
+            0 if mistakes.is_empty() => return Ok(()),
+            0 => {}
+            more => mistakes.push(format!("and {more} more")),
         }
         Err(AnswerMistakes(mistakes))
     }
@@ -144,14 +132,11 @@ impl CompiledSchema {
         Err(AnswerMistakes(mistakes))
     }
 
+    /// Whether an error is about a top-level property that may be null, and may therefore be missing.
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {
-        match error.kind() {
-            Kind::Required { property } => {
-                error.instance_path().as_str().is_empty()
-                    && property.as_str().is_some_and(|name| self.nullable.iter().any(|known| known == name))
-            }
-            _ => false,
-        }
+        let Kind::Required { property } = error.kind() else { return false };
+        let known = property.as_str().and_then(|name| self.schema.get("properties")?.get(name));
+        error.instance_path().as_str().is_empty() && known.is_some_and(allows_null)
     }
 }
 
@@ -173,37 +158,27 @@ fn allows_null(schema: &Value) -> bool {
 /// # Errors
 /// The first place that breaks a rule, with the fix.
 pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
-    check_strict_at(schema, &mut String::new())
+    check_strict_at(schema, "")
 }
 
-fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), SchemaError> {
-    let place = |path: &str| if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
+fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
+    let place = if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
             return Err(SchemaError(format!(
-                "does not follow strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" \
-                 to its \
-                 type if it is optional",
-                place(path)
+                "does not follow strict mode at {place}: `{missing}` is not in `required`; list it there, and add \"null\" to its \
+                 type if it is optional"
             )));
         }
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
         return Err(SchemaError(format!(
-            "does not follow strict mode at {}: set `additionalProperties` to false",
-            place(path)
+            "does not follow strict mode at {place}: set `additionalProperties` to false"
         )));
     }
-    for (key, inner) in subschemas(schema) {
-        let length = path.len();
-        path.push('/');
-        path.push_str(&key);
-        check_strict_at(inner, path)?;
-        path.truncate(length);
-    }
-    Ok(())
+    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict_at(inner, &format!("{path}/{key}")))
 }
 
 /// The schemas directly inside a schema, with their places.

@@ -21,7 +21,7 @@ use flemma_model::ModelError;
 use flemma_process as process;
 use flemma_process::{Captured, CommandEnd, CommandSpec, Finished, Grammar, Shell, StopCause, Streams};
 use flemma_text::{
-    ansi,
+    ansi, things,
     truncate::{self, Limits, format_size},
 };
 
@@ -167,7 +167,7 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     if !tail.truncated {
         return match (tail.total_bytes, content.trim().is_empty()) {
             (0, _) => None,
-            (_, true) => Some(format!("(only white space, in {})", super::lines(tail.total_lines))),
+            (_, true) => Some(format!("(only white space, in {})", things(tail.total_lines, "line"))),
             (_, false) => Some(content.into_owned()),
         };
     }

@@ -223,14 +223,14 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
                 })?),
             };
         let done = match (bytes, moved_to) {
-            (Some(bytes), None) => target.write(bytes),
+            (Some(bytes), None) => target.put(bytes, None),
             (None, _) => target.remove(&[]),
             (Some(bytes), Some(other)) => {
                 // The move comes last: what has the new name is complete, also after a kill.
                 let has_content = Content::digest_of(&change.old) == Content::digest_of(new);
                 let prepared = match has_content {
                     true => Ok(()),
-                    false => target.write(bytes).map(|()| written.push(format!("`{}`", change.name))),
+                    false => target.put(bytes, None).map(|()| written.push(format!("`{}`", change.name))),
                 };
                 prepared.and_then(|()| target.move_to(other, bytes))
             }

@@ -14,7 +14,7 @@ use similar::ChangeTag;
 use super::{
     guard::Guard,
     input::{file_of, path_of},
-    line_range, lines, nearest, replace,
+    line_range, nearest, replace,
     tool::Proposing,
     written,
 };
@@ -22,7 +22,7 @@ use crate::{Access, Bounds, Content, Context, LineCounts, Proposal, paths};
 use flemma_model::ModelError;
 use flemma_text::{
     diff::diff,
-    line_breaks,
+    line_breaks, things,
     truncate::{count_lines, format_size},
 };
 
@@ -180,15 +180,8 @@ fn with_breaks_of(old: &str, new: &str, usual: &'static str) -> String {
 /// The positions of `wanted`, including overlapping ones, up to [`MAX_PLACES`].
 fn places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
     let finder = memmem::Finder::new(wanted);
-    let mut found = Vec::new();
-    let mut from = 0;
-    while found.len() < MAX_PLACES
-        && let Some(at) = finder.find(&content[from..])
-    {
-        found.push(from + at);
-        from += at + 1;
-    }
-    found
+    let next = |from: usize| finder.find(&content[from..]).map(|at| from + at);
+    std::iter::successors(next(0), |at| next(at + 1)).take(MAX_PLACES).collect()
 }
 
 fn line_of(content: &[u8], at: usize) -> usize {
@@ -225,13 +218,12 @@ fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
         return ModelError::new(format!(
             "`old_text` was not found in {name} ({}), and neither was anything similar. Nothing was changed. Read the \
              file again.",
-            lines(count_lines(content))
+            things(count_lines(content), "line")
         ));
     };
-    let how = if near.only_white_space {
-        "which differs only in white space".to_owned()
-    } else {
-        format!("{:.0}% similar", near.likeness * 100.0)
+    let how = match near.only_white_space {
+        true => "which differs only in white space".to_owned(),
+        false => format!("{:.0}% similar", near.likeness * 100.0),
     };
     let unseen = near.unseen.map(|unseen| format!("\n\nSome characters only look the same: {unseen}."));
     ModelError::new(format!(
@@ -305,7 +297,7 @@ fn hunk(old: &str, new: &str, first: usize) -> String {
         shown.push(format!("{sign}{}", change.value().trim_end_matches('\n')));
     }
     if more > 0 {
-        shown.push(format!("… {} more", lines(more)));
+        shown.push(format!("… {more} more {}", if more == 1 { "line" } else { "lines" }));
     }
     written::shortened(shown).join("\n")
 }

@@ -13,12 +13,13 @@ use serde_json::Value;
 
 use super::{
     globs::Glob,
-    report::{self, things},
+    report,
     tool::Looking,
     walk::{Scope, Walk},
 };
 use crate::{Context, Outcome};
 use flemma_model::ModelError;
+use flemma_text::things;
 
 /// The default for the number of paths that are shown, and the maximum that a call can ask for.
 const LIMIT: (usize, usize) = (500, 100_000);
@@ -29,13 +30,6 @@ pub(super) const TOOL: Looking = Looking { look: find, preview };
 fn preview(input: &Value) -> Option<String> {
     let place = super::optional_text(input, "path").map(|path| format!(" in {path}")).unwrap_or_default();
     Some(format!("{}{place}", input.get("pattern")?.as_str()?))
-}
-
-/// A path that matches. Paths come first in order: field order is sort order.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct FoundPath {
-    path: PathBuf,
-    is_folder: bool,
 }
 
 fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
@@ -52,28 +46,23 @@ fn find(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let walked = walk.keep(|entry, path| {
         let is_folder = entry.file_type()?.is_dir();
         let is_found = glob.matches(path) && kind.is_none_or(|kind| is_of(kind, entry));
-        is_found.then(|| FoundPath { path: path.to_owned(), is_folder })
+        is_found.then(|| (path.to_owned(), if is_folder { "/" } else { "" }))
     })?;
-    let mut found = walked.kept;
+    let mut found: Vec<(PathBuf, &str)> = walked.kept;
     found.sort_unstable();
     let total = found.len();
     found.truncate(limit);
-    let end = |found: &FoundPath| if found.is_folder { "/" } else { "" };
-    let body: String = found.iter().map(|found| format!("{}{}\n", walk.prefix.show(&found.path), end(found))).collect();
+    let body: String = found.iter().map(|(path, end)| format!("{}{end}\n", walk.prefix.show(path))).collect();
 
     let mut notes = Vec::new();
     if total > limit {
         notes.push(format!("{limit} of {total} are shown. Narrow `pattern` or `path`, or raise `limit`"));
     }
-    notes.extend(report::unspeakable(found.iter().map(|found| found.path.as_os_str())));
+    notes.extend(report::unspeakable(found.iter().map(|(path, _)| path.as_os_str())));
     notes.extend(report::unreadable(walked.problems));
     notes.extend(report::denied(walked.denied));
     if total == 0 && walked.stopped.is_none() {
-        let what = match kind {
-            None => "Nothing",
-            Some("file") => "No file",
-            Some(_) => "No folder",
-        };
+        let what = kind.map_or("Nothing", |kind| if kind == "file" { "No file" } else { "No folder" });
         let sentence = format!("{what} in {} matches `{pattern}`.{}", walk.prefix.folder(), scope.left_out());
         return Ok(report::nothing("find", &sentence, notes, context));
     }

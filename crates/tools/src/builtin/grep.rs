@@ -20,14 +20,14 @@ use super::{
     files,
     globs::Glob,
     guard::{Guard, Unopened},
-    matches::{self, LineSearch, SearchedFile},
-    report::{self, Prefix, things},
+    matches::{self, FileMatches, LineSearch},
+    report::{self, Prefix},
     tool::Looking,
     walk::{Scope, Walk, WalkResult},
 };
 use crate::{Access, Bounds, Context, Outcome, paths::real};
 use flemma_model::ModelError;
-use flemma_text::bounds;
+use flemma_text::{bounds, things};
 
 /// The default for the number of matching lines that are shown, and the maximum that a call can ask for: with their context, they must
 /// fit in memory.
@@ -88,23 +88,23 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let found = search_all(&files, &search, &deadline);
 
     let stopped = files.found.stopped.or_else(|| deadline.stopped());
-    let mut report = matches::Summary::new(&search);
+    let (mut report, mut refused) = (matches::Summary::new(&search), Vec::new());
     for (index, result) in found {
         let shown = files.prefix.show(&files.found.kept[index]);
         match result {
-            Ok(SearchedFile::Binary) if is_one_file => {
+            Ok(None) if is_one_file => {
                 return Err(ModelError::new(format!("{shown} is a binary file, not text.")));
             }
             Err(error) if is_one_file && stopped.is_none() => return Err(search.guard.told(error, &path, &shown)),
             // A file that could not be read because of the timeout is not reported.
             Err(_) if stopped.is_some() => {}
             Err(Unopened::Failed(error)) => files.found.problems.push(format!("{shown} ({})", files::reason(&error))),
-            Err(Unopened::Refused(error)) => report.refused.push(error.to_string().trim_end_matches('.').to_owned()),
+            Err(Unopened::Refused(error)) => refused.push(error.to_string().trim_end_matches('.').to_owned()),
             Ok(searched) => report.add(&shown, &files.found.kept[index], searched),
         }
     }
-    let (nothing, searched) = (report.is_empty() && stopped.is_none(), report.searched);
-    let (body, mut notes, refused) = report.finish();
+    let (nothing, searched) = (report.matches == 0 && stopped.is_none(), report.searched);
+    let (body, mut notes) = report.finish();
     notes.extend(report::unreadable(files.found.problems));
     notes.extend(report::denied(files.found.denied));
     notes.extend(report::few(refused, ". "));
@@ -140,12 +140,8 @@ fn unsaved(context: &Context, files: &Files) -> Option<String> {
     };
     let names: Vec<String> =
         files.found.kept.iter().filter(|path| is_open(path)).map(|path| files.prefix.show(path)).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "These have changes in the editor that are not saved; searched was what is on the disk: {}",
-            names.join(", ")
-        )
-    })
+    let told = "These have changes in the editor that are not saved; searched was what is on the disk";
+    (!names.is_empty()).then(|| format!("{told}: {}", names.join(", ")))
 }
 
 /// The compiled pattern.
@@ -205,7 +201,11 @@ fn files_below(walk: Walk<'_>, glob: Option<&Glob>) -> Result<Files, ModelError>
 }
 
 /// The results of the threads in the order of the files, only for the files that were searched.
-fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(usize, Result<SearchedFile, Unopened>)> {
+fn search_all(
+    files: &Files,
+    search: &LineSearch,
+    deadline: &Deadline,
+) -> Vec<(usize, Result<Option<FileMatches>, Unopened>)> {
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut searcher = search.searcher();
@@ -215,7 +215,7 @@ fn search_all(files: &Files, search: &LineSearch, deadline: &Deadline) -> Vec<(u
             let Some(path) = files.found.kept.get(index) else { break };
             let named = (&*files.root.join(path), &*files.prefix.show(path));
             let result = search.file(&mut searcher, named, deadline);
-            if let Ok(SearchedFile::Text(matches)) = &result {
+            if let Ok(Some(matches)) = &result {
                 found.fetch_add(matches.count, Ordering::Relaxed);
             }
             mine.push((index, result));

@@ -9,9 +9,9 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use super::{
     deadline::{Deadline, DeadlineReader},
     guard::{Guard, Unopened},
-    report::{things, unspeakable},
+    report::unspeakable,
 };
-use flemma_text::truncate::format_size;
+use flemma_text::{things, truncate::format_size};
 
 /// The longest line that is kept in memory, in bytes. A file with longer lines is not readable text.
 const MAX_HELD: usize = 64 << 20;
@@ -32,14 +32,6 @@ pub(super) struct LineSearch {
     pub(super) limit: usize,
     /// What may be searched: links may have changed since the file was found.
     pub(super) guard: Guard,
-}
-
-/// The result of searching a file.
-pub(super) enum SearchedFile {
-    /// It is text, and these are the matches in it.
-    Text(FileMatches),
-    /// It contains a NUL.
-    Binary,
 }
 
 /// The matches in a file: at most one more than the limit, to detect that there are more.
@@ -74,7 +66,7 @@ impl LineSearch {
             .build()
     }
 
-    /// Searches a file, which the model calls `name`.
+    /// Searches a file, which the model calls `name`; `None` if it contains a NUL.
     ///
     /// # Errors
     /// If it may not or cannot be read, or the deadline has passed.
@@ -83,7 +75,7 @@ impl LineSearch {
         searcher: &mut Searcher,
         (path, name): (&Path, &str),
         deadline: &Deadline,
-    ) -> Result<SearchedFile, Unopened> {
+    ) -> Result<Option<FileMatches>, Unopened> {
         let file = self.guard.open(path, name)?;
         let reader = DeadlineReader { reader: file, deadline };
         let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
@@ -94,7 +86,7 @@ impl LineSearch {
             }
             _ => error,
         })?;
-        Ok(if collector.binary { SearchedFile::Binary } else { SearchedFile::Text(collector.matches) })
+        Ok((!collector.binary).then_some(collector.matches))
     }
 }
 
@@ -160,7 +152,8 @@ pub(super) struct Summary {
     around: usize,
     limit: usize,
     body: String,
-    matches: usize,
+    /// The number of matching lines.
+    pub(super) matches: usize,
     files: usize,
     is_cut: bool,
     is_over: bool,
@@ -170,8 +163,6 @@ pub(super) struct Summary {
     names: Vec<OsString>,
     /// The number of files that were searched.
     pub(super) searched: usize,
-    /// Why files were not searched that may not be read.
-    pub(super) refused: Vec<String>,
 }
 
 impl Summary {
@@ -181,8 +172,8 @@ impl Summary {
     }
 
     /// Adds the next file, which is shown as `path`, and its matches, up to the limit.
-    pub(super) fn add(&mut self, path: &str, name: &Path, file: SearchedFile) {
-        let SearchedFile::Text(matches) = file else {
+    pub(super) fn add(&mut self, path: &str, name: &Path, matches: Option<FileMatches>) {
+        let Some(matches) = matches else {
             self.binary += 1;
             return;
         };
@@ -220,13 +211,8 @@ impl Summary {
         }
     }
 
-    /// Whether nothing was found.
-    pub(super) fn is_empty(&self) -> bool {
-        self.matches == 0
-    }
-
-    /// The lines, notes on what they do not show, and why files were not searched that may not be read.
-    pub(super) fn finish(self) -> (String, Vec<String>, Vec<String>) {
+    /// The lines, and notes on what they do not show.
+    pub(super) fn finish(self) -> (String, Vec<String>) {
         let mut notes = Vec::new();
         if self.is_over {
             notes.push(format!(
@@ -244,6 +230,6 @@ impl Summary {
             notes.push(format!("{} skipped", things(self.binary, "binary file")));
         }
         notes.extend(unspeakable(self.names.iter().map(OsString::as_os_str)));
-        (self.body, notes, self.refused)
+        (self.body, notes)
     }
 }

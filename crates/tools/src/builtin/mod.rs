@@ -39,7 +39,7 @@ mod written;
 
 use self::{
     input::{count, limit, optional_text, path, switch, text},
-    report::{line_range, lines},
+    report::line_range,
 };
 use super::Definition;
 
@@ -48,7 +48,7 @@ pub use files::missing_file;
 pub use notes::{NOTES_TOOLS, PageRequest, answer_page_request, locate_section, page_file, patch_frontmatter};
 pub use pick::{FilesToPick, files_to_pick};
 pub use readable::{ForeignFiles, Readable, Unread};
-pub use replace::{Mode, WriteTarget};
+pub use replace::WriteTarget;
 pub use stored_write::StoredWrite;
 pub use written::PartTaken;
 

@@ -19,11 +19,14 @@ use super::{
     blocking::blocking,
     guard::Guard,
     input::path_of,
-    line_range, lines, report,
+    line_range, report,
 };
 use crate::{Bounds, Context, NativeTool, Outcome, Output, preview};
 use flemma_model::{Media, ModelError};
-use flemma_text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size};
+use flemma_text::{
+    things,
+    truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
+};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 256 * 1024;
@@ -67,16 +70,12 @@ impl NativeTool for Read {
         let path = input.get("path")?.as_str()?;
         let number = |name| input.get(name).and_then(Value::as_u64);
         let first = number("offset").map(|offset| offset.max(1));
-        Some(match (first, number("limit")) {
+        let last = number("limit").map(|limit| first.unwrap_or(1).saturating_add(limit).saturating_sub(1));
+        Some(match (first, last) {
             (None, None) => path.to_owned(),
             (Some(first), None) => format!("{path} {first}-"),
-            (first, Some(limit)) => {
-                let first = first.unwrap_or(1);
-                match first.saturating_add(limit).saturating_sub(1) {
-                    last if last > first => format!("{path} {first}-{last}"),
-                    _ => format!("{path} {first}"),
-                }
-            }
+            (first, Some(last)) if last > first.unwrap_or(1) => format!("{path} {}-{last}", first.unwrap_or(1)),
+            (first, Some(_)) => format!("{path} {}", first.unwrap_or(1)),
         })
     }
 }
@@ -103,30 +102,24 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     if memchr::memchr(0, &beginning[..beginning.len().min(SNIFF)]).is_some() {
         return Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))));
     }
-    let page = page(reader, first, limit, &context.cancel).map_err(problem)?;
+    let (page, total) = page(reader, first, limit, &context.cancel).map_err(problem)?;
     if context.cancel.is_cancelled() {
         return Err(ModelError::new("Cancelled by the user."));
     }
-    match page.total {
+    let (first, limit, total) = (first as usize, limit as usize, total as usize);
+    match total {
         0 => Ok(Outcome::text("(empty file)")),
         total if total <= first => {
-            Err(ModelError::new(format!("offset {} is past the end: {name} has {}.", first + 1, lines(total as usize))))
+            let lines = things(total, "line");
+            Err(ModelError::new(format!("offset {} is past the end: {name} has {lines}.", first + 1)))
         }
-        _ => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
+        total => Ok(Outcome::text(show(&page, total, &path, first, limit))),
     }
 }
 
-/// A part of a file.
-struct FilePage {
-    /// Whole lines, or the beginning of a single line that is too long.
-    bytes: Vec<u8>,
-    /// The number of lines in the whole file.
-    total: u64,
-}
-
 /// Reads `limit` lines from line `first` (from 0) on, or slightly more than fits into a result, and counts the rest. It stops early
-/// where it is cancelled.
-fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<FilePage> {
+/// where it is cancelled. Gives whole lines, or the beginning of a single line that is too long, and the number of lines in the file.
+fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<(Vec<u8>, u64)> {
     let (mut total, mut bytes) = (0, Vec::new());
     let mut is_more = true;
     while is_more && !cancel.is_cancelled() {
@@ -148,23 +141,23 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
     {
         bytes.truncate(newline + 1);
     }
-    Ok(FilePage { bytes, total })
+    Ok((bytes, total))
 }
 
-/// The page for the model: text with `\n`, and notes about what is missing.
-fn show(page: FilePage, path: &Path, first: usize, limit: usize) -> String {
+/// The page for the model: text with `\n`, and notes about what is missing of `total` lines.
+fn show(page: &[u8], total: usize, path: &Path, first: usize, limit: usize) -> String {
     let mut notes = Vec::new();
-    let text = decode(&page.bytes, &mut notes);
+    let text = decode(page, &mut notes);
     let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });
     let (content, shown) = if head.first_line_exceeds_limit {
         let start = truncate::prefix(text.lines().next().unwrap_or_default(), MAX_BYTES);
         // Invalid UTF-8 is longer when shown than in the file: starting again too early is better than skipping text.
         let next = start.len() - 2 * start.matches(char::REPLACEMENT_CHARACTER).count() + 1;
         notes.push(format!(
-            "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p {} | cut -b {next}-{}` \
+            "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p '{}' | cut -b {next}-{}` \
              shows the next part",
             format_size(start.len() as u64),
-            quoted(path),
+            path.display().to_string().replace('\'', r"'\''"),
             next + MAX_BYTES / 2 - 1,
             line = first + 1,
         ));
@@ -172,21 +165,16 @@ fn show(page: FilePage, path: &Path, first: usize, limit: usize) -> String {
     } else {
         (head.content.strip_suffix('\n').unwrap_or(&head.content), head.output_lines)
     };
-    let next = first + shown + 1;
-    if next <= page.total as usize {
-        notes.push(format!("Showing {} of {}; continue with offset={next}", line_range(first + 1, shown), page.total));
+    let (next, range) = (first + shown + 1, line_range(first + 1, shown));
+    if next <= total {
+        notes.push(format!("Showing {range} of {total}; continue with offset={next}"));
     } else if first > 0 {
-        notes.push(format!("Showing {} of {}", line_range(first + 1, shown), page.total));
+        notes.push(format!("Showing {range} of {total}"));
     }
-    if notes.is_empty() {
-        return content.to_owned();
+    match notes.as_slice() {
+        [] => content.to_owned(),
+        notes => format!("{content}\n\n[{}]", notes.join(". ")),
     }
-    format!("{content}\n\n[{}]", notes.join(". "))
-}
-
-/// A path quoted for a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 /// Bytes as text. A byte order mark is removed; CRLF becomes LF if every line has it.

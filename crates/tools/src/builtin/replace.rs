@@ -100,15 +100,6 @@ impl fmt::Debug for WriteTarget {
     }
 }
 
-/// How a content gets its permissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Those of the existing file; those of any new file if there is none.
-    Kept,
-    /// These.
-    Set(u32),
-}
-
 impl WriteTarget {
     /// Determines what would be written when a model writes to `path`, which it calls `name`, and which must be within
     /// `bounds`. Waits while another call changes the same file.
@@ -221,19 +212,12 @@ impl WriteTarget {
         FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, is_start_up, unsaved }
     }
 
-    /// Writes the file, and creates missing parent folders.
+    /// Writes the file with these permissions, and creates missing parent folders. `None` for the permissions of the existing file, or
+    /// of any new file if there is none.
     ///
     /// # Errors
     /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
-    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
-        self.put(content, Mode::Kept)
-    }
-
-    /// Writes the file with these permissions, and creates missing parent folders.
-    ///
-    /// # Errors
-    /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
-    pub fn put(&self, content: &[u8], mode: Mode) -> io::Result<()> {
+    pub fn put(&self, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         let mut made = Vec::new();
         let folder = OpenFolder::create(self.folder(), &mut made);
         let written = folder.and_then(|folder| match self.exchange(&folder, content, mode, &made) {
@@ -272,7 +256,7 @@ impl WriteTarget {
         let moved = match moved {
             // A file cannot be moved there: for a moment there are two.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                other.put(content, Mode::Set(mode)).and_then(|()| self.remove(&[]))
+                other.put(content, Some(mode)).and_then(|()| self.remove(&[]))
             }
             moved => moved,
         };
@@ -300,7 +284,7 @@ impl WriteTarget {
     }
 
     /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
-    fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
+    fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Option<u32>, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
         let mode = self.existing.as_ref().map_or(0o666, Found::mode);
         if self.existing.as_ref().is_some_and(|found| found.linked().is_some()) {
@@ -317,7 +301,7 @@ impl WriteTarget {
             }
             file.set_permissions(Permissions::from_mode(mode))?;
         }
-        if let Mode::Set(mode) = set {
+        if let Some(mode) = set {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;
@@ -330,17 +314,17 @@ impl WriteTarget {
         Ok(true)
     }
 
-    fn overwrite(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<()> {
+    fn overwrite(&self, folder: &OpenFolder, content: &[u8], set: Option<u32>, made: &[PathBuf]) -> io::Result<()> {
         // The path has no links: one that is there now leads elsewhere.
         let mut file = folder.open_file(self.file_name())?;
         let mode = match set {
-            Mode::Kept => file.metadata()?.mode() & ALL_BITS,
-            Mode::Set(mode) => mode,
+            None => file.metadata()?.mode() & ALL_BITS,
+            Some(mode) => mode,
         };
         let change = self.begin(&FileState::File { digest: Digest::of(content), mode }, made)?;
         file.set_len(0)?;
         file.write_all(content)?;
-        if let Mode::Set(mode) = set {
+        if let Some(mode) = set {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.sync_all()?;

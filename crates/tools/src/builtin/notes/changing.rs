@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    super::{lines, optional_text, replace::WriteTarget, text, written},
+    super::{optional_text, replace::WriteTarget, text, written},
     input::{occurrence, page, section},
     space::Space,
 };
@@ -15,7 +15,7 @@ use flemma_notes::{
     replacing::{self, Which},
     sections::{self, Mode},
 };
-use flemma_text::truncate::count_lines;
+use flemma_text::{things, truncate::count_lines};
 
 /// The maximum number of lines that a result names.
 const MAX_NAMED: usize = 20;
@@ -34,7 +34,8 @@ pub(super) fn create(input: &Value, context: &Context) -> Result<Proposal, Model
     if space.is_taken(&page)? {
         return Err(ModelError::new(format!("There is already a page `{page}`. Change it with update_note.")));
     }
-    let summary = format!("Created `{page}`: {} bytes, {}.", new.len(), lines(count_lines(new.as_bytes())));
+    let lines = things(count_lines(new.as_bytes()), "line");
+    let summary = format!("Created `{page}`: {} bytes, {lines}.", new.len());
     let change = change(&space, &page, None, new.into_bytes(), None)?;
     Ok(Proposal { files: vec![change], summary, diff: String::new() })
 }

@@ -15,7 +15,7 @@ use crate::{Context, Outcome, Output};
 use flemma_model::ModelError;
 use flemma_notes::{Outline, PageName, Pages, frontmatter, search::Query, sections};
 use flemma_text::{
-    escape_controls,
+    escape_controls, things,
     truncate::{count_lines, prefix},
 };
 
@@ -115,7 +115,7 @@ pub(super) fn search(input: &Value, context: &Context) -> Result<Outcome, ModelE
     }
     let mut notes = listed.notes;
     if total > limit {
-        let pages = report::things(total, "page");
+        let pages = things(total, "page");
         notes.insert(0, format!("{limit} of {pages} are shown. Raise `limit`, or use other words"));
     }
     notes.extend(report::unreadable(problems));

@@ -14,6 +14,7 @@ use super::{
 use crate::{FileChange, Proposal};
 use flemma_model::ModelError;
 use flemma_notes::{PageName, Pages, rename::Renaming};
+use flemma_text::things;
 
 /// The maximum number of pages that a result names.
 const MAX_NAMED: usize = 50;
@@ -101,7 +102,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     let changed = others.changed(own_links);
     let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.{}", earlier.note());
     if let below @ 1.. = pages.below(&page).count() {
-        summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
+        summary.push_str(&format!(" The {} below `{page}` keep their names.", things(below, "page")));
     }
     if !others.kept.is_empty() {
         let pages = others.kept.join(", ");
@@ -176,9 +177,9 @@ impl Others {
     fn changed(&self, own_links: usize) -> String {
         let others = self.files.len();
         let named: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
-        let links = |count: usize| report::things(count, "link");
+        let links = |count: usize| things(count, "link");
         let own = format!("{} in the page itself", links(own_links));
-        let pages = report::things(others, "other page");
+        let pages = things(others, "other page");
         let changed = format!("{} in {pages}: {}", links(self.links), report::named(&named, MAX_NAMED));
         match (own_links, others) {
             (0, 0) => links(0),

@@ -111,7 +111,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
                 page.check_new()?;
             }
             context.seen.check(target.path(), page.as_str(), target.content(page.as_str())?.as_ref())?;
-            target.write(content.as_bytes()).map_err(|error| problem(&page, &error))?;
+            target.put(content.as_bytes(), None).map_err(|error| problem(&page, &error))?;
             context.seen.note(target.path(), Some(content.as_bytes()));
             drop(target);
             space.meta(&page)
