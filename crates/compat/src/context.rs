@@ -6,10 +6,7 @@
 
 use std::{collections::VecDeque, mem};
 
-use super::{
-    expressions::{DECLARES, Has},
-    nested::{self, NestedScript},
-};
+use super::nested::{self, DECLARES, Has, NestedScript};
 
 /// Words behind which a command begins.
 const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "time"];

@@ -4,8 +4,7 @@ use std::mem;
 
 use super::{
     context::{Context, Open},
-    expressions::is_expression,
-    nested,
+    nested::{self, is_expression},
 };
 use flemma_model::ModelError;
 

@@ -132,9 +132,7 @@ fn changed(old: &str, update: &Update) -> Result<String, ModelError> {
 fn find(table: &Table, key: &str) -> Result<Option<usize>, ModelError> {
     let mut places = table.entries.iter().enumerate().filter(|(_, entry)| entry.key == key).map(|(at, _)| at);
     let first = places.next();
-    if places.next().is_some() {
-        return Err(ModelError::new(format!("`{key}` occurs more than once in the frontmatter. Use edit.")));
-    }
+    ModelError::when(places.next().is_some(), format!("`{key}` occurs more than once in the frontmatter. Use edit."))?;
     Ok(first)
 }
 

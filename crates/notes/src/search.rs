@@ -57,9 +57,7 @@ impl Query {
         let mut words: Vec<String> = lower.unicode_words().map(str::to_owned).collect();
         words.sort_unstable();
         words.dedup();
-        if words.is_empty() && phrases.is_empty() {
-            return Err(ModelError::new("`query` has no words to search for."));
-        }
+        ModelError::when(words.is_empty() && phrases.is_empty(), "`query` has no words to search for.")?;
         Ok(Self { words, phrases })
     }
 

@@ -114,17 +114,17 @@ impl Disk {
     /// The disk through `ask`. The answers are kept in [`Disk::facts`].
     #[must_use]
     pub fn recording(ask: Arc<Ask>) -> Self {
-        Self::source(Arc::default(), Some(ask))
+        Self::source(Arc::default(), Some(ask), Arc::default())
     }
 
     /// What is known of the disk, and nothing else. It is never waited for.
     #[must_use]
     pub fn known(facts: Facts) -> Self {
-        Self::source(Arc::new(Mutex::new(facts)), None)
+        Self::source(Arc::new(Mutex::new(facts)), None, Arc::default())
     }
 
-    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>) -> Self {
-        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked: Arc::default() })))
+    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>, has_unasked: Arc<AtomicBool>) -> Self {
+        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked })))
     }
 
     /// The answers so far; none for the disk itself.
@@ -160,12 +160,7 @@ impl Disk {
     /// judgement can be relied on all the same.
     pub(super) fn surely(&self, condition: impl FnOnce(&Self) -> bool) -> bool {
         let Some(source) = &self.0 else { return condition(self) };
-        let aside = Self(Some(Arc::new(Source {
-            facts: Arc::clone(&source.facts),
-            ask: source.ask.clone(),
-            lacking: Mutex::default(),
-            has_unasked: Arc::clone(&source.has_unasked),
-        })));
+        let aside = Self::source(Arc::clone(&source.facts), source.ask.clone(), Arc::clone(&source.has_unasked));
         condition(&aside) && aside.lacks().is_none()
     }
 
@@ -180,10 +175,8 @@ impl Disk {
 
     /// The same; `None` if it is not known.
     pub(super) fn real_if_known(&self, path: &Path) -> Option<PathBuf> {
-        match self.answer(Lookup::Real(path.to_owned()))? {
-            Answer::Path(path) => Some(path),
-            Answer::Is(_) | Answer::Grammar(_) => None,
-        }
+        let Answer::Path(path) = self.answer(Lookup::Real(path.to_owned()))? else { return None };
+        Some(path)
     }
 
     /// How a shell reads commands. Nobody waits for one that was asked before.

@@ -19,7 +19,7 @@
 //! assert_eq!(form.answer_from_text("blue"), Ok(json!("blue")));
 //! ```
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -30,7 +30,6 @@ use super::{
     json_fault::JsonFault,
     native::json_text,
     preview,
-    question::Question,
     schema::CompiledSchema,
 };
 
@@ -139,8 +138,8 @@ impl Form {
     pub fn answer(&self, given: &[Given]) -> Result<Value, FormMistake> {
         let mut object = Map::new();
         for (at, field) in self.fields.iter().enumerate() {
-            let value = field.value(given.get(at)).map_err(|Reason { line, words }| {
-                let message = if field.label.is_empty() { words } else { format!("{}: {words}", field.label) };
+            let value = field.value(given.get(at)).map_err(|FormMistake { line, message, .. }| {
+                let message = if field.label.is_empty() { message } else { format!("{}: {message}", field.label) };
                 FormMistake { field: Some(at), line, message }
             })?;
             match (value, &field.name) {
@@ -163,10 +162,7 @@ impl Form {
         }
         match serde_json::from_str(text) {
             Ok(value @ Value::Object(_)) => self.check(value),
-            Ok(_) => {
-                let message = format!("write a JSON object: {}", self.example());
-                Err(FormMistake { field: None, line: None, message })
-            }
+            Ok(_) => Err(FormMistake::new(format!("write a JSON object: {}", self.example()))),
             Err(error) => {
                 let fault = JsonFault::of(text, &error);
                 let message = format!("{fault}. Write a JSON object: {}", self.example());
@@ -187,7 +183,7 @@ impl Form {
     fn check(&self, answer: Value) -> Result<Value, FormMistake> {
         match self.schema.as_ref().map_or(Ok(()), |schema| schema.check("the answer", &answer)) {
             Ok(()) => Ok(answer),
-            Err(mistakes) => Err(FormMistake { field: None, line: None, message: mistakes.sentence() }),
+            Err(mistakes) => Err(FormMistake::new(mistakes.sentence())),
         }
     }
 
@@ -282,7 +278,10 @@ impl FormField {
     }
 
     /// What was given; `None` for nothing.
-    fn value(&self, given: Option<&Given>) -> Result<Option<Value>, Reason> {
+    fn value(&self, given: Option<&Given>) -> Result<Option<Value>, FormMistake> {
+        let got = |expected: &str, text: &str| {
+            FormMistake::new(format!("expected {expected}, got `{}`", preview::clip(text.trim(), 60)))
+        };
         let value = match (given, &self.kind) {
             (None | Some(Given::Nothing), _) => return self.nothing(),
             (Some(Given::Chosen(at)), FieldKind::Choice(choices)) => match choices.get(*at) {
@@ -297,12 +296,12 @@ impl FormField {
             },
             (Some(Given::Typed(text)), _) if text.trim().is_empty() => return self.nothing(),
             (Some(Given::Typed(text)), FieldKind::Text) => Value::from(text.as_str()),
-            (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim()).ok_or_else(|| {
-                Reason::new(format!("expected a number like 3 or 0.5, got `{}`", preview::clip(text.trim(), 60)))
-            })?,
-            (Some(Given::Typed(text)), FieldKind::Integer) => integer(text.trim()).ok_or_else(|| {
-                Reason::new(format!("expected a whole number, like 3, got `{}`", preview::clip(text.trim(), 60)))
-            })?,
+            (Some(Given::Typed(text)), FieldKind::Number) => {
+                number(text.trim()).ok_or_else(|| got("a number like 3 or 0.5", text))?
+            }
+            (Some(Given::Typed(text)), FieldKind::Integer) => {
+                integer(text.trim()).ok_or_else(|| got("a whole number, like 3", text))?
+            }
             (Some(Given::Typed(text)), FieldKind::Json) => match serde_json::from_str(text) {
                 Ok(value) if self.mistake(&value).is_none() => value,
                 // Plain text does not need quotes where text is allowed.
@@ -310,28 +309,28 @@ impl FormField {
                 Ok(value) => value,
                 Err(error) => {
                     let fault = JsonFault::of(text, &error);
-                    let words = format!("{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}");
-                    return Err(Reason { line: Some(fault.line), words });
+                    let message = format!("{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}");
+                    return Err(FormMistake { field: None, line: Some(fault.line), message });
                 }
             },
         };
-        self.mistake(&value).map_or(Ok(Some(value)), |mistake| Err(Reason::new(mistake)))
+        self.mistake(&value).map_or(Ok(Some(value)), |mistake| Err(FormMistake::new(mistake)))
     }
 
-    fn nothing(&self) -> Result<Option<Value>, Reason> {
+    fn nothing(&self) -> Result<Option<Value>, FormMistake> {
         if self.is_required { Err(self.missing()) } else { Ok(self.is_nullable.then_some(Value::Null)) }
     }
 
     /// That there has to be another answer.
-    fn missing(&self) -> Reason {
+    fn missing(&self) -> FormMistake {
         match self.labels() {
-            labels if labels.is_empty() => Reason::new("write an answer".to_owned()),
-            labels => Reason::new(format!("choose one of: {}", labels.join(", "))),
+            labels if labels.is_empty() => FormMistake::new("write an answer".to_owned()),
+            labels => FormMistake::new(format!("choose one of: {}", labels.join(", "))),
         }
     }
 
     /// The choice that a text means: its words, or its number from 1. `None` for the entry that gives no answer.
-    fn chosen(&self, choices: &[(String, Value)], text: &str) -> Result<Option<Value>, Reason> {
+    fn chosen(&self, choices: &[(String, Value)], text: &str) -> Result<Option<Value>, FormMistake> {
         let typed = text.trim();
         let exactly = choices.iter().find(|choice| means(choice, typed));
         let lower = typed.to_lowercase();
@@ -360,16 +359,9 @@ fn means((label, value): &(String, Value), text: &str) -> bool {
     [Some(label.as_str()), value.as_str()].into_iter().flatten().any(|word| word.trim() == text.trim())
 }
 
-/// Why a field has no value.
-struct Reason {
-    /// The line of the text that is not valid JSON, from 1.
-    line: Option<usize>,
-    words: String,
-}
-
-impl Reason {
-    const fn new(words: String) -> Self {
-        Self { line: None, words }
+impl FormMistake {
+    const fn new(message: String) -> Self {
+        Self { field: None, line: None, message }
     }
 }
 
@@ -381,11 +373,61 @@ fn number(text: &str) -> Option<Value> {
 /// `3.0` and `1e3` are whole numbers as well. Beyond [`MAX_WHOLE`], not every whole number has a value of its own.
 fn integer(text: &str) -> Option<Value> {
     let value = number(text)?;
-    if !value.is_f64() {
-        return Some(value);
+    let Some(float) = value.as_f64().filter(|_| value.is_f64()) else { return Some(value) };
+    (float.fract() == 0.0 && float.abs() < MAX_WHOLE).then(|| Value::from(float as i64))
+}
+
+/// The question in an input. The names are those of `ask_user`; they mean the same in the input of every tool that the user answers. Anything that does not have the expected type counts as absent: it is shown before it is
+/// checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Question<'a> {
+    /// `question`.
+    pub(super) text: Option<&'a str>,
+    /// `options`, each of them once.
+    pub(super) options: Vec<QuestionOption<'a>>,
+    /// `default`.
+    pub(super) default: Option<&'a str>,
+}
+
+/// A text that there is something in.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+/// One of the options: a text, or a table with a `label` and a `description`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QuestionOption<'a> {
+    /// The answer.
+    pub(super) label: &'a str,
+    description: Option<&'a str>,
+}
+
+impl<'a> QuestionOption<'a> {
+    fn of(option: &'a Value) -> Option<Self> {
+        let label = option.as_str().filter(|label| !label.trim().is_empty()).or_else(|| text(option, "label"))?;
+        Some(Self { label, description: text(option, "description") })
     }
-    value
-        .as_f64()
-        .filter(|float| float.fract() == 0.0 && float.abs() < MAX_WHOLE)
-        .map(|float| Value::from(float as i64))
+
+    /// As it is shown to the user.
+    pub(super) fn words(&self) -> String {
+        self.description.map_or_else(|| self.label.to_owned(), |more| format!("{} - {more}", self.label))
+    }
+}
+
+impl<'a> Question<'a> {
+    /// Reads an input.
+    pub(super) fn of(input: &'a Value) -> Self {
+        let options = input.get("options").and_then(Value::as_array).into_iter().flatten();
+        let mut known = HashSet::new();
+        let options = options.filter_map(QuestionOption::of).filter(|option| known.insert(option.label)).collect();
+        Self { text: text(input, "question"), options, default: text(input, "default") }
+    }
+
+    /// The question and its options in one line; `None` if there is no question.
+    pub(super) fn preview(&self) -> Option<String> {
+        let numbered = self.options.iter().enumerate().map(|(at, option)| format!("{}: {}", at + 1, option.words()));
+        let options = numbered.collect::<Vec<_>>().join(", ");
+        let text = self.text?;
+        Some(if options.is_empty() { text.to_owned() } else { format!("{text}  ({options})") })
+    }
 }

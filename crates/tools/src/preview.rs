@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Executor, Runner, question::Question};
+use super::{Definition, Executor, Runner, form::Question};
 use flemma_model::ToolInput;
 use flemma_text::{truncate::prefix, visible::is_unseen, wrap::wrap};
 

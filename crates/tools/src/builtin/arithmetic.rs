@@ -162,12 +162,8 @@ fn rewrite(expression: &str) -> Result<String, String> {
                 strict.push_str(&format!("({name}("));
                 open.push("))");
             }
-            (Expected::Term, constant, _) if CONSTANTS.contains(&constant) => {
-                strict.push_str(constant);
-                expected = Expected::Operator;
-            }
-            (Expected::Term, "π", _) => {
-                strict.push_str("pi");
+            (Expected::Term, constant, _) if constant == "π" || CONSTANTS.contains(&constant) => {
+                strict.push_str(if constant == "π" { "pi" } else { constant });
                 expected = Expected::Operator;
             }
             (Expected::Term, number, _) if number.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
@@ -238,10 +234,8 @@ fn unexpected(expected: Expected, part: &str, place: &str) -> String {
 /// A number without underscores, and with a digit on both sides of its point; `None` if it is not a number.
 fn plain_number(number: &str) -> Option<String> {
     let plain = number.replace('_', "");
-    let (mantissa, exponent) = match plain.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (plain.as_str(), None),
-    };
+    let mut parts = plain.split(['e', 'E']);
+    let (mantissa, exponent) = (parts.next().unwrap_or_default(), parts.next());
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all_digits = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     if (whole.is_empty() && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {

@@ -75,9 +75,7 @@ async fn execute(input: &Value, context: Context) -> Result<Outcome, ModelError>
 
 fn shell_command(input: &Value) -> Result<String, ModelError> {
     let command = super::text(input, "command")?;
-    if command.trim().is_empty() {
-        return Err(ModelError::new("`command` is empty."));
-    }
+    ModelError::when(command.trim().is_empty(), "`command` is empty.")?;
     if let Some(place) = command.find('\0') {
         return Err(ModelError::new(format!(
             "`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."
@@ -104,15 +102,8 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
 }
 
 fn spec(shell: &Shell, name: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
-    let kept: Vec<String> = context
-        .config
-        .get("keep_env")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
+    let kept = context.config.get("keep_env").and_then(Value::as_array).into_iter().flatten();
+    let kept: Vec<String> = kept.filter_map(Value::as_str).map(str::to_owned).collect();
     let overflow_dir = context.overflow_dir.clone();
     let mut env = environment(&kept);
     env.extend(shell.locale.map(|locale| ("LC_ALL".into(), Some(locale.into()))));

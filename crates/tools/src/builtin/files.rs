@@ -42,19 +42,8 @@ pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
     }
 }
 
-/// The message for an error, without anything about other files: which of them may be told is up to
-/// [`Guard::problem`](super::guard::Guard::problem).
-pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
-    shown_problem(path, name, error, |_| false)
-}
-
 /// The message for an error. For a missing file, it suggests similar names. `is_shown` says which paths may be told.
-pub(super) fn shown_problem(
-    path: &Path,
-    name: &str,
-    error: &io::Error,
-    is_shown: impl Fn(&Path) -> bool,
-) -> ModelError {
+pub(super) fn problem(path: &Path, name: &str, error: &io::Error, is_shown: impl Fn(&Path) -> bool) -> ModelError {
     ModelError::new(match error.kind() {
         io::ErrorKind::NotFound => missing_file(path, name, is_shown),
         _ => format!("{name}: {}.", reason(error)),

@@ -1,21 +1,20 @@
 //! `find`: finds files and folders with a glob.
 //!
 //! The whole folder is walked, since the first names in order may be found last. The first matches in order are shown, and
-//! all are counted.
+//! all are counted. [`files_to_pick`] is what the user is offered in the same way.
 
 use std::{
     fs::{self, FileType},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use ignore::DirEntry;
 use serde_json::Value;
 
 use super::{
-    globs::Glob,
     report,
     tool::Looking,
-    walk::{Scope, Walk},
+    walk::{Glob, Scope, Walk},
 };
 use crate::{Context, Outcome};
 use flemma_model::ModelError;
@@ -83,4 +82,42 @@ fn is_of(kind: &str, entry: &DirEntry) -> bool {
         Some(found) if found.is_symlink() => fs::metadata(entry.path()).is_ok_and(|target| is(target.file_type())),
         found => found.is_some_and(is),
     }
+}
+
+/// The maximum number of files that `pick_file` offers. A picker has to show and filter them.
+const MAX_FILES: usize = 50_000;
+
+/// The files below a folder, for `pick_file`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilesToPick {
+    /// Their paths in order, such that other tools understand them.
+    pub paths: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+    /// How many files and folders were left out because the user denies reading them.
+    pub denied: usize,
+    /// Whether the time was too short for all of them.
+    pub is_partial: bool,
+}
+
+/// Lists the files of a folder, without hidden files, those that ignore files name, and those that the user denies reading.
+/// This reads the disk.
+///
+/// # Errors
+/// If the folder cannot be read, or the user denies reading it.
+pub fn files_to_pick(context: &Context, folder: Option<&str>) -> Result<FilesToPick, ModelError> {
+    let walk = Walk::through(context, folder.filter(|folder| !folder.is_empty()), Scope::default())?;
+    let is_file = |path: &Path| fs::metadata(path).is_ok_and(|target| target.is_file());
+    let walked = walk.keep(|entry, path| {
+        let kind = entry.file_type()?;
+        // A name that cannot be written as it is would name another file.
+        let is_plain = path.to_str().is_some_and(|name| !name.contains(char::is_control));
+        let is_wanted = is_plain && (kind.is_file() || (kind.is_symlink() && is_file(entry.path())));
+        is_wanted.then(|| walk.prefix.show(path))
+    })?;
+    let mut paths = walked.kept;
+    paths.sort_unstable();
+    let more = paths.len().saturating_sub(MAX_FILES);
+    paths.truncate(MAX_FILES);
+    Ok(FilesToPick { paths, more, denied: walked.denied, is_partial: walked.stopped.is_some() })
 }

@@ -36,21 +36,22 @@ const MAX_LOOKS: usize = 8;
 pub(super) struct Guard {
     permitted: Arc<Permitted>,
     denied: Arc<DeniedPaths>,
-    bounds: Bounds,
+    /// Where a file must be that the call uses.
+    pub(super) bounds: Bounds,
     /// What was judged when the call was approved; `None` if nothing has to be.
     judged: Option<Arc<Judged>>,
 }
 
 /// Why a file was not opened.
 #[derive(Debug)]
-pub(super) enum Unopened {
-    /// It may not be used.
-    Refused(ModelError),
+pub enum Unopened<E = ModelError> {
+    /// It may not be used, or shown. A message for the user is the end of a sentence that begins with its name.
+    Refused(E),
     /// The system did not open it.
     Failed(io::Error),
 }
 
-impl From<io::Error> for Unopened {
+impl<E> From<io::Error> for Unopened<E> {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
@@ -66,11 +67,6 @@ impl Guard {
     /// What a call may use that shows files to the model.
     pub(super) fn reading(permitted: &Arc<Permitted>, denied: &Arc<DeniedPaths>) -> Self {
         Self { permitted: Arc::clone(permitted), denied: Arc::clone(denied), bounds: Bounds::Readable, judged: None }
-    }
-
-    /// Where a file must be that the call uses.
-    pub(super) fn bounds(&self) -> &Bounds {
-        &self.bounds
     }
 
     /// Whether there is nothing to judge.
@@ -176,7 +172,7 @@ impl Guard {
     /// The message for an error at a path that was judged; the model calls it `name`. For a missing file, it suggests those similar
     /// names that the model may be told.
     pub(super) fn problem(&self, path: &Path, name: &str, error: &io::Error) -> ModelError {
-        files::shown_problem(path, name, error, |near| self.tells(near))
+        files::problem(path, name, error, |near| self.tells(near))
     }
 
     /// The same for a file that was not opened.
@@ -282,13 +278,12 @@ impl Guard {
         }
         let (folder, name) = parts(entry);
         let kind = OpenFolder::open(folder).and_then(|folder| folder.look(name)).map(|found| found.kind());
-        let is_judged = self.judged.as_ref().is_none_or(|judged| judged.admits(entry, entry));
-        let is_within = |path: &Path| is_judged && self.check(Access::Read, path, "").is_ok();
+        let is_judged = || self.judged.as_ref().is_none_or(|judged| judged.admits(entry, entry));
         match kind {
             Err(_) => false,
             // What it leads to is judged when it is opened.
             Ok(kind) if kind.is_symlink() => !self.denied.contains(entry) && self.permitted.shows(entry),
-            Ok(_) => is_within(entry),
+            Ok(_) => is_judged() && self.check(Access::Read, entry, "").is_ok(),
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     attach::{self, ShownFile},
-    blocking::blocking,
+    deadline::blocking,
     guard::Guard,
     input::path_of,
     line_range, report,
@@ -85,9 +85,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     // Line 0 means the first line: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
-    if limit == 0 {
-        return Err(ModelError::new("`limit` must be at least 1."));
-    }
+    ModelError::when(limit == 0, "`limit` must be at least 1.")?;
     let path = context.resolve(name);
     let guard = Guard::new(context, Bounds::Readable);
     let problem = |error: io::Error| guard.problem(&path, name, &error);
@@ -103,9 +101,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
         return Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))));
     }
     let (page, total) = page(reader, first, limit, &context.cancel).map_err(problem)?;
-    if context.cancel.is_cancelled() {
-        return Err(ModelError::new("Cancelled by the user."));
-    }
+    ModelError::when(context.cancel.is_cancelled(), "Cancelled by the user.")?;
     let (first, limit, total) = (first as usize, limit as usize, total as usize);
     match total {
         0 => Ok(Outcome::text("(empty file)")),

@@ -8,14 +8,13 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::{
     files,
-    guard::{by_own_path, open_exactly},
+    guard::{Unopened, by_own_path, open_exactly},
 };
 use crate::{
     Access, Permitted,
@@ -52,20 +51,8 @@ pub struct Readable {
     pub unsaved: Arc<[PathBuf]>,
 }
 
-/// Why a file was not opened.
-#[derive(Debug)]
-pub enum Unread {
-    /// It may not be shown. The message is the end of a sentence that begins with its name.
-    Refused(UserError),
-    /// The system did not open it.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for Unread {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
+/// Why a file that a message refers to was not opened.
+pub type Unread = Unopened<UserError>;
 
 impl Readable {
     /// What may be shown in a conversation whose relative paths start at `folder`: not what is `denied`, and only what is

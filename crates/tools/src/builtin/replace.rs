@@ -9,7 +9,6 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fmt,
     fs::{self, Permissions},
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -22,14 +21,13 @@ use std::{
 
 use super::{
     files,
-    folder::{Found, OpenFolder},
+    folder::{Found, OpenFolder, Temporary},
     guard::{self, Guard},
-    temporary::Temporary,
 };
 use crate::{
     Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming,
     paths::{find_same, real},
-    written_files::{note_moved, note_written},
+    recorder::{note_moved, note_written},
 };
 use flemma_journal::changes::{ChangeId, FileState};
 use flemma_model::{Digest, ModelError};
@@ -94,12 +92,6 @@ pub struct WriteTarget {
     _alone: Exclusive,
 }
 
-impl fmt::Debug for WriteTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteTarget").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
 impl WriteTarget {
     /// Determines what would be written when a model writes to `path`, which it calls `name`, and which must be within
     /// `bounds`. Waits while another call changes the same file.
@@ -137,9 +129,7 @@ impl WriteTarget {
         // Nothing is said about a file before it is known that it may be used.
         guard.judge(Access::Write, path, name)?;
         let real = real(path);
-        if real.is_symlink() {
-            return Err(ModelError::new(format!("{name}: too many symbolic links.")));
-        }
+        ModelError::when(real.is_symlink(), format!("{name}: too many symbolic links."))?;
         // This path has no links any more, and it is not left while the file is looked at, read or written.
         guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);
@@ -162,12 +152,10 @@ impl WriteTarget {
             guard.check_written(&real, existing.as_ref(), &class, name)?;
         }
         let linked = existing.as_ref().and_then(Found::linked);
-        if guard.bounds() != &Bounds::Writable {
+        if guard.bounds != Bounds::Writable {
             guard.check_names(linked, name)?;
         }
-        if !is_writable {
-            return Err(ModelError::new(format!("{name} is read-only.")));
-        }
+        ModelError::when(!is_writable, format!("{name} is read-only."))?;
         let (earlier, unsaved) = (Earlier::default(), None);
         Ok(Self { path: real, existing, is_start_up, recorder, guard, earlier, unsaved, _alone: alone })
     }
@@ -206,7 +194,7 @@ impl WriteTarget {
 
     /// A change of the file, which the model calls `name`, from `old` to `new`.
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
-        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
+        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds.clone());
         let is_read_only = self.existing.as_ref().is_some_and(|found| found.mode() & WRITE_BITS == 0);
         let (is_start_up, unsaved) = (self.is_start_up, self.unsaved.clone());
         FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, is_start_up, unsaved }

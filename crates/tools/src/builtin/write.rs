@@ -18,7 +18,7 @@ use flemma_text::{
 };
 
 /// The tool.
-pub(super) const TOOL: Proposing = Proposing { propose, preview, targets: file_of, line_counts: |_| None };
+pub(super) const TOOL: Proposing = Proposing { propose, preview, targets: file_of };
 
 fn preview(input: &Value) -> Option<String> {
     let size = format_size(input.get("content")?.as_str()?.len() as u64);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{optional_text, replace::WriteTarget, text, written},
-    input::{occurrence, page, section},
+    occurrence, page, section,
     space::Space,
 };
 use crate::{Content, Context, FileChange, Proposal};
@@ -31,9 +31,7 @@ pub(super) fn create(input: &Value, context: &Context) -> Result<Proposal, Model
     if !new.is_empty() && !new.ends_with('\n') {
         new.push('\n');
     }
-    if space.is_taken(&page)? {
-        return Err(ModelError::new(format!("There is already a page `{page}`. Change it with update_note.")));
-    }
+    ModelError::when(space.is_taken(&page)?, format!("There is already a page `{page}`. Change it with update_note."))?;
     let lines = things(count_lines(new.as_bytes()), "line");
     let summary = format!("Created `{page}`: {} bytes, {lines}.", new.len());
     let change = change(&space, &page, None, new.into_bytes(), None)?;
@@ -52,9 +50,7 @@ pub(super) fn update(input: &Value, context: &Context) -> Result<Proposal, Model
             return Err(ModelError::new(format!("`mode` must be replace, append or prepend, not \"{other}\".")));
         }
     };
-    if text.is_empty() && mode != Mode::Replace {
-        return Err(ModelError::new("`content` is empty: there is nothing to add."));
-    }
+    ModelError::when(text.is_empty() && mode != Mode::Replace, "`content` is empty: there is nothing to add.")?;
     let section = section(input)?;
     let old = space.read(&page)?;
     let Some((heading, occurrence)) = section else {
@@ -191,9 +187,7 @@ fn change_of_one(
     new: Vec<u8>,
     summary: String,
 ) -> Result<Proposal, ModelError> {
-    if old == new {
-        return Err(ModelError::new(format!("This would not change `{page}`: it has this content already.")));
-    }
+    ModelError::when(old == new, format!("This would not change `{page}`: it has this content already."))?;
     let diff = written::diff(&old, &new);
     Ok(Proposal { files: vec![change(space, page, Some(old), new, None)?], summary, diff })
 }

@@ -4,9 +4,7 @@
 //! that it would change ([`changing`], [`rename_note`]), and then writes it, if the files are still as they were.
 
 mod changing;
-mod earlier_run;
 mod eval_lua;
-mod input;
 mod reading;
 mod rename_note;
 mod requests;
@@ -18,16 +16,17 @@ pub use requests::{PageRequest, answer_page_request, patch_frontmatter};
 pub(super) use space::named_file;
 pub use space::page_file;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    optional_text,
+    count, optional_text, text,
     tool::{Looking, Proposing},
 };
 use crate::{Context, NativeTool, Proposal};
 use flemma_model::ModelError;
+use flemma_notes::PageName;
 
 /// The names of all tools for notes.
 pub const NOTES_TOOLS: [&str; 11] = [
@@ -51,9 +50,9 @@ pub(super) fn tool(name: &str) -> Arc<dyn NativeTool> {
     match name {
         "create_note" => changing(changing::create),
         "eval_lua" => Arc::new(eval_lua::EvalLua),
-        "get_page_info" => Arc::new(Looking { look: reading::info, preview: input::page_and_section }),
+        "get_page_info" => Arc::new(Looking { look: reading::info, preview: page_and_section }),
         "list_pages" => Arc::new(Looking { look: reading::list, preview: place }),
-        "read_note" => Arc::new(Looking { look: reading::read, preview: input::page_and_section }),
+        "read_note" => Arc::new(Looking { look: reading::read, preview: page_and_section }),
         "rename_note" => Arc::new(rename_note::TOOL),
         "search_notes" => Arc::new(Looking { look: reading::search, preview: query }),
         "search_replace" => changing(changing::replace),
@@ -64,6 +63,40 @@ pub(super) fn tool(name: &str) -> Arc<dyn NativeTool> {
 
 /// A tool that changes the page in `page`.
 fn changing(propose: fn(&Value, &Context) -> Result<Proposal, ModelError>) -> Arc<dyn NativeTool> {
-    let (preview, targets) = (input::page_and_section, input::own_page);
-    Arc::new(Proposing { propose, preview, targets, line_counts: |_| None })
+    Arc::new(Proposing { propose, preview: page_and_section, targets: own_page })
+}
+
+/// The targets of a call that changes only the page in `page`.
+fn own_page(input: &Value, context: &Context) -> Option<Vec<PathBuf>> {
+    named_file(context, input.get("page")?.as_str()?).map(|file| vec![file])
+}
+
+/// The page that a call names in `property`.
+fn page(input: &Value, property: &str) -> Result<PageName, ModelError> {
+    PageName::parse(text(input, property)?)
+}
+
+/// A count from 1 that may be null.
+fn occurrence(input: &Value) -> Result<Option<usize>, ModelError> {
+    match count(input, "occurrence")? {
+        Some(0) => Err(ModelError::new("`occurrence` must be at least 1.")),
+        found => Ok(found.map(|found| usize::try_from(found).unwrap_or(usize::MAX))),
+    }
+}
+
+/// The section that a call names, and which of those with this heading; `None` for the whole page.
+fn section(input: &Value) -> Result<Option<(&str, Option<usize>)>, ModelError> {
+    match (optional_text(input, "section"), occurrence(input)?) {
+        (None, Some(_)) => {
+            Err(ModelError::new("`occurrence` only goes with `section`: give the heading of the section."))
+        }
+        (heading, occurrence) => Ok(heading.map(|heading| (heading, occurrence))),
+    }
+}
+
+/// The preview of a call: its page, and a section if there is one.
+fn page_and_section(input: &Value) -> Option<String> {
+    let page = input.get("page")?.as_str()?;
+    let section = optional_text(input, "section").map(|section| section.trim_start_matches(['#', ' ']));
+    Some(section.map_or_else(|| page.to_owned(), |section| format!("{page} # {section}")))
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{limit, optional_text, report, switch, text},
-    input::{page, section},
+    page, section,
     space::Space,
 };
 use crate::{Context, Outcome, Output};

@@ -7,25 +7,24 @@ use serde_json::Value;
 use super::{
     super::{report, tool::Proposing},
     changing::change,
-    earlier_run::EarlierRun,
-    input,
+    page as page_in,
     space::Space,
 };
-use crate::{FileChange, Proposal};
-use flemma_model::ModelError;
+use crate::{Access, FileChange, LeftBefore, Proposal};
+use flemma_journal::changes::FileState;
+use flemma_model::{Digest, ModelError};
 use flemma_notes::{PageName, Pages, rename::Renaming};
 use flemma_text::things;
 
 /// The maximum number of pages that a result names.
 const MAX_NAMED: usize = 50;
 
+/// The maximum number of pages that is said of an earlier run.
+const MAX_EARLIER: usize = 20;
+
 /// The tool. The links to the page may be in any page.
-pub(super) const TOOL: Proposing = Proposing {
-    propose: |input, context| rename(input, &Space::open(context)?),
-    preview,
-    targets: |_, _| None,
-    line_counts: |_| None,
-};
+pub(super) const TOOL: Proposing =
+    Proposing { propose: |input, context| rename(input, &Space::open(context)?), preview, targets: |_, _| None };
 
 fn preview(input: &Value) -> Option<String> {
     Some(format!("{} -> {}", input.get("page")?.as_str()?, input.get("new_page")?.as_str()?))
@@ -64,25 +63,19 @@ fn already_renamed(
 
 /// What renaming a page changes.
 pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
-    let (page, new_page) = (input::page(input, "page")?, input::page(input, "new_page")?);
+    let (page, new_page) = (page_in(input, "page")?, page_in(input, "new_page")?);
     new_page.check_new()?;
-    if page == new_page {
-        return Err(ModelError::new(format!("`{page}` has this name already.")));
-    }
+    ModelError::when(page == new_page, format!("`{page}` has this name already."))?;
     let mut earlier = EarlierRun::of_move(space, &page)?;
     if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
         return Err(already_renamed(space, &earlier, &page, &new_page)?);
     }
     let old = space.read(&page)?;
-    if space.is_link(&page) {
-        return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
-    }
+    ModelError::when(space.is_link(&page), format!("`{page}` is a symbolic link, which cannot be renamed here."))?;
     let is_taken = space.is_taken(&new_page)?;
     // Where a file cannot be moved, it is copied first, and an earlier run may have ended then.
     let is_copied = is_taken && earlier.has_left(space, &new_page, &old)?;
-    if is_taken && !is_copied {
-        return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
-    }
+    ModelError::when(is_taken && !is_copied, format!("There is already a page `{new_page}`. Nothing was changed."))?;
     let mut listed = space.list("")?;
     listed.pages.retain(|other| *other != new_page);
     let pages = Pages::new(&listed.pages);
@@ -158,7 +151,7 @@ impl Others {
             let is_done = earlier.look_at(space, other, &content)?;
             let Some(relinked) = renaming.relink(other, &content) else { continue };
             let changes = !is_done && relinked.links > 0;
-            if changes && !space.may_change(other)? {
+            if changes && !space.context.permitted.allows(Access::Write, &space.file(other)?) {
                 found.unwritable.push(format!("`{other}`"));
                 continue;
             }
@@ -187,5 +180,79 @@ impl Others {
             (_, 0) => own,
             _ => format!("{own} and {changed}"),
         }
+    }
+}
+
+/// What an earlier run of a call has left in pages, which was interrupted or has failed halfway: the call goes on from there.
+struct EarlierRun {
+    left: LeftBefore,
+    done: Vec<String>,
+    changed_since: Vec<String>,
+    by_others: Vec<String>,
+}
+
+impl EarlierRun {
+    /// What earlier runs of a call that moves `page` have done.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn of_move(space: &Space<'_>, page: &PageName) -> Result<Self, ModelError> {
+        let mut left = space.context.recorder.as_ref().map(|recorder| recorder.left_before()).unwrap_or_default();
+        let is_gone = left.same.get(&space.real(page)?) == Some(&FileState::Absent);
+        // A call that has moved it was complete. If the page is there again, it is another one.
+        if is_gone && space.is_taken(page)? {
+            left.same.clear();
+        }
+        Ok(Self { left, done: Vec::new(), changed_since: Vec::new(), by_others: Vec::new() })
+    }
+
+    /// Whether an earlier run has taken a page away.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn has_removed(&self, space: &Space<'_>, page: &PageName) -> Result<bool, ModelError> {
+        Ok(self.left.same.get(&space.real(page)?) == Some(&FileState::Absent))
+    }
+
+    /// Whether a page has this content from an earlier run.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn has_left(&self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
+        let left = self.left.same.get(&space.real(page)?);
+        Ok(left.and_then(FileState::digest).is_some_and(|left| *left == Digest::of(content)))
+    }
+
+    /// The same, for the result: it says which pages an earlier run has changed, which of them somebody has changed since, and which
+    /// pages another call has left half done.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn look_at(&mut self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
+        let (is_done, path) = (self.has_left(space, page, content)?, space.real(page)?);
+        let of_other = self.left.others.get(&path).and_then(FileState::digest);
+        if of_other.is_some_and(|left| *left == Digest::of(content)) {
+            self.by_others.push(format!("`{page}`"));
+        }
+        if is_done {
+            self.done.push(format!("`{page}`"));
+        } else if matches!(self.left.same.get(&path), Some(FileState::File { .. })) {
+            self.changed_since.push(format!("`{page}`"));
+        }
+        Ok(is_done)
+    }
+
+    /// What the result says of it; empty if there was no such run.
+    fn note(&self) -> String {
+        let of_this = "An earlier run of this call, which did not finish, had changed";
+        let since = "too, and somebody has changed them since. Links there were taken as they are now; look at them]";
+        let of_other = ", and has not moved its page. Links there may lead to the name that it was to get]";
+        let told = [
+            (&self.done, format!(" {of_this} "), ".".to_owned()),
+            (&self.changed_since, format!("\n\n[{of_this} "), format!(" {since}")),
+            (&self.by_others, "\n\n[Another call of this tool has changed ".to_owned(), of_other.to_owned()),
+        ];
+        let told = told.iter().filter(|(pages, ..)| !pages.is_empty());
+        told.map(|(pages, before, after)| format!("{before}{}{after}", report::named(pages, MAX_EARLIER))).collect()
     }
 }

@@ -16,7 +16,7 @@ use super::super::{
     report::{self, Prefix},
     walk::{Scope, Walk},
 };
-use crate::{Access, Bounds, Context, LeftBefore, paths};
+use crate::{Access, Bounds, Context, paths};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 use flemma_text::{
@@ -115,14 +115,6 @@ impl<'a> Space<'a> {
         Ok(path)
     }
 
-    /// Whether the agents of the conversation permit changing a page.
-    ///
-    /// # Errors
-    /// If it is not a page that may be read.
-    pub(super) fn may_change(&self, page: &PageName) -> Result<bool, ModelError> {
-        Ok(self.context.permitted.allows(Access::Write, &self.file(page)?))
-    }
-
     /// Where a page must be that is changed.
     pub(in super::super) fn bounds(&self) -> Bounds {
         Bounds::Below(self.root.clone())
@@ -139,11 +131,6 @@ impl<'a> Space<'a> {
             return earlier_bytes(content, page.as_str());
         }
         self.read_with_metadata(page).map(|(content, _)| content)
-    }
-
-    /// What earlier calls of the same tool have left in files.
-    pub(super) fn left_before(&self) -> LeftBefore {
-        self.context.recorder.as_ref().map_or_else(LeftBefore::default, |recorder| recorder.left_before())
     }
 
     /// A tool in Lua has read a page, or found that there is none.
@@ -226,7 +213,7 @@ impl<'a> Space<'a> {
             deadline: self.deadline.clone(),
             root: start.clone(),
             prefix: Prefix::new(Some(folder).filter(|folder| !folder.is_empty())),
-            scope: Scope::Visible,
+            scope: Scope { hidden: false, ignored: true },
         };
         let found = walk.keep(|entry, path| {
             let page = PageName::of_file(&below.join(path))?;
