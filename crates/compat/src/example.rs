@@ -4,6 +4,8 @@
 //! differ, an attribute tells them apart that they all have and that differs as well (`type="create"`), and otherwise what
 //! is in them.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::sample::{self, ATTRIBUTES};
@@ -93,14 +95,10 @@ struct Group<'a> {
 
 /// The elements by kind, in the order of their first examples.
 fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, UserError> {
-    let attributes = elements.iter().map(|element| sample::attributes(element)).collect::<Result<Vec<_>, _>>()?;
+    let attributes = elements.iter().map(|element| sample::attributes(*element)).collect::<Result<Vec<_>, _>>()?;
     let value = |at: usize, name: &str| attributes[at].iter().find(|(own, _)| *own == name).map(|(_, text)| text);
     let all = || 0..elements.len();
-    let keys = |at: usize| {
-        let mut keys: Vec<&String> = elements[at].keys().collect();
-        keys.sort();
-        keys
-    };
+    let keys = |at: usize| elements[at].keys().collect::<BTreeSet<_>>();
     let tells_apart = |name: &&str| {
         let is_always = all().all(|at| value(at, name).is_some());
         let differs = all().any(|at| value(at, name) != value(0, name));
@@ -124,11 +122,7 @@ fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, User
         match groups.iter_mut().find(is_same) {
             Some(group) => group.elements.push(element),
             None => {
-                // The name is that of an attribute of the first element.
-                let kind = own.and_then(|(name, text)| {
-                    let own = element.get(ATTRIBUTES)?.as_object()?;
-                    own.keys().find(|key| *key == name).map(|key| (key.as_str(), text.clone()))
-                });
+                let kind = own.map(|(name, text)| (name, text.clone()));
                 groups.push(Group { kind, elements: vec![element] });
             }
         }
@@ -138,13 +132,7 @@ fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, User
 
 /// The schema of elements of one kind, which `kind` tells from others. `is_tool` if they are `<tool>` elements.
 fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -> Result<Value, UserError> {
-    let mut keys: Vec<&String> = Vec::new();
-    for key in elements.iter().flat_map(|element| element.keys()) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys.sort();
+    let keys: BTreeSet<&String> = elements.iter().flat_map(|element| element.keys()).collect();
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for key in keys {
         let values: Vec<&Value> = elements.iter().filter_map(|element| element.get(key)).collect();
@@ -166,9 +154,7 @@ fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -
 
 fn of_attributes(elements: &[&Map<String, Value>], kind: Option<&str>) -> Result<Value, UserError> {
     let attributes = elements.iter().map(|element| sample::attributes(element)).collect::<Result<Vec<_>, _>>()?;
-    let mut names: Vec<&str> = attributes.iter().flatten().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&str> = attributes.iter().flatten().map(|(name, _)| *name).collect();
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for name in names {
         let values = attributes.iter().filter_map(|own| own.iter().find(|(other, _)| *other == name));

@@ -79,15 +79,12 @@ fn frontmatter(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     if text[start..first].trim_end() != OPEN {
         return None;
     }
-    let mut at = first;
-    while at < text.len() {
-        let next = line_end(text.as_bytes(), at);
-        if CLOSE.contains(&text[at..next].trim_end()) {
-            return Some((first..at, next));
-        }
-        at = next;
-    }
-    None
+    let mut end = first;
+    text[first..].split_inclusive('\n').find_map(|line| {
+        let start = end;
+        end += line.len();
+        CLOSE.contains(&line.trim_end()).then_some((first..start, end))
+    })
 }
 
 /// A heading that is being read.

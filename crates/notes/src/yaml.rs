@@ -107,16 +107,12 @@ fn quote_of(style: ScalarStyle) -> Option<char> {
 fn end_of_quoted(yaml: &str, start: usize, quote: char) -> usize {
     let bytes = yaml.as_bytes();
     let mut at = start + 1;
-    while at < bytes.len() {
-        let is_doubled = quote == '\'' && bytes[at..].starts_with(b"\'\'");
-        let is_escape = quote == '"' && bytes[at] == b'\\';
-        if is_doubled || is_escape {
-            at += 2;
-        } else if char::from(bytes[at]) == quote {
+    while let Some(byte) = bytes.get(at) {
+        let is_pair = if quote == '"' { *byte == b'\\' } else { bytes[at..].starts_with(b"''") };
+        if char::from(*byte) == quote && !is_pair {
             return at + 1;
-        } else {
-            at += 1;
         }
+        at += 1 + usize::from(is_pair);
     }
     bytes.len()
 }

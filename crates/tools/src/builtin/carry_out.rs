@@ -7,7 +7,7 @@
 //! written.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -165,19 +165,14 @@ fn changed_since(proposal: &Proposal) -> String {
 /// Takes the right to change all files.
 fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, ModelError> {
     // Two calls that change the same files take them in the same order.
-    let mut wanted: Vec<(&PathBuf, usize, bool)> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        wanted.push((&step.change.path, at, false));
-        if let Some((other, _)) = &step.change.moved_to {
-            wanted.push((other, at, true));
-        }
-    }
-    wanted.sort();
+    let wanted = steps.iter().enumerate().flat_map(|(at, step)| {
+        let other = step.change.moved_to.as_ref().map(|(path, name)| (path, name, at, true));
+        [(&step.change.path, &step.change.name, at, false)].into_iter().chain(other)
+    });
+    let wanted: BTreeSet<(&PathBuf, &String, usize, bool)> = wanted.collect();
     let mut targets = BTreeMap::new();
-    for (path, at, is_other) in wanted {
-        let change = &steps[at].change;
-        let name = change.moved_to.as_ref().filter(|_| is_other).map_or(&change.name, |(_, name)| name);
-        let target = WriteTarget::new(path, name, context, &change.bounds)?;
+    for (path, name, at, is_other) in wanted {
+        let target = WriteTarget::new(path, name, context, &steps[at].change.bounds)?;
         if target.existing.is_some() && is_other {
             return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
         }
@@ -204,13 +199,8 @@ fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
 fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
     let mut written: Vec<String> = Vec::new();
     for Held { step: Step { change, new, .. }, target, moved_to } in held {
-        let bytes =
-            match new {
-                None => None,
-                Some(content) => Some(content.bytes.as_deref().ok_or_else(|| {
-                    ModelError::new(format!("{}: the content is too large to be written.", change.name))
-                })?),
-            };
+        let too_large = || ModelError::new(format!("{}: the content is too large to be written.", change.name));
+        let bytes = new.as_ref().map(|content| content.bytes.as_deref().ok_or_else(too_large)).transpose()?;
         let done = match (bytes, moved_to) {
             (Some(bytes), None) => target.put(bytes, None),
             (None, _) => target.remove(&[]),

@@ -222,9 +222,7 @@ fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
 
 impl Replacement<'_> {
     fn apply(&self, content: &[u8]) -> Vec<u8> {
-        let (before, rest) = content.split_at(self.at);
-        let after = &rest[self.old.len()..];
-        [before, self.new.as_bytes(), after].concat()
+        [&content[..self.at], self.new.as_bytes(), &content[self.at + self.old.len()..]].concat()
     }
 
     /// The message for the model: which lines changed, and a diff.

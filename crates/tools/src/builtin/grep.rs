@@ -198,7 +198,7 @@ fn one_file(path: &Path, name: &str) -> Files {
     Files { root: folder(path), found, prefix: Prefix::new(folder(Path::new(name)).to_str()) }
 }
 
-fn files_below(walk: Walk<'_>, glob: Option<&Glob>) -> Result<Files, ModelError> {
+fn files_below(walk: Walk, glob: Option<&Glob>) -> Result<Files, ModelError> {
     let mut found = walk.keep(|entry, path| {
         let wanted = entry.file_type()?.is_file() && glob.is_none_or(|glob| glob.matches(path));
         wanted.then(|| path.to_owned())
@@ -223,7 +223,7 @@ fn search_all(
             let named = (&*files.root.join(path), &*files.prefix.show(path));
             let result = search.file(&mut searcher, named, deadline);
             if let Ok(Some(matches)) = &result {
-                found.fetch_add(matches.count, Ordering::Relaxed);
+                found.fetch_add(count(matches), Ordering::Relaxed);
             }
             mine.push((index, result));
         }
@@ -256,14 +256,8 @@ struct LineSearch {
     guard: Guard,
 }
 
-/// The matches in a file: at most one more than the limit, to detect that there are more.
-#[derive(Debug, Default)]
-struct FileMatches {
-    /// The matching lines and their context, in order.
-    lines: Vec<Line>,
-    /// The number of matching lines.
-    count: usize,
-}
+/// The matching lines in a file and their context, in order: at most one more match than the limit, to detect that there are more.
+type FileMatches = Vec<Line>;
 
 #[derive(Debug)]
 struct Line {
@@ -300,7 +294,7 @@ impl LineSearch {
     ) -> Result<Option<FileMatches>, Unopened> {
         let file = self.guard.open(path, name)?;
         let reader = DeadlineReader { reader: file, deadline };
-        let mut collector = Collector { matcher: &self.matcher, matches: FileMatches::default(), binary: false };
+        let mut collector = Collector { matcher: &self.matcher, matches: Vec::new(), binary: false };
         searcher.search_reader(&self.matcher, reader, &mut collector).map_err(|error| match error.kind() {
             // This error comes from the searcher when its buffer is full, and not from the system or the deadline.
             io::ErrorKind::Other if deadline.stopped().is_none() => {
@@ -310,6 +304,11 @@ impl LineSearch {
         })?;
         Ok((!collector.binary).then_some(collector.matches))
     }
+}
+
+/// The number of matching lines.
+fn count(lines: &[Line]) -> usize {
+    lines.iter().filter(|line| line.is_match).count()
 }
 
 /// Collects the matches as the searcher finds them.
@@ -329,8 +328,7 @@ impl Collector<'_> {
             let place = if is_match { self.matcher.find(line).ok().flatten() } else { None };
             (window(line, place.map_or(0, |found| found.start())), true)
         };
-        self.matches.count += usize::from(is_match);
-        self.matches.lines.push(Line { number: number.unwrap_or(0), text, is_match, is_cut });
+        self.matches.push(Line { number: number.unwrap_or(0), text, is_match, is_cut });
     }
 }
 
@@ -395,12 +393,13 @@ impl Summary {
 
     /// Adds the next file, which is shown as `path`, and its matches, up to the limit.
     fn add(&mut self, path: &str, name: &Path, matches: Option<FileMatches>) {
-        let Some(matches) = matches else {
+        let Some(mut lines) = matches else {
             self.binary += 1;
             return;
         };
         self.searched += 1;
-        if matches.count == 0 {
+        let matching = count(&lines);
+        if matching == 0 {
             return;
         }
         self.names.push(name.into());
@@ -409,8 +408,7 @@ impl Summary {
             self.is_over = true;
             return;
         }
-        let mut lines = matches.lines;
-        if matches.count > room {
+        if matching > room {
             self.is_over = true;
             let mut matching = lines.iter().filter(|line| line.is_match);
             let last = matching.nth(room - 1).map_or(0, |line| line.number);

@@ -34,8 +34,8 @@ const MAX_LOOKS: usize = 8;
 /// What a call may use. Everything is judged by it that a tool opens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guard {
-    permitted: Arc<Permitted>,
-    denied: Arc<DeniedPaths>,
+    pub(super) permitted: Arc<Permitted>,
+    pub(super) denied: Arc<DeniedPaths>,
     /// Where a file must be that the call uses.
     pub(super) bounds: Bounds,
     /// What was judged when the call was approved; `None` if nothing has to be.
@@ -141,10 +141,9 @@ impl Guard {
         if *class == FileClass::StartUp && judged.is_by_policy() {
             return Err(judged.stray(name, "is read by a program when it starts, so writing it asks every time"));
         }
-        match found.and_then(Found::linked) {
-            Some(_) if !judged.admits_linked(real) => Err(judged.stray(name, "has several names (hard links) now")),
-            _ => Ok(()),
-        }
+        let is_linked = found.and_then(Found::linked).is_some();
+        let is_new = is_linked && !judged.admits_linked(real);
+        if is_new { Err(judged.stray(name, "has several names (hard links) now")) } else { Ok(()) }
     }
 
     /// Judges where a path leads, whether or not there is something. Without this, an error would tell what is at a path that may

@@ -5,8 +5,6 @@
 //! preview shows it.
 //! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
-mod arithmetic;
-mod attach;
 mod bash;
 mod calculator;
 mod carry_out;
@@ -37,11 +35,11 @@ use self::{
     report::line_range,
 };
 
-pub use attach::{ShownFile, shown_data, shown_file};
 pub use define::all;
 pub use files::missing_file;
 pub use find::{FilesToPick, files_to_pick};
 pub use notes::{NOTES_TOOLS, PageRequest, answer_page_request, locate_section, page_file, patch_frontmatter};
+pub use read::{ShownFile, shown_data, shown_file};
 pub use readable::{ForeignFiles, Readable, Unread};
 pub use replace::WriteTarget;
 pub use stored_write::StoredWrite;

@@ -2,10 +2,10 @@
 //!
 //! The file is read once from start to end in pieces: the lines before the page are skipped, the page is kept, and the lines
 //! after it are only counted, so that a large file costs time but no memory. Files other than text are rejected with their
-//! kind; images and PDFs are passed on unchanged, for the model to view.
+//! kind; images and PDFs are passed on unchanged, for the model to view, as are those that other tools show.
 
 use std::{
-    io::{self, BufRead, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Cursor, Read as _},
     path::Path,
     sync::Arc,
 };
@@ -14,15 +14,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    attach::{self, ShownFile},
-    deadline::blocking,
-    guard::Guard,
-    input::path_of,
-    line_range, report,
-};
-use crate::{Bounds, Context, NativeTool, Outcome, Output, preview};
-use flemma_model::{Media, ModelError};
+use super::{deadline::blocking, files, guard::Guard, input::path_of, line_range, report};
+use crate::{Access, Bounds, Context, NativeTool, Outcome, Output, Permitted, overflow, preview, rules::DeniedPaths};
+use flemma_model::{Attachment, Media, ModelError};
 use flemma_text::{
     things,
     truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
@@ -36,6 +30,9 @@ const SNIFF: usize = 8 * 1024;
 
 /// How much of a line is kept beyond what is shown, in bytes: a character may be cut, and a mark be left out.
 const BEYOND: usize = 64;
+
+/// What is said of a file that no model takes, after its name.
+const NO_MEDIA: &str = "is not a PNG, JPEG, GIF or WebP image or a PDF";
 
 /// The tool.
 pub(super) struct Read;
@@ -93,7 +90,7 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let bytes = metadata.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
-        let ShownFile { about, attachment } = attach::attach(media, name, &path, bytes)?;
+        let ShownFile { about, attachment } = attach(media, name, &path, bytes)?;
         return Ok(Outcome::Success(Output::Attached(about, attachment)));
     }
     let beginning = reader.fill_buf().map_err(problem)?;
@@ -193,4 +190,68 @@ fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
         return text.replace("\r\n", "\n");
     }
     text.to_owned()
+}
+
+/// A file that a result can show, with a line about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownFile {
+    /// What it is, and how large.
+    pub about: String,
+    /// The file. The document names it; its content is read for each request.
+    pub attachment: Attachment,
+}
+
+/// Looks at a file that a result is to show, unless `denied` has it or `permitted` does not allow it. `path` is absolute, and `name` is what messages call it.
+/// It blocks on the disk.
+///
+/// # Errors
+/// Why it cannot be shown, as a sentence that begins with its name.
+pub fn shown_file(
+    path: &Path,
+    name: &str,
+    denied: &Arc<DeniedPaths>,
+    permitted: &Arc<Permitted>,
+) -> Result<ShownFile, ModelError> {
+    if !denied.allows(path, path) || !permitted.allows(Access::Read, path) {
+        permitted.check(Access::Read, path, name)?;
+        return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
+    }
+    let guard = Guard::reading(permitted, denied);
+    let (file, metadata) = guard.open_regular(path, name)?;
+    match Media::detect(&mut BufReader::new(file)).map_err(|error| guard.problem(path, name, &error))? {
+        Some(media) => attach(media, name, path, metadata.len()),
+        None => Err(ModelError::new(format!("{name} {NO_MEDIA}."))),
+    }
+}
+
+/// Saves an image or a PDF that a tool has made, to show it. It is kept as long as a long output, and it blocks on the disk.
+///
+/// # Errors
+/// Why it cannot be shown, as a sentence that begins with `name`.
+pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result<ShownFile, ModelError> {
+    let problem = |error: io::Error| ModelError::new(format!("{name} could not be saved: {}.", files::reason(&error)));
+    let media = Media::detect(&mut Cursor::new(data)).map_err(problem)?;
+    let media = media.ok_or_else(|| ModelError::new(format!("{name} {NO_MEDIA}.")))?;
+    // A file that cannot be shown is not saved.
+    attach(media, name, outputs, data.len() as u64)?;
+    let path = overflow::save_media(outputs, tool, media.kind, data).map_err(problem)?;
+    attach(media, &path.display().to_string(), &path, data.len() as u64)
+}
+
+/// The attachment for an image or a PDF of this size.
+fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<ShownFile, ModelError> {
+    let size = format_size(bytes);
+    if media.is_damaged() {
+        return Err(ModelError::new(format!(
+            "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
+            media.kind.name()
+        )));
+    }
+    if path.to_str().is_none() {
+        return Err(ModelError::new(format!(
+            "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to it."
+        )));
+    }
+    let attachment = Attachment::unread(path, media.kind.media_type());
+    Ok(ShownFile { about: format!("{name}: {media}, {size}"), attachment })
 }

@@ -77,9 +77,7 @@ impl Scope {
 }
 
 /// A folder to walk through.
-pub(super) struct Walk<'a> {
-    /// What the call may use.
-    pub(super) context: &'a Context,
+pub(super) struct Walk {
     /// What may be found.
     pub(super) guard: Guard,
     /// When it has to stop.
@@ -104,16 +102,16 @@ pub(super) struct WalkResult<T> {
     pub(super) denied: usize,
 }
 
-impl<'a> Walk<'a> {
+impl Walk {
     /// A walk through the folder that the model calls `name`; `None` for the one where relative paths start.
     ///
     /// # Errors
     /// A message that names it: it may not be read, does not exist, is not a folder, or cannot be accessed.
-    pub(super) fn through(context: &'a Context, name: Option<&str>, scope: Scope) -> Result<Self, ModelError> {
+    pub(super) fn through(context: &Context, name: Option<&str>, scope: Scope) -> Result<Self, ModelError> {
         let (guard, deadline) = (Guard::new(context, Bounds::Readable), Deadline::new(context));
         let written = name.unwrap_or(".");
         let root = guard.folder(&context.resolve(written), written)?;
-        Ok(Self { context, guard, deadline, root, prefix: Prefix::new(name), scope })
+        Ok(Self { guard, deadline, root, prefix: Prefix::new(name), scope })
     }
 
     /// Keeps the result of `keep` for each entry and its path relative to the root, as far as it may be found. The root itself is
@@ -171,7 +169,7 @@ impl<'a> Walk<'a> {
 
     /// What goes through the entries that are included and may be read. It counts those that may not.
     fn builder(&self, left_out: &Arc<AtomicUsize>) -> WalkBuilder {
-        let (denied, permitted) = (Arc::clone(&self.context.denied), Arc::clone(&self.context.permitted));
+        let (denied, permitted) = (Arc::clone(&self.guard.denied), Arc::clone(&self.guard.permitted));
         let (left_out, is_included) = (Arc::clone(left_out), self.scope.includes(&self.root));
         let may_be_read = move |entry: &DirEntry| {
             let path = entry.path();

@@ -13,7 +13,7 @@ use super::{
 use crate::{Access, FileChange, LeftBefore, Proposal};
 use flemma_journal::changes::FileState;
 use flemma_model::{Digest, ModelError};
-use flemma_notes::{PageName, Pages, rename::Renaming};
+use flemma_notes::{PageName, rename::Renaming};
 use flemma_text::things;
 
 /// The maximum number of pages that a result names.
@@ -40,8 +40,7 @@ fn already_renamed(
     let listed = space.list("")?.pages;
     let before: Vec<PageName> =
         listed.iter().map(|other| if other == new_page { page } else { other }).cloned().collect();
-    let pages = Pages::new(&before);
-    let renaming = Renaming::new(&before, &pages, page, new_page);
+    let renaming = Renaming::new(&before, page, new_page);
     let mut left = Vec::new();
     for other in &listed {
         space.go_on()?;
@@ -78,8 +77,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     ModelError::when(is_taken && !is_copied, format!("There is already a page `{new_page}`. Nothing was changed."))?;
     let mut listed = space.list("")?;
     listed.pages.retain(|other| *other != new_page);
-    let pages = Pages::new(&listed.pages);
-    let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
+    let renaming = Renaming::new(&listed.pages, &page, &new_page);
     let mut others = Others::relinked(space, &renaming, &listed.pages, &page, &mut earlier)?;
     let is_done = earlier.look_at(space, &page, &old)?;
     let own = renaming.relink(&page, &old);
@@ -94,7 +92,7 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
 
     let changed = others.changed(own_links);
     let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.{}", earlier.note());
-    if let below @ 1.. = pages.below(&page).count() {
+    if let below @ 1.. = renaming.before.below(&page).count() {
         summary.push_str(&format!(" The {} below `{page}` keep their names.", things(below, "page")));
     }
     if !others.kept.is_empty() {

@@ -208,7 +208,6 @@ impl<'a> Space<'a> {
         let start = self.folder(folder)?;
         let below = start.strip_prefix(&self.root).unwrap_or(Path::new("")).to_owned();
         let walk = Walk {
-            context: self.context,
             guard: self.guard.clone(),
             deadline: self.deadline.clone(),
             root: start.clone(),
