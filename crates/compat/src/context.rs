@@ -6,10 +6,7 @@
 
 use std::{collections::VecDeque, mem};
 
-use super::{
-    expressions::{DECLARES, Has},
-    nested::{self, NestedScript},
-};
+use super::nested::{self, DECLARES, Has, NestedScript};
 
 /// Words behind which a command begins.
 const RESERVED: [&str; 11] = ["then", "do", "else", "elif", "if", "while", "until", "{", "}", "!", "time"];
@@ -46,14 +43,16 @@ pub(super) enum Open {
 }
 
 /// What closes a script.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum End {
+    #[default]
     Text,
     Parenthesis,
     Backtick,
 }
 
 /// A script that is open.
+#[derive(Default)]
 pub(super) struct Script {
     end: End,
     /// Whether nothing of it was read.
@@ -112,17 +111,16 @@ impl Context {
         let Some(top) = self.open.last_mut() else { return };
         match top {
             Open::Script(_) => self.read_script(byte, is_dollar),
-            Open::Single if byte == b'\'' => drop(self.open.pop()),
-            Open::Single => self.literal(byte),
-            Open::Ansi if byte == b'\'' => drop(self.open.pop()),
+            Open::Single | Open::Ansi if byte == b'\'' => drop(self.open.pop()),
+            Open::Ansi if byte == b'\\' => self.is_escaped = true,
+            Open::Single | Open::Ansi => self.literal(byte),
             Open::Double if byte == b'"' => drop(self.open.pop()),
             Open::Brace(_) if byte == b'}' => drop(self.open.pop()),
-            Open::Comment => {
-                if byte == b'\n' {
-                    self.open.pop();
-                    self.read(byte);
-                }
+            Open::Comment if byte == b'\n' => {
+                self.open.pop();
+                self.read(byte);
             }
+            Open::Comment => {}
             Open::HereDocument(document) => {
                 if byte == b'\n' {
                     let line = mem::take(&mut document.line);
@@ -168,8 +166,6 @@ impl Context {
                 }
                 self.read_expansion(byte, is_dollar);
             }
-            Open::Ansi if byte == b'\\' => self.is_escaped = true,
-            Open::Ansi => self.literal(byte),
         }
     }
 
@@ -308,18 +304,7 @@ fn opens_expansion(byte: u8, is_dollar: bool) -> bool {
 
 impl Script {
     fn new(end: End) -> Self {
-        Self {
-            end,
-            is_new: true,
-            word: None,
-            command: Vec::new(),
-            cases: 0,
-            less: 0,
-            is_here_string: false,
-            here: None,
-            documents: VecDeque::new(),
-            nested: None,
-        }
+        Self { end, is_new: true, ..Self::default() }
     }
 
     /// The word so far, without what stands for a value at its end.

@@ -4,6 +4,8 @@
 //! differ, an attribute tells them apart that they all have and that differs as well (`type="create"`), and otherwise what
 //! is in them.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::sample::{self, ATTRIBUTES};
@@ -31,16 +33,14 @@ pub fn xml_schema(example: &Value) -> Result<Value, UserError> {
     if examples.is_empty() {
         return Err(UserError::new("it has no example of a call: a table with `_attr` and `action`"));
     }
-    let mut tools = Vec::new();
-    for example in examples {
-        let mut tool = example.clone();
+    let mut tools: Vec<Map<String, Value>> = examples.into_iter().cloned().collect();
+    for tool in &mut tools {
         if let Some(Value::Object(attributes)) = tool.get_mut(ATTRIBUTES) {
             attributes.shift_remove("name");
             if attributes.is_empty() {
                 tool.shift_remove(ATTRIBUTES);
             }
         }
-        tools.push(tool);
     }
     merged(&tools.iter().collect::<Vec<_>>(), None, true)
 }
@@ -64,8 +64,7 @@ fn collect<'a>(example: &'a Value, found: &mut Vec<&'a Map<String, Value>>) -> R
 
 /// The schema of everything that one name stands for in the examples.
 fn of(values: &[&Value], is_action: bool) -> Result<Value, UserError> {
-    let mut items = Vec::new();
-    values.iter().for_each(|value| sample::items(value, &mut items));
+    let items: Vec<&Value> = values.iter().flat_map(|value| sample::items(value)).collect();
     let elements: Vec<&Map<String, Value>> = items.iter().filter_map(|item| item.as_object()).collect();
     let texts: Vec<String> = items.iter().filter_map(|item| sample::leaf(item)).map(|(text, _)| text).collect();
     let mut choices = Vec::new();
@@ -75,16 +74,14 @@ fn of(values: &[&Value], is_action: bool) -> Result<Value, UserError> {
     for group in kinds(&elements)? {
         choices.push(merged(&group.elements, group.kind.map(|(name, _)| name), false)?);
     }
-    let has_lists = values.iter().any(|value| value.is_array());
     if is_action && !elements.is_empty() {
         // The executor of such a tool takes one or several.
         let items = any_of(choices.clone());
         choices.push(json!({ "type": "array", "items": items }));
-    } else if has_lists {
-        return Ok(if choices.is_empty() {
-            json!({ "type": "array" })
-        } else {
-            json!({ "type": "array", "items": any_of(choices) })
+    } else if values.iter().any(|value| value.is_array()) {
+        return Ok(match choices.is_empty() {
+            true => json!({ "type": "array" }),
+            false => json!({ "type": "array", "items": any_of(choices) }),
         });
     }
     Ok(any_of(choices))
@@ -98,14 +95,10 @@ struct Group<'a> {
 
 /// The elements by kind, in the order of their first examples.
 fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, UserError> {
-    let attributes = elements.iter().map(|element| sample::attributes(element)).collect::<Result<Vec<_>, _>>()?;
+    let attributes = elements.iter().map(|element| sample::attributes(*element)).collect::<Result<Vec<_>, _>>()?;
     let value = |at: usize, name: &str| attributes[at].iter().find(|(own, _)| *own == name).map(|(_, text)| text);
     let all = || 0..elements.len();
-    let keys = |at: usize| {
-        let mut keys: Vec<&String> = elements[at].keys().collect();
-        keys.sort();
-        keys
-    };
+    let keys = |at: usize| elements[at].keys().collect::<BTreeSet<_>>();
     let tells_apart = |name: &&str| {
         let is_always = all().all(|at| value(at, name).is_some());
         let differs = all().any(|at| value(at, name) != value(0, name));
@@ -129,11 +122,7 @@ fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, User
         match groups.iter_mut().find(is_same) {
             Some(group) => group.elements.push(element),
             None => {
-                // The name is that of an attribute of the first element.
-                let kind = own.and_then(|(name, text)| {
-                    let own = element.get(ATTRIBUTES)?.as_object()?;
-                    own.keys().find(|key| *key == name).map(|key| (key.as_str(), text.clone()))
-                });
+                let kind = own.map(|(name, text)| (name, text.clone()));
                 groups.push(Group { kind, elements: vec![element] });
             }
         }
@@ -143,13 +132,7 @@ fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, User
 
 /// The schema of elements of one kind, which `kind` tells from others. `is_tool` if they are `<tool>` elements.
 fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -> Result<Value, UserError> {
-    let mut keys: Vec<&String> = Vec::new();
-    for key in elements.iter().flat_map(|element| element.keys()) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys.sort();
+    let keys: BTreeSet<&String> = elements.iter().flat_map(|element| element.keys()).collect();
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for key in keys {
         let values: Vec<&Value> = elements.iter().filter_map(|element| element.get(key)).collect();
@@ -159,9 +142,8 @@ fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -
         properties.insert(key.clone(), schema);
         // Of an empty list nothing is written.
         let has_items = |value: &&Value| {
-            let mut items = Vec::new();
-            sample::items(value, &mut items);
-            !items.is_empty() && (key != ATTRIBUTES || value.as_object().is_some_and(|entries| !entries.is_empty()))
+            let has_entries = || value.as_object().is_some_and(|entries| !entries.is_empty());
+            !sample::items(value).is_empty() && (key != ATTRIBUTES || has_entries())
         };
         if is_always && values.iter().all(has_items) {
             required.push(key.clone());
@@ -172,9 +154,7 @@ fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -
 
 fn of_attributes(elements: &[&Map<String, Value>], kind: Option<&str>) -> Result<Value, UserError> {
     let attributes = elements.iter().map(|element| sample::attributes(element)).collect::<Result<Vec<_>, _>>()?;
-    let mut names: Vec<&str> = attributes.iter().flatten().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&str> = attributes.iter().flatten().map(|(name, _)| *name).collect();
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for name in names {
         let values = attributes.iter().filter_map(|own| own.iter().find(|(other, _)| *other == name));

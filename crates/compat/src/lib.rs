@@ -5,7 +5,6 @@
 
 mod context;
 mod example;
-mod expressions;
 mod nested;
 mod reference;
 mod sample;

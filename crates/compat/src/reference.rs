@@ -4,8 +4,7 @@ use std::mem;
 
 use super::{
     context::{Context, Open},
-    expressions::is_expression,
-    nested,
+    nested::{self, is_expression},
 };
 use flemma_model::ModelError;
 
@@ -32,12 +31,6 @@ impl Context {
             script.less = 0;
             script.begin_word(0, has);
         }
-        let quote = match self.open.last() {
-            Some(Open::Single) => Quote::Single,
-            Some(Open::Ansi) => Quote::Ansi,
-            Some(Open::Double) => Quote::Double,
-            _ => Quote::None,
-        };
         self.check(name, value)?;
         if let Some(script) = self.word_script() {
             script.word.get_or_insert_default().text.push(0);
@@ -52,8 +45,9 @@ impl Context {
                     };
                 }
                 let inner = nested.refer(variable, name, value)?;
-                let replaces = replaces + inner.replaces * if quote == Quote::Single { 1 } else { 2 };
-                return Ok(Reference { replaces, text: quote.write(&inner.text) });
+                let open = self.open.last();
+                let replaces = replaces + inner.replaces * if matches!(open, Some(Open::Single)) { 1 } else { 2 };
+                return Ok(Reference { replaces, text: written_in(open, &inner.text) });
             }
         }
         let is_in_double = self.is_in_double();
@@ -113,30 +107,21 @@ impl Context {
     }
 }
 
-/// What quotes a word stands in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
-    None,
-    Single,
-    Ansi,
-    Double,
-}
-
-impl Quote {
-    /// How a text is written there.
-    fn write(self, text: &[u8]) -> Vec<u8> {
-        let mut written = Vec::new();
-        for byte in text {
-            match (self, byte) {
-                (Self::Single, b'\'') => written.extend_from_slice(br"'\''"),
-                (Self::Ansi, b'\'' | b'\\')
-                | (Self::Double, b'"' | b'$' | b'`' | b'\\')
-                | (Self::None, b'"' | b'\'' | b'$' | b'`' | b'\\' | b'{' | b'}' | b'(' | b')') => {
-                    written.extend_from_slice(&[b'\\', *byte]);
-                }
-                _ => written.push(*byte),
+/// How a text is written in what is open: in quotes, or outside of them.
+fn written_in(open: Option<&Open>, text: &[u8]) -> Vec<u8> {
+    let mut written = Vec::new();
+    for byte in text {
+        match (open, byte) {
+            (Some(Open::Single), b'\'') => written.extend_from_slice(br"'\''"),
+            (Some(Open::Ansi), b'\'' | b'\\') | (Some(Open::Double), b'"' | b'$' | b'`' | b'\\') => {
+                written.extend_from_slice(&[b'\\', *byte]);
             }
+            (Some(Open::Single | Open::Ansi | Open::Double), _) => written.push(*byte),
+            (_, b'"' | b'\'' | b'$' | b'`' | b'\\' | b'{' | b'}' | b'(' | b')') => {
+                written.extend_from_slice(&[b'\\', *byte]);
+            }
+            _ => written.push(*byte),
         }
-        written
     }
+    written
 }

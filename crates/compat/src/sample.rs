@@ -42,10 +42,10 @@ fn cdata(text: &str) -> Option<&str> {
 }
 
 /// The items that a value stands for: those of a list, of lists in it too, or the value itself.
-pub(super) fn items<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+pub(super) fn items(value: &Value) -> Vec<&Value> {
     match value {
-        Value::Array(list) => list.iter().for_each(|item| items(item, found)),
-        value => found.push(value),
+        Value::Array(list) => list.iter().flat_map(items).collect(),
+        value => vec![value],
     }
 }
 
@@ -59,15 +59,12 @@ pub(super) fn attributes(element: &Map<String, Value>) -> Result<Vec<(&str, Stri
         Some(Value::Object(attributes)) => attributes,
         Some(_) => return Err(UserError::new(format!("`{ATTRIBUTES}` must be a table of attributes"))),
     };
-    let attribute = |(name, value): (&'_ String, &'_ Value)| -> Result<String, UserError> {
-        let Some((text, _)) = leaf(value) else {
-            return Err(UserError::new(format!("the attribute `{name}` must be a text, not a table")));
-        };
-        is_name(name)
-            .then_some(text)
-            .ok_or_else(|| UserError::new(format!("`{name}` cannot be the name of an attribute")))
-    };
-    attributes.iter().map(|entry| Ok((entry.0.as_str(), attribute(entry)?))).collect()
+    let attributes = attributes.iter().map(|(name, value)| match leaf(value) {
+        None => Err(UserError::new(format!("the attribute `{name}` must be a text, not a table"))),
+        Some(_) if !is_name(name) => Err(UserError::new(format!("`{name}` cannot be the name of an attribute"))),
+        Some((text, _)) => Ok((name.as_str(), text)),
+    });
+    attributes.collect()
 }
 
 /// Whether elements and attributes can have this name.

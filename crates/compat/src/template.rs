@@ -6,7 +6,7 @@
 //! between which quotes. Where it is wrong about the quotes, because a script is stranger than it knows, the reference still
 //! is one: it can come out as text or be split into words.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice};
 
 use super::{context::Context, nested};
 use flemma_model::ModelError;
@@ -38,10 +38,10 @@ enum Piece<'a> {
 pub fn fill_words(text: &[u8], values: &Values) -> Vec<u8> {
     let mut filled = Vec::new();
     for piece in pieces(text, values) {
-        match piece {
-            Piece::Byte(byte) => filled.push(byte),
-            Piece::Value(_, value) => filled.extend_from_slice(value),
-        }
+        filled.extend_from_slice(match &piece {
+            Piece::Byte(byte) => slice::from_ref(byte),
+            Piece::Value(_, value) => value,
+        });
     }
     filled
 }

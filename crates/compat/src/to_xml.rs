@@ -20,9 +20,7 @@ pub fn to_xml(value: &Value, name: Option<&str>) -> Result<String, UserError> {
     match name.filter(|name| !name.is_empty()) {
         Some(name) => put(name, value, &mut roots)?,
         None => {
-            let mut items = Vec::new();
-            sample::items(value, &mut items);
-            for item in items {
+            for item in sample::items(value) {
                 match item {
                     Value::Object(_) => roots.extend(element("", item)?.content),
                     leaf => roots.extend(sample::leaf(leaf).map(|(text, _)| Node::Text(text))),
@@ -39,9 +37,7 @@ pub fn to_xml(value: &Value, name: Option<&str>) -> Result<String, UserError> {
 
 /// Puts the elements of this name for a value.
 fn put(name: &str, value: &Value, into: &mut Vec<Node>) -> Result<(), UserError> {
-    let mut items = Vec::new();
-    sample::items(value, &mut items);
-    for item in items {
+    for item in sample::items(value) {
         let mut element = element(name, item)?;
         if !sample::is_name(name) {
             element.attributes.retain(|(other, _)| other != "name");

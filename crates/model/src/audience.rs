@@ -16,6 +16,12 @@ impl ModelError {
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
+
+    /// # Errors
+    /// With this message where a condition holds.
+    pub fn when(condition: bool, message: impl Into<String>) -> Result<(), Self> {
+        if condition { Err(Self::new(message)) } else { Ok(()) }
+    }
 }
 
 /// Why something that the user wants was not done. The user acts on it, by changing an option, a file or a command.

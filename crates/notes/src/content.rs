@@ -27,12 +27,6 @@ pub(super) fn bom(content: &[u8]) -> usize {
     if content.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Whether there are line feeds, and all of them are part of a CRLF.
-fn is_crlf(content: &[u8]) -> bool {
-    let mut newlines = memchr::memchr_iter(b'\n', content).peekable();
-    newlines.peek().is_some() && newlines.all(|newline| newline > 0 && content[newline - 1] == b'\r')
-}
-
 /// The text with a line feed for each carriage return that stands alone. In Markdown and in YAML, both end a line, but not every part
 /// of the parser knows that.
 pub(super) fn with_line_feeds(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -59,12 +53,11 @@ pub(super) fn with_breaks_of<'a>(content: &[u8], text: &'a str) -> Cow<'a, str> 
 /// The line break of the content: what all of its lines end in, and LF where they differ.
 pub(super) fn line_break(content: &[u8]) -> &'static str {
     let has = |sign| memchr::memchr(sign, content).is_some();
-    if is_crlf(content) {
-        "\r\n"
-    } else if has(b'\r') && !has(b'\n') {
-        "\r"
-    } else {
-        "\n"
+    let is_crlf = |newline: usize| newline > 0 && content[newline - 1] == b'\r';
+    match (has(b'\r'), has(b'\n')) {
+        (true, false) => "\r",
+        (true, true) if memchr::memchr_iter(b'\n', content).all(is_crlf) => "\r\n",
+        _ => "\n",
     }
 }
 

@@ -35,18 +35,15 @@ pub fn values(content: &[u8]) -> Result<Map<String, Value>, ModelError> {
 /// The tags that the frontmatter lists: `tags` or `tag`, a list or a text with spaces or commas.
 #[must_use]
 pub fn tags(values: &Map<String, Value>) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<&str> = Vec::new();
     for key in ["tags", "tag"] {
         match values.get(key) {
-            Some(Value::Array(items)) => found.extend(items.iter().filter_map(Value::as_str).map(str::to_owned)),
-            Some(Value::String(text)) => {
-                found.extend(text.split([',', ' ']).filter(|tag| !tag.is_empty()).map(str::to_owned));
-            }
+            Some(Value::Array(items)) => found.extend(items.iter().filter_map(Value::as_str)),
+            Some(Value::String(text)) => found.extend(text.split([',', ' ']).filter(|tag| !tag.is_empty())),
             _ => {}
         }
     }
-    found.iter_mut().for_each(|tag| *tag = tag.trim_start_matches('#').to_owned());
-    found
+    found.into_iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect()
 }
 
 /// The content of a page with other frontmatter. A page without frontmatter gets one.
@@ -65,11 +62,9 @@ pub fn update(content: &[u8], update: &Update) -> Result<Vec<u8>, ModelError> {
         if let Some(key) = update.delete.first() {
             return Err(missing(key, &Table::default()));
         }
-        let yaml = changed("", update)?;
-        let start = bom(content);
-        let block = format!("---\n{yaml}---\n");
-        let block = with_breaks_of(content, &block);
-        return Ok([&content[..start], block.as_bytes(), &content[start..]].concat());
+        let (mark, text) = content.split_at(bom(content));
+        let block = format!("---\n{}---\n", changed("", update)?);
+        return Ok([mark, with_breaks_of(content, &block).as_bytes(), text].concat());
     };
     let old = &text[range.clone()];
     if old.contains('\u{1a}') && !content[range.clone()].contains(&0x1a) {
@@ -137,9 +132,7 @@ fn changed(old: &str, update: &Update) -> Result<String, ModelError> {
 fn find(table: &Table, key: &str) -> Result<Option<usize>, ModelError> {
     let mut places = table.entries.iter().enumerate().filter(|(_, entry)| entry.key == key).map(|(at, _)| at);
     let first = places.next();
-    if places.next().is_some() {
-        return Err(ModelError::new(format!("`{key}` occurs more than once in the frontmatter. Use edit.")));
-    }
+    ModelError::when(places.next().is_some(), format!("`{key}` occurs more than once in the frontmatter. Use edit."))?;
     Ok(first)
 }
 
@@ -170,9 +163,8 @@ fn set(yaml: &mut String, table: &Table, at: usize, value: &Value) -> Result<(),
     if entry.start >= key_line {
         let comment = yaml[colon..key_line].trim();
         if comment.starts_with('#') {
-            let (first, rest) = written.split_once('\n').map_or((written.as_str(), ""), |(first, rest)| (first, rest));
-            let more = if rest.is_empty() { String::new() } else { format!("\n{rest}") };
-            written = format!("{first} {comment}{more}");
+            let first = written.find('\n').unwrap_or(written.len());
+            written.insert_str(first, &format!(" {comment}"));
         }
     } else if written.contains('\n') {
         // A comment behind the value goes with the key.
@@ -190,45 +182,21 @@ fn set(yaml: &mut String, table: &Table, at: usize, value: &Value) -> Result<(),
 
 /// Reads the result: it has the values that were wanted, and every other value as before.
 fn check(before: &Table, yaml: &str, update: &Update) -> Result<(), ModelError> {
-    let bug = |key: &str| {
-        ModelError::new(format!(
-            "`{key}` cannot be changed without changing something else. Nothing was changed. Use edit."
-        ))
-    };
-    let first = update.set.keys().chain(&update.delete).next().map_or("", String::as_str);
-    let after = yaml::read(yaml).map_err(|_| bug(first))?;
     let is_marked = yaml.lines().any(|line| matches!(line.trim_end(), "---" | "..."));
     let is_other = |key: &str| !update.set.contains_key(key) && !update.delete.iter().any(|deleted| deleted == key);
     let others = |table: &Table| -> Vec<(String, Value)> {
         let others = table.entries.iter().filter(|entry| is_other(&entry.key));
         others.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
     };
-    if is_marked || others(before) != others(&after) {
-        return Err(bug(first));
-    }
-    for (key, value) in &update.set {
-        let found = after.entries.iter().find(|entry| entry.key == *key);
-        if found.is_none_or(|found| !is_same(&found.value, value)) {
-            return Err(bug(key));
-        }
-    }
-    match update.delete.iter().find(|key| after.entries.iter().any(|entry| entry.key == **key)) {
-        Some(key) => Err(bug(key)),
+    let after = yaml::read(yaml).ok().filter(|after| !is_marked && others(before) == others(after));
+    let is_wanted = |key: &&String| {
+        let found = after.as_ref().map(|after| after.entries.iter().find(|entry| entry.key == **key));
+        found.is_some_and(|found| found.map(|entry| &entry.value) == update.set.get(*key))
+    };
+    match update.set.keys().chain(&update.delete).find(|key| !is_wanted(key)) {
+        Some(key) => Err(ModelError::new(format!(
+            "`{key}` cannot be changed without changing something else. Nothing was changed. Use edit."
+        ))),
         None => Ok(()),
-    }
-}
-
-/// Whether two values are the same. A whole number may be written with a fraction.
-fn is_same(found: &Value, wanted: &Value) -> bool {
-    match (found, wanted) {
-        (Value::Number(found), Value::Number(wanted)) => found == wanted || found.as_f64() == wanted.as_f64(),
-        (Value::Array(found), Value::Array(wanted)) => {
-            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| is_same(found, wanted))
-        }
-        (Value::Object(found), Value::Object(wanted)) => {
-            found.len() == wanted.len()
-                && found.iter().all(|(key, value)| wanted.get(key).is_some_and(|wanted| is_same(value, wanted)))
-        }
-        (found, wanted) => found == wanted,
     }
 }

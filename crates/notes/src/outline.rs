@@ -62,7 +62,6 @@ impl Outline {
         Reader {
             content,
             text: &text,
-            body: outline.body,
             outline: &mut outline,
             containers: 0,
             in_code: false,
@@ -80,15 +79,12 @@ fn frontmatter(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     if text[start..first].trim_end() != OPEN {
         return None;
     }
-    let mut at = first;
-    while at < text.len() {
-        let next = line_end(text.as_bytes(), at);
-        if CLOSE.contains(&text[at..next].trim_end()) {
-            return Some((first..at, next));
-        }
-        at = next;
-    }
-    None
+    let mut end = first;
+    text[first..].split_inclusive('\n').find_map(|line| {
+        let start = end;
+        end += line.len();
+        CLOSE.contains(&line.trim_end()).then_some((first..start, end))
+    })
 }
 
 /// A heading that is being read.
@@ -109,7 +105,6 @@ struct Reader<'a> {
     /// The content, and the same as text in which every line ends in a line feed.
     content: &'a [u8],
     text: &'a str,
-    body: usize,
     outline: &'a mut Outline,
     /// How many quotations and lists are open.
     containers: usize,
@@ -126,8 +121,7 @@ impl Reader<'_> {
             | Options::ENABLE_FOOTNOTES
             | Options::ENABLE_TASKLISTS
             | Options::ENABLE_STRIKETHROUGH;
-        let body = &self.text[self.body..];
-        let parser = Parser::new_ext(body, options);
+        let parser = Parser::new_ext(&self.text[self.outline.body..], options);
         let definitions: Vec<_> = parser
             .reference_definitions()
             .iter()
@@ -137,18 +131,15 @@ impl Reader<'_> {
         let mut piece: Option<Range<usize>> = None;
         for (event, span) in parser.into_offset_iter() {
             let span = self.shift(&span);
-            if let Event::Text(_) = &event
-                && self.is_plain()
-            {
-                match &mut piece {
-                    Some(piece) if piece.end == span.start => piece.end = span.end,
-                    _ => {
-                        self.tags(piece.take());
-                        piece = Some(span.clone());
-                    }
+            // Text in headings, links and code has no tags.
+            let is_prose = self.heading.is_none() && self.open.is_empty() && !self.in_code;
+            let is_text = is_prose && matches!(event, Event::Text(_));
+            match &mut piece {
+                Some(piece) if is_text && piece.end == span.start => piece.end = span.end,
+                _ => {
+                    self.tags(piece.take());
+                    piece = is_text.then(|| span.clone());
                 }
-            } else {
-                self.tags(piece.take());
             }
             self.event(&event, span);
         }
@@ -164,12 +155,7 @@ impl Reader<'_> {
     }
 
     fn shift(&self, span: &Range<usize>) -> Range<usize> {
-        span.start + self.body..span.end + self.body
-    }
-
-    /// Whether text here may contain tags.
-    fn is_plain(&self) -> bool {
-        self.heading.is_none() && self.open.is_empty() && !self.in_code
+        span.start + self.outline.body..span.end + self.outline.body
     }
 
     fn event(&mut self, event: &Event<'_>, span: Range<usize>) {
@@ -178,6 +164,11 @@ impl Reader<'_> {
         {
             let whole = heading.written.get_or_insert(span.clone());
             whole.end = whole.end.max(span.end);
+            heading.title.push_str(match event {
+                Event::Text(text) | Event::Code(text) => text,
+                Event::SoftBreak | Event::HardBreak => " ",
+                _ => "",
+            });
         }
         match event {
             Event::Start(Tag::Heading { .. }) => self.heading = Some(Heading { title: String::new(), written: None }),
@@ -194,16 +185,6 @@ impl Reader<'_> {
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 if let Some(link) = self.open.pop() {
                     self.end_link(&link, &span);
-                }
-            }
-            Event::Text(text) | Event::Code(text) => {
-                if let Some(heading) = &mut self.heading {
-                    heading.title.push_str(text);
-                }
-            }
-            Event::SoftBreak | Event::HardBreak => {
-                if let Some(heading) = &mut self.heading {
-                    heading.title.push(' ');
                 }
             }
             _ => {}
@@ -262,9 +243,9 @@ impl Reader<'_> {
         let start = span.start + open + 2;
         let inner = &self.text[start..span.end];
         let inner = inner.strip_suffix("]]").unwrap_or(inner);
-        let target = if has_words { inner.split('|').next().unwrap_or_default() } else { inner };
+        let words = inner.find('|').filter(|_| has_words).unwrap_or(inner.len());
         // In a table, the `|` is escaped.
-        let target = if has_words { target.strip_suffix('\\').unwrap_or(target) } else { target };
+        let target = if has_words { inner[..words].strip_suffix('\\').unwrap_or(&inner[..words]) } else { inner };
         let start = start + (target.len() - target.trim_start().len());
         let target = target.trim();
         self.outline.links.push(Link {
@@ -333,23 +314,15 @@ impl Reader<'_> {
 
     /// The tags in a piece of text.
     fn tags(&mut self, piece: Option<Range<usize>>) {
-        let Some(piece) = piece else { return };
-        let text = &self.text[piece];
-        let mut before = ' ';
-        let mut rest = text;
-        while let Some(sign) = rest.chars().next() {
-            rest = &rest[sign.len_utf8()..];
-            if sign == '#' && (before.is_whitespace() || "(,;".contains(before)) {
-                let is_in_tag = |sign: char| sign.is_alphanumeric() || "_-/".contains(sign);
-                let end = rest.find(|sign: char| !is_in_tag(sign)).unwrap_or(rest.len());
-                let tag = rest[..end].trim_end_matches('/');
-                if tag.chars().any(|sign| !sign.is_numeric()) {
-                    self.outline.tags.push(tag.to_owned());
-                }
-                rest = &rest[end..];
-                before = 'x';
-            } else {
-                before = sign;
+        let text = piece.map_or("", |piece| &self.text[piece]);
+        for (at, _) in text.match_indices('#') {
+            let (before, rest) = (text[..at].chars().next_back(), &text[at + 1..]);
+            let is_in_tag = |sign: char| sign.is_alphanumeric() || "_-/".contains(sign);
+            let end = rest.find(|sign: char| !is_in_tag(sign)).unwrap_or(rest.len());
+            let tag = rest[..end].trim_end_matches('/');
+            let begins = before.is_none_or(|sign| sign.is_whitespace() || "(,;".contains(sign));
+            if begins && tag.chars().any(|sign| !sign.is_numeric()) {
+                self.outline.tags.push(tag.to_owned());
             }
         }
     }

@@ -27,9 +27,7 @@ impl PageName {
             Err(ModelError::new(format!("`{shown}` is not the name of a page: {problem}.")))
         };
         let name = written.strip_suffix(EXTENSION).unwrap_or(written);
-        if name.is_empty() {
-            return Err(ModelError::new("The name of the page is empty: give its path without `.md`."));
-        }
+        ModelError::when(name.is_empty(), "The name of the page is empty: give its path without `.md`.")?;
         if name.contains('\0') {
             return refuse("it contains a NUL character, which a file name cannot contain");
         }

@@ -109,12 +109,6 @@ impl Pages {
         all
     }
 
-    /// Whether there is a page of this name.
-    #[must_use]
-    pub fn contains(&self, page: &PageName) -> bool {
-        self.names.contains(page.as_str())
-    }
-
     /// The pages below another one, in its folder and in the folders there.
     pub fn below(&self, page: &PageName) -> impl Iterator<Item = &str> {
         let folder = format!("{page}/");
@@ -143,17 +137,13 @@ impl Pages {
                 if kind == LinkKind::Wiki
                     && is_position(position)
                     && !path.is_empty()
-                    && !self.ends_with(&destination.path) =>
+                    && self.by_end(&destination.path).is_none() =>
             {
                 let rest = format!("@{position}{}", destination.rest);
                 Some(Destination { path: path.to_owned(), rest, ..destination })
             }
             _ => Some(destination),
         }
-    }
-
-    fn ends_with(&self, path: &str) -> bool {
-        self.by_end(path).is_some()
     }
 
     /// Where a link leads; `None` for a `[[link]]` to a page that there is not, and for a path that leads out.
@@ -191,24 +181,21 @@ impl Pages {
 
     /// The page with this whole name.
     fn whole(&self, name: &str) -> Option<&str> {
-        if let Some(found) = self.names.get(name) {
-            return Some(found);
-        }
-        let (name, lower) = (composed(name), folded(name));
-        let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
-        let alike = self.by_base.get(base)?.iter().filter(|known| folded(known) == lower);
-        alike.min_by_key(|known| (composed(known) != name, *known)).map(String::as_str)
+        self.alike(name, |known, lower| known == lower)
     }
 
     /// The page whose name ends in this one.
     fn by_end(&self, name: &str) -> Option<&str> {
+        self.alike(name, |known, lower| {
+            known.strip_suffix(lower).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+        })
+    }
+
+    /// The page that is most like this name, of those with the same last part that `is_alike` says of, folded as the name is.
+    fn alike(&self, name: &str, is_alike: impl Fn(&str, &str) -> bool) -> Option<&str> {
         let (own, lower) = (composed(name), folded(name));
         let base = lower.rsplit_once('/').map_or(lower.as_str(), |(_, base)| base);
-        let end = format!("/{lower}");
-        let alike = self.by_base.get(base)?.iter().filter(|known| {
-            let known = folded(known);
-            known == lower || known.ends_with(&end)
-        });
+        let alike = self.by_base.get(base)?.iter().filter(|known| is_alike(&folded(known), &lower));
         // The exact spelling first, then the one with the same characters, then the shortest path.
         let rank =
             |known: &String| (!known.ends_with(name), !composed(known).ends_with(&*own), known.matches('/').count());

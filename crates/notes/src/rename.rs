@@ -16,7 +16,8 @@ use super::{
 /// What a renaming is about.
 #[derive(Clone, Debug)]
 pub struct Renaming<'a> {
-    before: &'a Pages,
+    /// All pages before.
+    pub before: Pages,
     after: Pages,
     old: &'a PageName,
     new: &'a PageName,
@@ -36,9 +37,9 @@ pub struct Relinked {
 impl<'a> Renaming<'a> {
     /// The page `old` becomes `new`. `pages` are all pages before.
     #[must_use]
-    pub fn new(pages: &'a [PageName], before: &'a Pages, old: &'a PageName, new: &'a PageName) -> Self {
+    pub fn new(pages: &[PageName], old: &'a PageName, new: &'a PageName) -> Self {
         let after = Pages::new(pages.iter().filter(|page| *page != old).chain([new]));
-        Self { before, after, old, new }
+        Self { before: Pages::new(pages), after, old, new }
     }
 
     /// The page `page` with links that lead where they led before; `None` if they do so as they are.

@@ -33,12 +33,8 @@ pub struct Replaced {
 /// # Errors
 /// If the text does not occur, or not as often, or nothing would change.
 pub fn replace(content: &[u8], old: &str, new: &str, which: Which) -> Result<Replaced, ModelError> {
-    if old.is_empty() {
-        return Err(ModelError::new("`search` is empty: give the text to replace."));
-    }
-    if old == new {
-        return Err(ModelError::new("`search` and `replace` are the same: there is nothing to change."));
-    }
+    ModelError::when(old.is_empty(), "`search` is empty: give the text to replace.")?;
+    ModelError::when(old == new, "`search` and `replace` are the same: there is nothing to change.")?;
     let (old, new) = (with_breaks_of(content, old), with_breaks_of(content, new));
     let places: Vec<usize> = memmem::find_iter(content, old.as_bytes()).collect();
     let chosen: Vec<usize> = match which {

@@ -57,9 +57,7 @@ impl Query {
         let mut words: Vec<String> = lower.unicode_words().map(str::to_owned).collect();
         words.sort_unstable();
         words.dedup();
-        if words.is_empty() && phrases.is_empty() {
-            return Err(ModelError::new("`query` has no words to search for."));
-        }
+        ModelError::when(words.is_empty() && phrases.is_empty(), "`query` has no words to search for.")?;
         Ok(Self { words, phrases })
     }
 
@@ -75,18 +73,11 @@ impl Query {
         let numbers: HashMap<&str, usize> =
             self.words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
         let mut counts = vec![0; self.words.len()];
-        let mut length = 0;
-        for word in lower.unicode_words() {
-            length += 1;
-            if let Some(&at) = numbers.get(word) {
-                counts[at] += 1;
-            }
-        }
         let mut add = |text: &str, times: usize| {
-            for at in text.unicode_words().filter_map(|word| numbers.get(word)) {
-                counts[*at] += times;
-            }
+            let words = text.unicode_words();
+            words.inspect(|word| numbers.get(word).into_iter().for_each(|at| counts[*at] += times)).count()
         };
+        let length = add(&lower, 1);
         add(&name, IN_NAME);
         for section in &Outline::new(content).sections {
             add(&section.title.to_lowercase(), IN_HEADING);

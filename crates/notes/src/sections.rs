@@ -5,7 +5,7 @@ use super::{
     content::{line_break, with_breaks_of},
 };
 use flemma_model::ModelError;
-use flemma_text::{suggest::nearest, visible::differences};
+use flemma_text::{suggest::nearest, things, visible::differences};
 
 /// The maximum number of sections that an error lists.
 const MAX_LISTED: usize = 50;
@@ -59,10 +59,12 @@ pub fn find<'a>(outline: &'a Outline, heading: &str, occurrence: Option<usize>) 
     match found.get(at.wrapping_sub(1)) {
         Some(section) => Ok(Found { section, occurrence: at, of: found.len() }),
         None if found.is_empty() => Err(missing(outline, heading)),
-        None => Err(ModelError::new(format!(
-            "`occurrence` is {at}, but the page has {} with the heading \"{title}\".",
-            if found.len() == 1 { "1 section".to_owned() } else { format!("{} sections", found.len()) }
-        ))),
+        None => {
+            let sections = things(found.len(), "section");
+            Err(ModelError::new(format!(
+                "`occurrence` is {at}, but the page has {sections} with the heading \"{title}\"."
+            )))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The parser is `saphyr-parser`. Its positions count characters; here they are bytes.
 
-use std::ops::Range;
+use std::{iter::Peekable, ops::Range, vec};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
@@ -60,7 +60,7 @@ impl From<ScanError> for Fault {
 
 /// Reads a YAML document that is a table, or nothing.
 pub(super) fn read(yaml: &str) -> Result<Table, Fault> {
-    let mut reader = Reader { events: events(yaml)?, next: 0, table: Table::default() };
+    let mut reader = Reader { events: events(yaml)?.into_iter().peekable(), table: Table::default() };
     reader.document()?;
     Ok(reader.table)
 }
@@ -107,23 +107,18 @@ fn quote_of(style: ScalarStyle) -> Option<char> {
 fn end_of_quoted(yaml: &str, start: usize, quote: char) -> usize {
     let bytes = yaml.as_bytes();
     let mut at = start + 1;
-    while at < bytes.len() {
-        let is_doubled = quote == '\'' && bytes[at..].starts_with(b"\'\'");
-        let is_escape = quote == '"' && bytes[at] == b'\\';
-        if is_doubled || is_escape {
-            at += 2;
-        } else if char::from(bytes[at]) == quote {
+    while let Some(byte) = bytes.get(at) {
+        let is_pair = if quote == '"' { *byte == b'\\' } else { bytes[at..].starts_with(b"''") };
+        if char::from(*byte) == quote && !is_pair {
             return at + 1;
-        } else {
-            at += 1;
         }
+        at += 1 + usize::from(is_pair);
     }
     bytes.len()
 }
 
 struct Reader<'a> {
-    events: Vec<(Event<'a>, Range<usize>)>,
-    next: usize,
+    events: Peekable<vec::IntoIter<(Event<'a>, Range<usize>)>>,
     table: Table,
 }
 
@@ -135,27 +130,22 @@ struct Read {
     is_block: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self) -> Option<(Event<'a>, Range<usize>)> {
-        let event = self.events.get(self.next).cloned();
-        self.next += 1;
-        event
-    }
-
-    fn peek(&self) -> Option<&Event<'a>> {
-        self.events.get(self.next).map(|(event, _)| event)
+impl Reader<'_> {
+    /// Whether something follows in a list or a table, and not its end.
+    fn goes_on(&mut self) -> bool {
+        !matches!(self.events.peek(), Some((Event::SequenceEnd | Event::MappingEnd, _)) | None)
     }
 
     fn document(&mut self) -> Result<(), Fault> {
-        if !matches!(self.take(), Some((Event::DocumentStart(_), _))) {
+        if !matches!(self.events.next(), Some((Event::DocumentStart(_), _))) {
             return Ok(());
         }
-        match self.take() {
+        match self.events.next() {
             None => return Ok(()),
             Some((Event::Scalar(text, ScalarStyle::Plain, ..), _)) if text.is_empty() || &*text == "~" => {}
             Some((Event::MappingStart(..), at)) => {
                 self.table.in_braces = !at.is_empty();
-                while !matches!(self.peek(), Some(Event::MappingEnd) | None) {
+                while self.goes_on() {
                     let key = self.value(0)?;
                     let value = self.value(0)?;
                     self.table.entries.push(Entry {
@@ -167,12 +157,12 @@ impl<'a> Reader<'a> {
                         is_block: value.is_block,
                     });
                 }
-                self.next += 1;
+                self.events.next();
             }
             Some(_) => return Err(Fault("it is not a table of keys and values".to_owned())),
         }
-        match self.peek() {
-            Some(Event::DocumentStart(_)) => Err(Fault("it has more than one document".to_owned())),
+        match self.events.peek() {
+            Some((Event::DocumentStart(_), _)) => Err(Fault("it has more than one document".to_owned())),
             _ => Ok(()),
         }
     }
@@ -181,7 +171,7 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return Err(Fault(format!("its values are nested more than {MAX_DEPTH} deep")));
         }
-        let Some((event, at)) = self.take() else { return Err(Fault("it ends too early".to_owned())) };
+        let Some((event, at)) = self.events.next() else { return Err(Fault("it ends too early".to_owned())) };
         let (start, mut end) = (at.start, at.end);
         let is_block = at.is_empty();
         let value = match event {
@@ -197,7 +187,7 @@ impl<'a> Reader<'a> {
             }
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
-                while !matches!(self.peek(), Some(Event::SequenceEnd) | None) {
+                while self.goes_on() {
                     let item = self.value(depth + 1)?;
                     end = end.max(item.end);
                     items.push(item.value);
@@ -206,7 +196,7 @@ impl<'a> Reader<'a> {
             }
             Event::MappingStart(..) => {
                 let mut entries = Map::new();
-                while !matches!(self.peek(), Some(Event::MappingEnd) | None) {
+                while self.goes_on() {
                     let key = self.value(depth + 1)?;
                     let value = self.value(depth + 1)?;
                     end = end.max(key.end).max(value.end);
@@ -217,7 +207,7 @@ impl<'a> Reader<'a> {
             _ => return Err(Fault("it ends too early".to_owned())),
         };
         // The bracket that ends it. The end of a value in lines is where the next thing begins, which does not matter.
-        if let Some((_, bracket)) = self.take()
+        if let Some((_, bracket)) = self.events.next()
             && !is_block
         {
             end = bracket.start + 1;
@@ -285,16 +275,9 @@ fn is_old_number(text: &str) -> bool {
 
 /// A text in double quotes.
 fn quoted(text: &str) -> String {
-    let json = Value::String(text.to_owned()).to_string();
-    let mut written = String::with_capacity(json.len());
-    for sign in json.chars() {
-        if is_break(sign) || sign == '\u{7f}' || ('\u{80}'..'\u{a0}').contains(&sign) {
-            written.push_str(&format!("\\u{:04x}", sign as u32));
-        } else {
-            written.push(sign);
-        }
-    }
-    written
+    let is_escaped = |sign: char| is_break(sign) || ('\u{7f}'..'\u{a0}').contains(&sign);
+    let write = |sign| if is_escaped(sign) { format!("\\u{:04x}", sign as u32) } else { String::from(sign) };
+    Value::from(text).to_string().chars().map(write).collect()
 }
 
 /// A value in one line.
@@ -330,11 +313,7 @@ pub(super) fn after_key(value: &Value, in_lines: bool) -> String {
 fn block(value: &Value, indent: usize, written: &mut String) {
     let margin = " ".repeat(indent);
     match value {
-        Value::Array(items) => {
-            for item in items {
-                written.push_str(&format!("\n{margin}- {}", flow(item)));
-            }
-        }
+        Value::Array(items) => written.extend(items.iter().map(|item| format!("\n{margin}- {}", flow(item)))),
         Value::Object(entries) => {
             for (key, value) in entries {
                 written.push_str(&format!("\n{margin}{}:", text(key)));

@@ -33,4 +33,4 @@ pub mod xml;
 
 pub use checking::is_quickly_checked;
 pub use fence::Fence;
-pub use one_line::{escape_controls, one_line};
+pub use one_line::{escape_controls, one_line, things};

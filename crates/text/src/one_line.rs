@@ -38,6 +38,15 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// A number of things: `1 file`, `2 files`, `3 properties`.
+pub fn things(number: usize, thing: &str) -> String {
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {thing}s"),
+    }
+}
+
 #[cfg(test)]
 #[path = "one_line_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use similar::{ChangeTag, DiffOp, group_diff_ops};
+use similar::{DiffOp, group_diff_ops};
 
 use super::{
     diff::{are_comparable, diff},
@@ -74,7 +74,8 @@ impl Unified {
             }
         }
         if unified.more > 0 {
-            unified.lines.push(format!("… {} more lines", unified.more));
+            let lines = if unified.more == 1 { "line" } else { "lines" };
+            unified.lines.push(format!("… {} more {lines}", unified.more));
         }
         unified
     }
@@ -104,13 +105,8 @@ fn hunk_lines(hunk: &[DiffOp], old: &[&str], new: &[&str]) -> Vec<String> {
     let new_range = range(first.new_range().start, last.new_range().end);
     let mut lines = vec![format!("@@ -{old_range} +{new_range} @@")];
     for change in hunk.iter().flat_map(|op| op.iter_changes(old, new)) {
-        let sign = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
         let line = change.value();
-        lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
+        lines.push(format!("{}{}", change.tag(), line.strip_suffix('\n').unwrap_or(line)));
         if !line.ends_with('\n') {
             lines.push(NO_BREAK.to_owned());
         }

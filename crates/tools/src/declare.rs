@@ -48,6 +48,17 @@ impl Field {
 /// The first field that is invalid: unknown, of the wrong type, illegal (see [`Definition::check`]), or an `execute` that is
 /// missing or that the executor has no use for.
 pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Definition, DefinitionError> {
+    let definition = read(name, fields, None)?;
+    definition.check()?;
+    Ok(definition)
+}
+
+/// The same, but does not check whether the fields go together. A built-in tool has its `executor` already.
+pub(super) fn read(
+    name: Option<&str>,
+    fields: Vec<(String, Field)>,
+    executor: Option<Executor>,
+) -> Result<Definition, DefinitionError> {
     let mut reader = FieldReader { tool: String::new(), fields };
     let own = reader.text("name")?;
     reader.tool = match (name, own) {
@@ -74,7 +85,7 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
             "is missing: give a JSON Schema, at least { type = \"object\", properties = {} }".to_owned(),
         );
     };
-    let executor = reader.executor()?;
+    let executor = executor.map_or_else(|| reader.executor(), Ok)?;
     let mut definition = Definition::new(&reader.tool.clone(), &description, fix_empty_tables(schema), executor);
     definition.format_preview = reader.function("format_preview")?;
     definition.format_rejection = reader.function("format_rejection")?;
@@ -97,7 +108,6 @@ pub fn declare(name: Option<&str>, fields: Vec<(String, Field)>) -> Result<Defin
         Some(function) => Some(DeclaredApproval::Function(function)),
         None => reader.choice("approval", &DeclaredApproval::WORDS)?,
     };
-    definition.check()?;
     Ok(definition)
 }
 

@@ -5,7 +5,6 @@
 
 use std::{
     borrow::Cow,
-    fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -29,7 +28,7 @@ pub(super) const MAX_NAME: usize = 64;
 /// A tool.
 ///
 /// Build one with [`Definition::new`] and set what differs from the defaults.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub struct Definition {
     /// The name that the model calls it by: 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`.
     pub name: String,
@@ -86,21 +85,22 @@ pub struct Definition {
 }
 
 /// Who answers a call of a tool, and what runs it if Flemma does.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub enum Executor {
-    /// This process. The default.
+    /// This process.
     Server(Runner),
     /// The user interface of the editor, on the main thread. Without a function, something else in the editor answers
     /// the call.
     Client(Option<LuaRef>),
     /// The user: their answer is the result.
+    #[default]
     Human,
     /// The provider, which runs the tool itself.
     Provider,
 }
 
 /// What runs a call of a tool.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Runner {
     /// Rust code, off the main thread.
     Native(Arc<dyn NativeTool>),
@@ -155,29 +155,9 @@ impl Definition {
             name: name.to_owned(),
             description: description.to_owned(),
             input_schema: Arc::new(input_schema),
-            icon: None,
-            strict: false,
-            is_async: false,
             enabled: true,
-            enabled_by: None,
-            approval: None,
-            always_asks: false,
-            streaming: false,
-            timeout: None,
-            approval_timeout: None,
-            result_schema: None,
-            idempotent: false,
-            retention: None,
-            path_kind: PathKind::default(),
-            read_path_param: None,
-            write_path_param: None,
-            leaves_out_denied: false,
-            system_prompt: None,
             executor,
-            format_preview: None,
-            format_rejection: None,
-            compiled: OnceLock::new(),
-            compiled_result: OnceLock::new(),
+            ..Self::default()
         }
     }
 
@@ -207,9 +187,8 @@ impl Definition {
     /// a JSON Schema of an object or (with `strict`) does not follow strict mode, a gate or a `result_schema` that does not
     /// go with the executor, an invalid timeout, or a path parameter that is not in the schema.
     pub fn check(&self) -> Result<(), DefinitionError> {
-        let refuse = |field: &str, problem: String| {
-            Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem })
-        };
+        let refuse =
+            |field: &str, problem| Err(DefinitionError { tool: self.name.clone(), field: field.to_owned(), problem });
         if !is_name(&self.name) {
             return refuse(
                 "name",
@@ -256,10 +235,10 @@ impl Definition {
                 return refuse(field, problem.to_string());
             }
         }
-        for (field, param) in [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)]
-        {
-            if let Some(problem) = param.iter().flat_map(PathParams::iter).find_map(|param| self.lacks_property(param))
-            {
+        let params = [("read_path_param", &self.read_path_param), ("write_path_param", &self.write_path_param)];
+        for (field, params) in params {
+            let lacking = params.iter().flat_map(PathParams::iter).find_map(|param| self.lacks_property(param));
+            if let Some(problem) = lacking {
                 return refuse(field, problem);
             }
         }
@@ -327,11 +306,9 @@ impl Definition {
     /// # Errors
     /// What is wrong, and what to do if the answer is JSON text.
     pub fn check_answer(&self, answer: &Value) -> Result<(), AnswerMistakes> {
-        match self.compiled_result() {
-            Ok(Some(schema)) => schema.check_answer("the answer", answer),
-            // A definition whose schema is not valid is not registered.
-            Ok(None) | Err(_) => Ok(()),
-        }
+        // A definition whose schema is not valid is not registered.
+        let schema = self.compiled_result().ok().flatten();
+        schema.map_or(Ok(()), |schema| schema.check_answer("the answer", answer))
     }
 
     /// The problem with the name of a property; `None` if the schema has it.
@@ -359,16 +336,6 @@ impl Definition {
 pub(super) fn is_name(name: &str) -> bool {
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(is_name_byte)
-}
-
-impl fmt::Debug for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Definition")
-            .field("name", &self.name)
-            .field("executor", &self.executor)
-            .field("enabled", &self.enabled)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Executor {
@@ -412,18 +379,6 @@ impl Executor {
     #[must_use]
     pub const fn is_provider(&self) -> bool {
         matches!(self, Self::Provider)
-    }
-}
-
-impl fmt::Debug for Executor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server(Runner::Native(_)) => f.write_str("Server(Native)"),
-            Self::Server(Runner::Lua(function)) => f.debug_tuple("Server").field(function).finish(),
-            Self::Client(function) => f.debug_tuple("Client").field(function).finish(),
-            Self::Human => f.write_str("Human"),
-            Self::Provider => f.write_str("Provider"),
-        }
     }
 }
 

@@ -81,8 +81,7 @@ impl DiffLine {
     /// How many lines are not shown.
     #[must_use]
     pub(super) fn more(count: usize) -> Self {
-        let lines = if count == 1 { "line" } else { "lines" };
-        Self::said(DiffKind::More, format!("… {count} more {lines}"))
+        Self::said(DiffKind::More, format!("… {count} more {}", if count == 1 { "line" } else { "lines" }))
     }
 
     fn said(kind: DiffKind, text: String) -> Self {

@@ -43,45 +43,40 @@ impl fmt::Display for Silent {
 
 /// A question about the disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lookup {
-    /// Where a path leads: see [`real`].
-    Real(PathBuf),
-    /// Whether there is a folder at a path.
-    IsFolder(PathBuf),
-    /// Whether there is anything at a path.
-    IsThere(PathBuf),
-    /// Whether there is a link at a path.
-    IsLink(PathBuf),
-    /// How the shell reads commands that the user has named, or else the one that is there.
+pub struct Lookup {
+    path: PathBuf,
+    what: What,
+}
+
+/// What is asked about a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// Where it leads: see [`real`].
+    Real,
+    /// Whether there is a folder.
+    IsFolder,
+    /// Whether there is anything.
+    IsThere,
+    /// Whether there is a link.
+    IsLink,
+    /// Whether the file that it leads to has several names.
+    IsLinked,
+    /// Whether it is an ordinary file of the project that is looked for from this folder; and the user's home folder.
+    IsOrdinary(PathBuf, Option<PathBuf>),
+    /// Whether it is a file, and whose, of which writing asks every time.
+    IsStartUp(Owner),
+    /// How the shell reads commands that the user has named, or else the one that is there. The path says nothing then.
     Grammar(Option<String>),
-    /// Whether a file is an ordinary one of a project.
-    IsOrdinary {
-        /// The file.
-        path: PathBuf,
-        /// The folder from which the project is looked for.
-        folder: PathBuf,
-        /// The user's home folder.
-        home: Option<PathBuf>,
-    },
-    /// Whether a file is one of which writing asks every time.
-    IsStartUp {
-        /// The file.
-        path: PathBuf,
-        /// Whose it is.
-        owner: Owner,
-    },
-    /// Whether the file that a path leads to has several names.
-    IsLinked(PathBuf),
 }
 
 /// What the disk says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// For [`Lookup::Real`].
+    /// Where a path leads.
     Path(PathBuf),
-    /// For [`Lookup::Grammar`].
+    /// How a shell reads commands.
     Grammar(Grammar),
-    /// For the others.
+    /// For all other questions.
     Is(bool),
 }
 
@@ -114,17 +109,17 @@ impl Disk {
     /// The disk through `ask`. The answers are kept in [`Disk::facts`].
     #[must_use]
     pub fn recording(ask: Arc<Ask>) -> Self {
-        Self::source(Arc::default(), Some(ask))
+        Self::source(Arc::default(), Some(ask), Arc::default())
     }
 
     /// What is known of the disk, and nothing else. It is never waited for.
     #[must_use]
     pub fn known(facts: Facts) -> Self {
-        Self::source(Arc::new(Mutex::new(facts)), None)
+        Self::source(Arc::new(Mutex::new(facts)), None, Arc::default())
     }
 
-    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>) -> Self {
-        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked: Arc::default() })))
+    fn source(facts: Arc<Mutex<Facts>>, ask: Option<Arc<Ask>>, has_unasked: Arc<AtomicBool>) -> Self {
+        Self(Some(Arc::new(Source { facts, ask, lacking: Mutex::default(), has_unasked })))
     }
 
     /// The answers so far; none for the disk itself.
@@ -160,12 +155,7 @@ impl Disk {
     /// judgement can be relied on all the same.
     pub(super) fn surely(&self, condition: impl FnOnce(&Self) -> bool) -> bool {
         let Some(source) = &self.0 else { return condition(self) };
-        let aside = Self(Some(Arc::new(Source {
-            facts: Arc::clone(&source.facts),
-            ask: source.ask.clone(),
-            lacking: Mutex::default(),
-            has_unasked: Arc::clone(&source.has_unasked),
-        })));
+        let aside = Self::source(Arc::clone(&source.facts), source.ask.clone(), Arc::clone(&source.has_unasked));
         condition(&aside) && aside.lacks().is_none()
     }
 
@@ -180,10 +170,8 @@ impl Disk {
 
     /// The same; `None` if it is not known.
     pub(super) fn real_if_known(&self, path: &Path) -> Option<PathBuf> {
-        match self.answer(Lookup::Real(path.to_owned()))? {
-            Answer::Path(path) => Some(path),
-            Answer::Is(_) | Answer::Grammar(_) => None,
-        }
+        let Answer::Path(path) = self.answer(path, What::Real)? else { return None };
+        Some(path)
     }
 
     /// How a shell reads commands. Nobody waits for one that was asked before.
@@ -191,7 +179,7 @@ impl Disk {
         if let Some(known) = Shell::known(shell) {
             return known.grammar;
         }
-        match self.answer(Lookup::Grammar(shell.map(str::to_owned))) {
+        match self.answer(Path::new(""), What::Grammar(shell.map(str::to_owned))) {
             Some(Answer::Grammar(grammar)) => grammar,
             _ => {
                 self.note_silent(|| Silent::Shell(shell.unwrap_or("bash").to_owned()));
@@ -202,51 +190,49 @@ impl Disk {
 
     /// Whether there is a folder at a path; also if that is not known.
     pub(super) fn is_folder(&self, path: &Path) -> bool {
-        self.may_be(Lookup::IsFolder(path.to_owned()))
+        self.may_be(path, What::IsFolder)
     }
 
     /// Whether there is anything at a path; also if that is not known.
     #[must_use]
     pub fn is_there(&self, path: &Path) -> bool {
-        self.may_be(Lookup::IsThere(path.to_owned()))
+        self.may_be(path, What::IsThere)
     }
 
     /// Whether there is a link at a path; also if that is not known.
     pub(super) fn is_link(&self, path: &Path) -> bool {
-        self.may_be(Lookup::IsLink(path.to_owned()))
+        self.may_be(path, What::IsLink)
     }
 
     /// Whether the file that a path leads to has several names (hard links); also if that is not known.
     #[must_use]
     pub fn is_linked(&self, path: &Path) -> bool {
-        self.may_be(Lookup::IsLinked(path.to_owned()))
+        self.may_be(path, What::IsLinked)
     }
 
     /// Whether writing a file asks every time; also if that is not known.
     #[must_use]
     pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
-        self.may_be(Lookup::IsStartUp { path: path.to_owned(), owner: owner.clone() })
+        self.may_be(path, What::IsStartUp(owner.clone()))
     }
 
     /// Whether a file is an ordinary one of the project that is found from `folder` ([`project`]). It is not where that is not known.
     pub(super) fn is_ordinary(&self, path: &Path, folder: &Path, home: Option<&Path>) -> bool {
-        let (path, folder, home) = (path.to_owned(), folder.to_owned(), home.map(Path::to_owned));
-        self.answer(Lookup::IsOrdinary { path, folder, home }) == Some(Answer::Is(true))
+        let what = What::IsOrdinary(folder.to_owned(), home.map(Path::to_owned));
+        self.answer(path, what) == Some(Answer::Is(true))
     }
 
     /// Whether the answer to a question is *yes*, or not known.
-    fn may_be(&self, lookup: Lookup) -> bool {
-        let path = lookup.path().to_owned();
-        match self.answer(lookup) {
-            Some(answer) => answer == Answer::Is(true),
-            None => {
-                self.note_lacking(&path);
-                true
-            }
+    fn may_be(&self, path: &Path, what: What) -> bool {
+        let answer = self.answer(path, what);
+        if answer.is_none() {
+            self.note_lacking(path);
         }
+        answer.is_none_or(|answer| answer == Answer::Is(true))
     }
 
-    fn answer(&self, lookup: Lookup) -> Option<Answer> {
+    fn answer(&self, path: &Path, what: What) -> Option<Answer> {
+        let lookup = Lookup { path: path.to_owned(), what };
         let Some(source) = &self.0 else { return Some(lookup.answer()) };
         if let Some(answer) = lock(&source.facts).get(&lookup) {
             return answer.clone();
@@ -280,35 +266,22 @@ impl fmt::Debug for Disk {
 }
 
 impl Lookup {
-    /// The path that it is about.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Real(path)
-            | Self::IsFolder(path)
-            | Self::IsThere(path)
-            | Self::IsLink(path)
-            | Self::IsLinked(path) => path,
-            Self::IsOrdinary { path, .. } | Self::IsStartUp { path, .. } => path,
-            Self::Grammar(shell) => Path::new(shell.as_deref().unwrap_or("bash")),
-        }
-    }
-
     /// What the disk itself says. It blocks.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        Answer::Is(match self {
-            Self::Real(path) => return Answer::Path(real(path)),
-            Self::Grammar(shell) => {
+        let path = &self.path;
+        Answer::Is(match &self.what {
+            What::Real => return Answer::Path(real(path)),
+            What::Grammar(shell) => {
                 let shell = Shell::find(shell.as_deref());
                 return Answer::Grammar(shell.map_or(Grammar::Unknown, |shell| shell.grammar));
             }
-            Self::IsFolder(path) => path.is_dir(),
-            Self::IsThere(path) => path.symlink_metadata().is_ok(),
-            Self::IsLink(path) => path.is_symlink(),
-            Self::IsLinked(path) => Linked::at(&real(path)).is_some(),
-            Self::IsStartUp { path, owner } => owner.class_of(path) == FileClass::StartUp,
-            Self::IsOrdinary { path, folder, home } => project::is_ordinary(path, folder, home.as_deref()),
+            What::IsFolder => path.is_dir(),
+            What::IsThere => path.symlink_metadata().is_ok(),
+            What::IsLink => path.is_symlink(),
+            What::IsLinked => Linked::at(&real(path)).is_some(),
+            What::IsStartUp(owner) => owner.class_of(path) == FileClass::StartUp,
+            What::IsOrdinary(folder, home) => project::is_ordinary(path, folder, home.as_deref()),
         })
     }
 }

@@ -19,20 +19,12 @@
 //! assert_eq!(form.answer_from_text("blue"), Ok(json!("blue")));
 //! ```
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::{
-    Definition,
-    field::{FieldKind, FieldSchema},
-    json_fault::JsonFault,
-    native::json_text,
-    preview,
-    question::Question,
-    schema::CompiledSchema,
-};
+use super::{Definition, json_fault::JsonFault, native::json_text, preview, schema::CompiledSchema};
 
 /// The last entry of a list of choices that also allows any other text.
 const OTHER: &str = "something else…";
@@ -48,6 +40,9 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// How wide a question or a label is, in display cells.
 const WIDTH: usize = 400;
+
+/// The maximum number of references that are followed.
+const MAX_REFERENCES: usize = 8;
 
 /// What a call asks the user.
 #[derive(Clone, Debug)]
@@ -116,9 +111,12 @@ impl Form {
         let compile = |schema: &Arc<Value>| CompiledSchema::compile(schema).ok();
         let (is_object, fields) = match &definition.result_schema {
             None => (false, vec![FormField::free(&asked)]),
-            Some(schema) => match FieldSchema::properties(schema) {
-                Some(properties) => (true, properties.into_iter().map(FormField::of).collect()),
-                None => (false, vec![FormField::of(FieldSchema::whole(schema))]),
+            Some(schema) => match properties(schema) {
+                Some(properties) => {
+                    let field = |(name, own, is_required)| FormField::of(Some(name), own, schema, is_required);
+                    (true, properties.into_iter().map(field).collect())
+                }
+                None => (false, vec![FormField::of(None, schema, schema, true)]),
             },
         };
         Self {
@@ -136,8 +134,8 @@ impl Form {
     pub fn answer(&self, given: &[Given]) -> Result<Value, FormMistake> {
         let mut object = Map::new();
         for (at, field) in self.fields.iter().enumerate() {
-            let value = field.value(given.get(at)).map_err(|Reason { line, words }| {
-                let message = if field.label.is_empty() { words } else { format!("{}: {words}", field.label) };
+            let value = field.value(given.get(at)).map_err(|FormMistake { line, message, .. }| {
+                let message = if field.label.is_empty() { message } else { format!("{}: {message}", field.label) };
                 FormMistake { field: Some(at), line, message }
             })?;
             match (value, &field.name) {
@@ -160,10 +158,7 @@ impl Form {
         }
         match serde_json::from_str(text) {
             Ok(value @ Value::Object(_)) => self.check(value),
-            Ok(_) => {
-                let message = format!("write a JSON object: {}", self.example());
-                Err(FormMistake { field: None, line: None, message })
-            }
+            Ok(_) => Err(FormMistake::new(format!("write a JSON object: {}", self.example()))),
             Err(error) => {
                 let fault = JsonFault::of(text, &error);
                 let message = format!("{fault}. Write a JSON object: {}", self.example());
@@ -184,7 +179,7 @@ impl Form {
     fn check(&self, answer: Value) -> Result<Value, FormMistake> {
         match self.schema.as_ref().map_or(Ok(()), |schema| schema.check("the answer", &answer)) {
             Ok(()) => Ok(answer),
-            Err(mistakes) => Err(FormMistake { field: None, line: None, message: mistakes.sentence() }),
+            Err(mistakes) => Err(FormMistake::new(mistakes.sentence())),
         }
     }
 
@@ -221,18 +216,23 @@ impl FormField {
         }
     }
 
-    fn of(field: FieldSchema) -> Self {
-        let words = [field.title.or_else(|| field.name.clone()), field.description];
+    /// The field for a property, or for the whole answer.
+    fn of(name: Option<&str>, schema: &Value, root: &Value, is_required: bool) -> Self {
+        let found = follow(schema, root);
+        let own = |key: &str| schema.get(key).or_else(|| found.get(key));
+        let text = |key: &str| own(key)?.as_str().filter(|text| !text.trim().is_empty());
+        let (kind, is_nullable) = kind_of(found, root);
+        let words = [text("title").or(name), text("description")];
         let label = words.into_iter().flatten().collect::<Vec<_>>().join(" - ");
         Self {
+            name: name.map(str::to_owned),
             label: preview::clip(label.trim(), WIDTH),
-            default: field.default.as_ref().map(Form::result_text),
-            is_required: field.is_required && !field.is_nullable,
-            kind: field.kind,
+            default: own("default").filter(|value| !value.is_null()).map(Form::result_text),
+            is_required: is_required && !is_nullable,
+            kind,
             or_text: false,
-            is_nullable: field.is_nullable && field.is_required,
-            schema: CompiledSchema::compile(&field.schema).ok(),
-            name: field.name,
+            is_nullable: is_nullable && is_required,
+            schema: CompiledSchema::compile(&Arc::new(on_its_own(schema, root))).ok(),
         }
     }
 
@@ -257,24 +257,23 @@ impl FormField {
     /// The entry of [`FormField::labels`] that asks for text, counted from 0.
     #[must_use]
     pub fn other(&self) -> Option<usize> {
-        match &self.kind {
-            FieldKind::Choice(choices) if self.or_text => Some(choices.len()),
-            _ => None,
-        }
+        let FieldKind::Choice(choices) = &self.kind else { return None };
+        self.or_text.then_some(choices.len())
     }
 
     /// The text that the user starts with when they type an answer.
     #[must_use]
     pub fn text_default(&self) -> Option<&str> {
-        let is_choice = |default: &&str| match &self.kind {
-            FieldKind::Choice(choices) => choices.iter().any(|choice| means(choice, default)),
-            _ => false,
-        };
-        self.default.as_deref().filter(|default| !is_choice(default))
+        let default = self.default.as_deref()?;
+        let FieldKind::Choice(choices) = &self.kind else { return Some(default) };
+        (!choices.iter().any(|choice| means(choice, default))).then_some(default)
     }
 
     /// What was given; `None` for nothing.
-    fn value(&self, given: Option<&Given>) -> Result<Option<Value>, Reason> {
+    fn value(&self, given: Option<&Given>) -> Result<Option<Value>, FormMistake> {
+        let got = |expected: &str, text: &str| {
+            FormMistake::new(format!("expected {expected}, got `{}`", preview::clip(text.trim(), 60)))
+        };
         let value = match (given, &self.kind) {
             (None | Some(Given::Nothing), _) => return self.nothing(),
             (Some(Given::Chosen(at)), FieldKind::Choice(choices)) => match choices.get(*at) {
@@ -289,12 +288,12 @@ impl FormField {
             },
             (Some(Given::Typed(text)), _) if text.trim().is_empty() => return self.nothing(),
             (Some(Given::Typed(text)), FieldKind::Text) => Value::from(text.as_str()),
-            (Some(Given::Typed(text)), FieldKind::Number) => number(text.trim()).ok_or_else(|| {
-                Reason::new(format!("expected a number like 3 or 0.5, got `{}`", preview::clip(text.trim(), 60)))
-            })?,
-            (Some(Given::Typed(text)), FieldKind::Integer) => integer(text.trim()).ok_or_else(|| {
-                Reason::new(format!("expected a whole number, like 3, got `{}`", preview::clip(text.trim(), 60)))
-            })?,
+            (Some(Given::Typed(text)), FieldKind::Number) => {
+                number(text.trim()).ok_or_else(|| got("a number like 3 or 0.5", text))?
+            }
+            (Some(Given::Typed(text)), FieldKind::Integer) => {
+                integer(text.trim()).ok_or_else(|| got("a whole number, like 3", text))?
+            }
             (Some(Given::Typed(text)), FieldKind::Json) => match serde_json::from_str(text) {
                 Ok(value) if self.mistake(&value).is_none() => value,
                 // Plain text does not need quotes where text is allowed.
@@ -302,28 +301,28 @@ impl FormField {
                 Ok(value) => value,
                 Err(error) => {
                     let fault = JsonFault::of(text, &error);
-                    let words = format!("{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}");
-                    return Err(Reason { line: Some(fault.line), words });
+                    let message = format!("{fault}. Write JSON, like \"text\", 3, [1, 2] or {{\"key\": true}}");
+                    return Err(FormMistake { field: None, line: Some(fault.line), message });
                 }
             },
         };
-        self.mistake(&value).map_or(Ok(Some(value)), |mistake| Err(Reason::new(mistake)))
+        self.mistake(&value).map_or(Ok(Some(value)), |mistake| Err(FormMistake::new(mistake)))
     }
 
-    fn nothing(&self) -> Result<Option<Value>, Reason> {
+    fn nothing(&self) -> Result<Option<Value>, FormMistake> {
         if self.is_required { Err(self.missing()) } else { Ok(self.is_nullable.then_some(Value::Null)) }
     }
 
     /// That there has to be another answer.
-    fn missing(&self) -> Reason {
+    fn missing(&self) -> FormMistake {
         match self.labels() {
-            labels if labels.is_empty() => Reason::new("write an answer".to_owned()),
-            labels => Reason::new(format!("choose one of: {}", labels.join(", "))),
+            labels if labels.is_empty() => FormMistake::new("write an answer".to_owned()),
+            labels => FormMistake::new(format!("choose one of: {}", labels.join(", "))),
         }
     }
 
     /// The choice that a text means: its words, or its number from 1. `None` for the entry that gives no answer.
-    fn chosen(&self, choices: &[(String, Value)], text: &str) -> Result<Option<Value>, Reason> {
+    fn chosen(&self, choices: &[(String, Value)], text: &str) -> Result<Option<Value>, FormMistake> {
         let typed = text.trim();
         let exactly = choices.iter().find(|choice| means(choice, typed));
         let lower = typed.to_lowercase();
@@ -352,16 +351,9 @@ fn means((label, value): &(String, Value), text: &str) -> bool {
     [Some(label.as_str()), value.as_str()].into_iter().flatten().any(|word| word.trim() == text.trim())
 }
 
-/// Why a field has no value.
-struct Reason {
-    /// The line of the text that is not valid JSON, from 1.
-    line: Option<usize>,
-    words: String,
-}
-
-impl Reason {
-    const fn new(words: String) -> Self {
-        Self { line: None, words }
+impl FormMistake {
+    const fn new(message: String) -> Self {
+        Self { field: None, line: None, message }
     }
 }
 
@@ -373,11 +365,176 @@ fn number(text: &str) -> Option<Value> {
 /// `3.0` and `1e3` are whole numbers as well. Beyond [`MAX_WHOLE`], not every whole number has a value of its own.
 fn integer(text: &str) -> Option<Value> {
     let value = number(text)?;
-    if !value.is_f64() {
-        return Some(value);
+    let Some(float) = value.as_f64().filter(|_| value.is_f64()) else { return Some(value) };
+    (float.fract() == 0.0 && float.abs() < MAX_WHOLE).then(|| Value::from(float as i64))
+}
+
+/// The question in an input. The names are those of `ask_user`; they mean the same in the input of every tool that the user answers. Anything that does not have the expected type counts as absent: it is shown before it is
+/// checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Question<'a> {
+    /// `question`.
+    pub(super) text: Option<&'a str>,
+    /// `options`, each of them once.
+    pub(super) options: Vec<QuestionOption<'a>>,
+    /// `default`.
+    pub(super) default: Option<&'a str>,
+}
+
+/// A text that there is something in.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+/// One of the options: a text, or a table with a `label` and a `description`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QuestionOption<'a> {
+    /// The answer.
+    pub(super) label: &'a str,
+    description: Option<&'a str>,
+}
+
+impl<'a> QuestionOption<'a> {
+    fn of(option: &'a Value) -> Option<Self> {
+        let label = option.as_str().filter(|label| !label.trim().is_empty()).or_else(|| text(option, "label"))?;
+        Some(Self { label, description: text(option, "description") })
     }
-    value
-        .as_f64()
-        .filter(|float| float.fract() == 0.0 && float.abs() < MAX_WHOLE)
-        .map(|float| Value::from(float as i64))
+
+    /// As it is shown to the user.
+    pub(super) fn words(&self) -> String {
+        self.description.map_or_else(|| self.label.to_owned(), |more| format!("{} - {more}", self.label))
+    }
+}
+
+impl<'a> Question<'a> {
+    /// Reads an input.
+    pub(super) fn of(input: &'a Value) -> Self {
+        let options = input.get("options").and_then(Value::as_array).into_iter().flatten();
+        let mut known = HashSet::new();
+        let options = options.filter_map(QuestionOption::of).filter(|option| known.insert(option.label)).collect();
+        Self { text: text(input, "question"), options, default: text(input, "default") }
+    }
+
+    /// The question and its options in one line; `None` if there is no question.
+    pub(super) fn preview(&self) -> Option<String> {
+        let numbered = self.options.iter().enumerate().map(|(at, option)| format!("{}: {}", at + 1, option.words()));
+        let options = numbered.collect::<Vec<_>>().join(", ");
+        let text = self.text?;
+        Some(if options.is_empty() { text.to_owned() } else { format!("{text}  ({options})") })
+    }
+}
+
+/// The kind of a field.
+#[derive(Clone, Debug, PartialEq)]
+enum FieldKind {
+    /// One of these values, each with its words.
+    Choice(Vec<(String, Value)>),
+    /// Text.
+    Text,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// Any other value, which is written as JSON.
+    Json,
+}
+
+/// The properties of an object, each with its schema and whether it is required; `None` if the schema is not one of an object with
+/// properties. The required ones come first, in the order in which they are listed: the order of a Lua table is not known.
+fn properties(schema: &Value) -> Option<Vec<(&str, &Value, bool)>> {
+    let object = follow(schema, schema);
+    let is_object = object.get("type").is_none_or(|kind| kind == "object");
+    let properties = object.get("properties")?.as_object().filter(|all| is_object && !all.is_empty())?;
+    let listed = object.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required: Vec<&str> = listed.filter(|name| properties.contains_key(*name)).collect();
+    let mut others: Vec<&str> = properties.keys().map(String::as_str).collect();
+    others.retain(|name| !required.contains(name));
+    others.sort_unstable();
+    let names = required.into_iter().map(|name| (name, true)).chain(others.into_iter().map(|name| (name, false)));
+    Some(names.filter_map(|(name, is_required)| Some((name, properties.get(name)?, is_required))).collect())
+}
+
+/// The kind of a schema, and whether it also allows null.
+fn kind_of(schema: &Value, root: &Value) -> (FieldKind, bool) {
+    if let Some(value) = schema.get("const") {
+        return (FieldKind::Choice(vec![(words(value), value.clone())]), false);
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let named = values.iter().filter(|value| !value.is_null()).map(|value| (words(value), value.clone()));
+        return (FieldKind::Choice(named.collect()), values.iter().any(Value::is_null));
+    }
+    if let Some(forms) = ["oneOf", "anyOf"].into_iter().find_map(|key| schema.get(key)?.as_array()) {
+        let is_null = |form: &&Value| form.get("type").is_some_and(|kind| kind == "null");
+        let allows_null = forms.iter().any(|form| is_null(&form));
+        let forms: Vec<&Value> = forms.iter().filter(|form| !is_null(form)).map(|form| follow(form, root)).collect();
+        if let [only] = forms[..]
+            && only.get("oneOf").is_none()
+            && only.get("anyOf").is_none()
+        {
+            let (kind, is_nullable) = kind_of(only, root);
+            return (kind, is_nullable || allows_null);
+        }
+        let named = forms.iter().map(|form| {
+            let value = form.get("const")?;
+            let title = form.get("title").and_then(Value::as_str).map(str::to_owned);
+            Some((title.unwrap_or_else(|| words(value)), value.clone()))
+        });
+        return (named.collect::<Option<Vec<_>>>().map_or(FieldKind::Json, FieldKind::Choice), allows_null);
+    }
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is_nullable = kinds.len() > 1 && kinds.contains(&"null");
+    let kinds: Vec<&str> = kinds.into_iter().filter(|kind| *kind != "null" || !is_nullable).collect();
+    let kind = match kinds[..] {
+        ["boolean"] => FieldKind::Choice(vec![("yes".to_owned(), true.into()), ("no".to_owned(), false.into())]),
+        ["integer"] => FieldKind::Integer,
+        ["number"] | ["number", "integer"] | ["integer", "number"] => FieldKind::Number,
+        ["string"] => FieldKind::Text,
+        _ => FieldKind::Json,
+    };
+    (kind, is_nullable)
+}
+
+/// What a value is called.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The schema that a reference inside the document leads to; the schema itself if it is no reference.
+fn follow<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let mut at = schema;
+    for _ in 0..MAX_REFERENCES {
+        let target = at.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?));
+        match target {
+            Some(target) => at = target,
+            None => break,
+        }
+    }
+    at
+}
+
+/// The schema of a property with the definitions that it may refer to.
+fn on_its_own(schema: &Value, root: &Value) -> Value {
+    let mut own = match schema {
+        Value::Object(own) => own.clone(),
+        Value::Bool(_) => return schema.clone(),
+        _ => Map::new(),
+    };
+    for key in ["$defs", "definitions", "$schema"] {
+        if let Some(definitions) = root.get(key)
+            && !own.contains_key(key)
+        {
+            own.insert(key.to_owned(), definitions.clone());
+        }
+    }
+    // A reference to the root would lead here instead.
+    if own.get("$ref") == Some(&json!("#")) { root.clone() } else { Value::Object(own) }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     declare::field_hint,
@@ -62,11 +62,9 @@ impl Group {
     /// Its fields, with its name.
     #[must_use]
     pub fn describe(&self) -> Value {
-        let mut table = Map::new();
-        table.insert("name".to_owned(), self.name.clone().into());
-        table.insert("tools".to_owned(), self.tools.clone().into());
+        let mut table = json!({ "name": self.name, "tools": self.tools });
         let texts = [("description", self.description.as_deref()), ("system_prompt", self.system_prompt.as_deref())];
-        table.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::from(text?)))));
-        Value::Object(table)
+        texts.into_iter().filter_map(|(key, text)| Some((key, text?))).for_each(|(key, text)| table[key] = text.into());
+        table
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use flemma_text::diff::diff;
+use serde_json::Value;
+
+use flemma_text::diff::changes;
 
 /// How long counting the changed lines may take.
 const TIME: Duration = Duration::from_millis(20);
@@ -20,6 +22,11 @@ pub struct LineCounts {
 }
 
 impl LineCounts {
+    /// What replacing a text by another one changes, as the input of `edit` says it.
+    pub(super) fn of_replacing(input: &Value) -> Option<Self> {
+        Self::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
+    }
+
     /// The lines that differ between two texts; `None` if they are too long to compare.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Option<Self> {
@@ -27,14 +34,9 @@ impl LineCounts {
             return None;
         }
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-        let mut counts = Self::default();
-        for op in diff(&old, &new, TIME) {
-            if op.tag() != similar::DiffTag::Equal {
-                counts.added += op.new_range().len();
-                counts.removed += op.old_range().len();
-            }
-        }
-        Some(counts)
+        let changes = changes(&old, &new, TIME);
+        let added = changes.iter().map(|op| op.new_range().len()).sum();
+        Some(Self { added, removed: changes.iter().map(|op| op.old_range().len()).sum() })
     }
 
     /// Both counts with their signs: `+12`, `-3`. A zero is left out unless both are zero.

@@ -1,4 +1,4 @@
-//! Lua that a model has written, and what evaluates it.
+//! Lua that a model has written, and what evaluates it; and what goes wrong in the functions of tools.
 
 use std::{
     ffi::OsString,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use flemma_model::ModelError;
@@ -54,34 +54,62 @@ struct Ended {
     is_printed_cut: bool,
 }
 
+/// What a program came to.
+#[derive(Clone, Debug)]
+pub(super) struct Evaluated {
+    /// What it returned; or what went wrong, and in which line.
+    pub(super) values: Result<Vec<Value>, String>,
+    /// What it printed, or the beginning of that.
+    pub(super) printed: String,
+    /// Whether the values are not whole, because there is too much.
+    pub(super) is_cut: bool,
+    /// Whether it printed more.
+    pub(super) is_printed_cut: bool,
+}
+
+/// Answers a function of `space`, which is called with the name of a page.
+type Answer<'a> = dyn Fn(&str, &str) -> Result<Value, ModelError> + 'a;
+
 impl LuaSandbox {
-    /// Evaluates a program; blocks until it has ended or has to stop.
-    ///
-    /// # Errors
-    /// If it fails, has to stop, or uses too much memory.
-    pub fn evaluate(&self, program: &LuaProgram<'_>) -> Result<LuaResults, LuaFault> {
-        let failed = |message: String| LuaFault::Failed { message, printed: Printed::default() };
-        let mut child = self.start().map_err(|error| failed(format!("Neovim could not be started: {error}")))?;
-        let gone = || failed("the program ended its Neovim, perhaps because it used too much memory".to_owned());
-        let request = json!({ "source": program.source, "strict": program.strict, "names": program.names });
+    /// Evaluates a program; blocks until it has ended, or has to stop because it `is_over`: then there is nothing. `request` is its
+    /// `source`, the values of more global `names`, and whether it is `strict`: an expression whose value must be JSON. Otherwise it
+    /// may be a chunk, and what is not JSON is described by a text in its place.
+    pub(super) fn evaluate(
+        &self,
+        request: &Value,
+        is_over: &dyn Fn() -> bool,
+        answer: &Answer<'_>,
+    ) -> Option<Evaluated> {
+        match self.converse(request, is_over, answer) {
+            Ok(ended) => ended.map(Ended::evaluated),
+            Err(problem) => Some(Evaluated::failed(problem)),
+        }
+    }
+
+    fn converse(
+        &self,
+        request: &Value,
+        is_over: &dyn Fn() -> bool,
+        answer: &Answer<'_>,
+    ) -> Result<Option<Ended>, String> {
+        let mut child = self.start().map_err(|error| format!("Neovim could not be started: {error}"))?;
+        let gone = || "the program ended its Neovim, perhaps because it used too much memory".to_owned();
         child.send(&request.to_string()).map_err(|_| gone())?;
         loop {
             let line = child.next(TICK);
-            if (program.is_over)() {
-                return Err(LuaFault::Stopped);
+            if is_over() {
+                return Ok(None);
             }
             let line = match line {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             };
-            let line = String::from_utf8_lossy(&line);
-            match serde_json::from_str(&line)
-                .map_err(|error| failed(format!("its answer could not be read: {error}")))?
-            {
-                Said::End { end } => return end.outcome(),
+            let said = serde_json::from_str(&String::from_utf8_lossy(&line));
+            match said.map_err(|error| format!("its answer could not be read: {error}"))? {
+                Said::End { end } => return Ok(Some(end)),
                 Said::Ask { ask, page } => {
-                    let answer = match (program.ask)(&ask, &page) {
+                    let answer = match answer(&ask, &page) {
                         Ok(value) => json!({ "value": value }),
                         Err(problem) => json!({ "problem": problem.to_string() }),
                     };
@@ -99,74 +127,34 @@ impl LuaSandbox {
     }
 }
 
-impl Ended {
-    fn outcome(self) -> Result<LuaResults, LuaFault> {
-        let printed = Printed { text: self.printed, is_cut: self.is_printed_cut };
-        if let Some(megabytes) = self.memory {
-            return Err(LuaFault::Memory(megabytes));
-        }
-        match serde_json::from_str(&self.values.unwrap_or_default()) {
-            Ok(values) => Ok(LuaResults { values, printed, is_cut: self.is_cut }),
-            Err(error) => {
-                let message = self.problem.unwrap_or_else(|| format!("the result could not be read: {error}"));
-                Err(LuaFault::Failed { message, printed })
-            }
-        }
+impl Evaluated {
+    fn failed(problem: String) -> Self {
+        Self { values: Err(problem), printed: String::new(), is_cut: false, is_printed_cut: false }
     }
 }
 
-/// Answers a function of `space`, which is called with the name of a page.
-pub type AskNotes<'a> = dyn Fn(&str, &str) -> Result<Value, ModelError> + 'a;
-
-/// A program.
-pub struct LuaProgram<'a> {
-    /// An expression; or, unless it is `strict`, a chunk that returns something.
-    pub source: &'a str,
-    /// Whether every result must be JSON. Otherwise what is not JSON is described by a text in its place.
-    pub strict: bool,
-    /// The values of more global names.
-    pub names: &'a Map<String, Value>,
-    /// Answers what it asks for.
-    pub ask: &'a AskNotes<'a>,
-    /// Whether the program has to stop.
-    pub is_over: &'a dyn Fn() -> bool,
+impl Ended {
+    fn evaluated(self) -> Evaluated {
+        if let Some(megabytes) = self.memory {
+            let problem = format!("the program used more than {megabytes} MB of memory and was stopped");
+            return Evaluated::failed(problem);
+        }
+        let values = serde_json::from_str(&self.values.unwrap_or_default());
+        let unread = |error| self.problem.unwrap_or_else(|| format!("the result could not be read: {error}"));
+        let Self { printed, is_cut, is_printed_cut, .. } = self;
+        Evaluated { values: values.map_err(unread), printed, is_cut, is_printed_cut }
+    }
 }
 
-/// What a program came to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LuaResults {
-    /// What it returned.
-    pub values: Vec<Value>,
-    /// What it printed.
-    pub printed: Printed,
-    /// Whether the values are not whole, because there is too much.
-    pub is_cut: bool,
-}
-
-/// What a program printed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printed {
-    /// The text, or the beginning of it.
-    pub text: String,
-    /// Whether it printed more.
-    pub is_cut: bool,
-}
-
-/// Why a program came to nothing.
+/// What a Lua function threw, or why what it returned is of no use. The author of the function has to act. The text may be
+/// anything, so each audience is told whose function it was.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LuaFault {
-    /// It was stopped.
-    #[error("the program was stopped")]
-    Stopped,
-    /// It needs too much memory.
-    #[error("the program used more than {0} MB of memory and was stopped")]
-    Memory(usize),
-    /// It failed, or is not Lua.
-    #[error("{message}")]
-    Failed {
-        /// What went wrong, and in which line.
-        message: String,
-        /// What it had printed.
-        printed: Printed,
-    },
+#[error("{0}")]
+pub struct LuaError(String);
+
+impl LuaError {
+    /// An error with the words of the function, or with words about it.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
 }

@@ -16,8 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approved, Commitment, Concern, Earlier, FileClass, Judged, LineCounts, LuaSandbox, Permitted, Proposal, Recorder,
-    SeenPages,
+    Approved, Commitment, Concern, Earlier, FileClass, Judged, LuaSandbox, Permitted, Proposal, Recorder, SeenPages,
     linked::Linked,
     paths,
     rules::{DeniedPaths, Names},
@@ -61,11 +60,6 @@ pub trait NativeTool: Send + Sync {
         None
     }
 
-    /// How many lines a call adds and removes, as far as its input says that. `input` may be anything.
-    fn line_counts(&self, _input: &Value) -> Option<LineCounts> {
-        None
-    }
-
     /// Whether the tool says beforehand what it would write ([`NativeTool::propose`]).
     fn is_proposing(&self) -> bool {
         false
@@ -81,6 +75,12 @@ pub trait NativeTool: Send + Sync {
     /// It does not look at the disk.
     fn targets(&self, _input: &Value, _context: &Context) -> Option<Vec<PathBuf>> {
         None
+    }
+}
+
+impl fmt::Debug for dyn NativeTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NativeTool")
     }
 }
 
@@ -177,12 +177,6 @@ impl Context {
     /// directory if it has none. `~` and `~/…` are the user's home. Absolute paths are not changed.
     pub fn resolve(&self, path: &str) -> PathBuf {
         paths::resolve(self.chat_dir.as_ref().unwrap_or(&self.cwd), Path::new(path))
-    }
-}
-
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("cwd", &self.cwd).field("chat_dir", &self.chat_dir).finish_non_exhaustive()
     }
 }
 

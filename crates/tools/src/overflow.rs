@@ -140,12 +140,9 @@ pub fn clean(dir: &Path, age: Duration, now: SystemTime) -> io::Result<usize> {
         let modified = metadata.modified().ok()?;
         Some(metadata.is_file() && now.duration_since(modified).is_ok_and(|old| old > age))
     };
-    let mut deleted = 0;
-    for entry in entries.flatten() {
+    let is_deleted = |entry: &fs::DirEntry| {
         let ours = entry.file_name().to_str().is_some_and(is_ours);
-        if ours && is_old(&entry) == Some(true) && fs::remove_file(entry.path()).is_ok() {
-            deleted += 1;
-        }
-    }
-    Ok(deleted)
+        ours && is_old(entry) == Some(true) && fs::remove_file(entry.path()).is_ok()
+    };
+    Ok(entries.flatten().filter(is_deleted).count())
 }

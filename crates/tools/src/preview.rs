@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Executor, Runner, question::Question};
+use super::{Definition, Executor, Runner, form::Question};
 use flemma_model::ToolInput;
-use flemma_text::{truncate::prefix, visible::is_unseen, wrap::wrap};
+use flemma_text::{things, truncate::prefix, visible::is_unseen, wrap::wrap};
 
 /// Replaces a line break.
 const NEWLINE: &str = "⤶";
@@ -199,8 +199,7 @@ fn scalar(value: &Value, width: usize) -> Option<String> {
 /// A list as its length, and a table with the values in it that are no tables.
 fn table(value: &Value, width: usize) -> String {
     match value {
-        Value::Array(items) if items.len() == 1 => "[1 item]".to_owned(),
-        Value::Array(items) => format!("[{} items]", items.len()),
+        Value::Array(items) => format!("[{}]", things(items.len(), "item")),
         Value::Object(object) => {
             let mut entries: Vec<(&String, &Value)> = object.iter().collect();
             entries.sort_unstable_by_key(|(key, _)| *key);

@@ -22,15 +22,6 @@ pub struct Registry {
     groups: BTreeMap<String, Group>,
 }
 
-/// The effect of registering a definition.
-#[derive(Clone, Debug)]
-pub enum Registered {
-    /// The name was free.
-    New,
-    /// It replaced this one. Running calls keep the definition that they started with.
-    Replaced(Arc<Definition>),
-}
-
 impl Registry {
     /// A registry without tools.
     pub fn new() -> Self {
@@ -44,17 +35,14 @@ impl Registry {
         Self { tools, ..Self::default() }
     }
 
-    /// Adds a definition. A definition with the same name is replaced.
+    /// Adds a definition, and gives the one that it replaces. Running calls keep the definition that they started with.
     ///
     /// # Errors
     /// If the definition is illegal (see [`Definition::check`]). Nothing changes then.
-    pub fn register(&mut self, definition: Definition) -> Result<Registered, DefinitionError> {
+    pub fn register(&mut self, definition: Definition) -> Result<Option<Arc<Definition>>, DefinitionError> {
         definition.check()?;
         self.specs = OnceLock::new();
-        Ok(match self.tools.insert(definition.name.clone(), Arc::new(definition)) {
-            None => Registered::New,
-            Some(old) => Registered::Replaced(old),
-        })
+        Ok(self.tools.insert(definition.name.clone(), Arc::new(definition)))
     }
 
     /// Removes a tool and returns it, if it exists.
@@ -66,12 +54,8 @@ impl Registry {
 
     /// Gives a tool that the editor answers the function for its calls. Says whether there is such a tool without one.
     pub fn answer_with(&mut self, name: &str, function: LuaRef) -> bool {
-        let Some(tool) = self.tools.get_mut(name) else { return false };
-        let is_open = matches!(tool.executor, Executor::Client(None));
-        if is_open {
-            Arc::make_mut(tool).executor = Executor::Client(Some(function));
-        }
-        is_open
+        let open = self.tools.get_mut(name).filter(|tool| matches!(tool.executor, Executor::Client(None)));
+        open.map(|tool| Arc::make_mut(tool).executor = Executor::Client(Some(function))).is_some()
     }
 
     /// The tool with this name, enabled or not.

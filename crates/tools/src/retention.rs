@@ -51,64 +51,47 @@ impl RetentionRules {
     ///
     /// Messages in which nothing is replaced stay shared. The time follows the number of messages and parts.
     pub fn apply(&self, messages: &mut [Arc<Message>]) {
-        if self.keep_everything() {
+        let mut retentions = [&self.general].into_iter().chain(self.tools.values());
+        if retentions.all(|retention| *retention == Retention::Everything) {
             return;
         }
-        let found = self.find(&messages[..past(messages)]);
-        let old = found.results.iter().filter(|result| found.is_old(result));
-        let stubs: Vec<(usize, usize, Part)> = old
-            .filter_map(|result| {
-                let (message, part) = result.place;
-                Some((message, part, stub(&messages[message].parts[part])?))
-            })
-            .collect();
-        for (message, part, stub) in stubs {
+        for (message, part, stub) in self.stubs(&messages[..past(messages)]) {
             if let Some(part) = Arc::make_mut(&mut messages[message]).parts.get_mut(part) {
                 *part = stub;
             }
         }
     }
 
-    fn of(&self, tool: &str) -> Retention {
-        self.tools.get(tool).copied().unwrap_or(self.general)
-    }
-
-    fn keep_everything(&self) -> bool {
-        [&self.general].into_iter().chain(self.tools.values()).all(|retention| *retention == Retention::Everything)
-    }
-
-    /// The results in these messages that a rule is about.
-    fn find(&self, messages: &[Arc<Message>]) -> Found {
-        let mut found = Found::default();
-        let mut names: HashMap<&str, usize> = HashMap::new();
+    /// What takes the place of old results in these messages: each with its message, and the part of that.
+    fn stubs(&self, messages: &[Arc<Message>]) -> Vec<(usize, usize, Part)> {
         // A vendor may use an id again; a result belongs to the last call before it.
-        let mut calls: HashMap<&CallId, usize> = HashMap::new();
-        let mut role = Role::User;
+        let mut calls: HashMap<&CallId, &str> = HashMap::new();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let (mut results, mut turns, mut role) = (Vec::new(), 0, Role::User);
         for (at, message) in messages.iter().enumerate() {
-            if message.role == Role::Assistant && role == Role::User {
-                found.turns += 1;
-            }
+            turns += usize::from(message.role == Role::Assistant && role == Role::User);
             role = message.role;
             for (part_at, part) in message.parts.iter().enumerate() {
                 match part {
-                    Part::ToolUse { id, name, .. } => {
-                        let tool = *names.entry(name).or_insert_with(|| {
-                            found.tools.push(Tool { retention: self.of(name), results: 0 });
-                            found.tools.len() - 1
-                        });
-                        calls.insert(id, tool);
-                    }
+                    Part::ToolUse { id, name, .. } => drop(calls.insert(id, name)),
                     Part::ToolResult { id, .. } => {
                         let Some(&tool) = calls.get(id) else { continue };
-                        let nth = found.tools[tool].results;
-                        found.tools[tool].results += 1;
-                        found.results.push(FoundResult { place: (at, part_at), tool, nth, turn: found.turns });
+                        let count = counts.entry(tool).or_default();
+                        // How many results of the tool came before it, and its turn, from 1.
+                        results.push(((at, part_at), tool, *count, turns));
+                        *count += 1;
                     }
                     _ => {}
                 }
             }
         }
-        found
+        let is_old = |tool: &str, nth: usize, turn: usize| match self.tools.get(tool).copied().unwrap_or(self.general) {
+            Retention::Everything => false,
+            Retention::LastResults(kept) => nth < left_out(counts[tool], kept.get()),
+            Retention::LastTurns(kept) => turn <= left_out(turns, kept.get()),
+        };
+        let old = results.into_iter().filter(|(_, tool, nth, turn)| is_old(tool, *nth, *turn));
+        old.filter_map(|((at, part), ..)| Some((at, part, stub(&messages[at].parts[part])?))).collect()
     }
 }
 
@@ -118,42 +101,6 @@ fn past(messages: &[Arc<Message>]) -> usize {
     let own = messages.iter().rposition(|message| message.role == Role::User && message.parts.iter().any(is_own));
     let Some(own) = own else { return 0 };
     messages[..own].iter().rposition(|message| message.role == Role::Assistant).map_or(0, |reply| reply + 1)
-}
-
-/// The results of a conversation, in order.
-#[derive(Default)]
-struct Found {
-    results: Vec<FoundResult>,
-    tools: Vec<Tool>,
-    /// How many turns there were.
-    turns: usize,
-}
-
-struct Tool {
-    retention: Retention,
-    results: usize,
-}
-
-struct FoundResult {
-    /// Its message, and the part of that.
-    place: (usize, usize),
-    /// Its index in [`Found::tools`].
-    tool: usize,
-    /// How many results of the tool came before it.
-    nth: usize,
-    /// Its turn, from 1.
-    turn: usize,
-}
-
-impl Found {
-    fn is_old(&self, result: &FoundResult) -> bool {
-        let tool = &self.tools[result.tool];
-        match tool.retention {
-            Retention::Everything => false,
-            Retention::LastResults(kept) => result.nth < left_out(tool.results, kept.get()),
-            Retention::LastTurns(kept) => result.turn <= left_out(self.turns, kept.get()),
-        }
-    }
 }
 
 /// How many of `all` are left out where at least `kept` are kept: a multiple of `kept`.

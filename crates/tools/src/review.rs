@@ -37,15 +37,10 @@ impl Review {
                 let moved = file.moved_to.as_ref().map_or_else(String::new, |(_, name)| format!(" → {name}"));
                 review.put(DiffLine::note(format!("{}{moved}", file.name)));
             }
-            if let Some(concern) = file.concern() {
-                review.put(DiffLine::note(concern.words));
-            }
-            if file.is_start_up {
-                review.put(DiffLine::note(START_UP));
-            }
-            if file.is_read_only {
-                review.put(DiffLine::note(READ_ONLY));
-            }
+            let concern = file.concern().map(|concern| concern.words);
+            let start_up = file.is_start_up.then(|| START_UP.to_owned());
+            let read_only = file.is_read_only.then(|| READ_ONLY.to_owned());
+            [concern, start_up, read_only].into_iter().flatten().for_each(|note| review.put(DiffLine::note(note)));
             let (Some(old), Some(new)) = (Content::bytes_of(&file.old), Content::bytes_of(&file.new)) else {
                 review.lines = None;
                 review.put(DiffLine::note("(too large to be shown)"));

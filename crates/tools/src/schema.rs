@@ -3,21 +3,27 @@
 //!
 //! The `jsonschema` crate decides what is valid. Its findings become a message that a model can act on: the invalid path,
 //! and what is wrong there (`schema_errors`). References to other documents are not followed.
+//!
+//! What a model meant where an input does not match its schema is repaired: a number or a boolean that it wrote as text, and `null` for a
+//! property that it left out. An input that matches is never changed, and a change counts only if the input matches afterwards.
 
 use std::{borrow::Cow, sync::Arc};
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
-use serde_json::Value;
+use jsonschema::{
+    JsonType, ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
+use serde_json::{Number, Value};
 use thiserror::Error;
 
-use super::{
-    schema_errors::{describe, pointer},
-    schema_repairs::repaired,
-};
+use super::schema_errors::{describe, pointer};
 use flemma_text::is_quickly_checked;
 
 /// The maximum number of errors in a message.
 const MAX_MISTAKES: usize = 5;
+
+/// How many digits a number with a fraction keeps whatever they are.
+const EXACT_DIGITS: usize = 15;
 
 /// What is wrong with a schema itself. The author of the tool has to act. The text continues a sentence that begins with
 /// the field's name.
@@ -60,9 +66,7 @@ pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), AnswerMistakes
 #[derive(Clone, Debug)]
 pub(super) struct CompiledSchema {
     validator: Validator,
-    /// Top-level properties that may be null, and may therefore be missing.
-    nullable: Vec<String>,
-    /// The schema itself, to suggest a property for an unknown name.
+    /// The schema itself, to know which properties there are.
     schema: Arc<Value>,
 }
 
@@ -77,10 +81,7 @@ impl CompiledSchema {
             let place = pointer(&error, "its top level");
             SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
         })?;
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let nullable = properties.into_iter().flatten().filter(|(_, schema)| allows_null(schema));
-        let nullable = nullable.map(|(name, _)| name.clone()).collect();
-        Ok(Self { validator, nullable, schema: Arc::clone(schema) })
+        Ok(Self { validator, schema: Arc::clone(schema) })
     }
 
     /// An input as a tool gets it: numbers and booleans that are written as text are what the schema wants, and properties that may
@@ -101,20 +102,13 @@ impl CompiledSchema {
     /// What is wrong.
     pub(super) fn check(&self, subject: &str, input: &Value) -> Result<(), AnswerMistakes> {
         self.check_bounds(subject, input)?;
-        let mut mistakes = Vec::new();
-        let mut more = 0;
-        for error in self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error)) {
-            if mistakes.len() == MAX_MISTAKES {
-                more += 1;
-                continue;
-            }
-            mistakes.push(format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema)));
-        }
-        if mistakes.is_empty() {
-            return Ok(());
-        }
-        if more > 0 {
-            mistakes.push(format!("and {more} more"));
+        let mut errors = self.validator.iter_errors(input).filter(|error| !self.may_be_missing(error));
+        let mistake = |error| format!("{}: {}", pointer(&error, subject), describe(&error, &self.schema));
+        let mut mistakes: Vec<String> = errors.by_ref().take(MAX_MISTAKES).map(mistake).collect();
+        match errors.count() {
+            0 if mistakes.is_empty() => return Ok(()),
+            0 => {}
+            more => mistakes.push(format!("and {more} more")),
         }
         Err(AnswerMistakes(mistakes))
     }
@@ -144,14 +138,11 @@ impl CompiledSchema {
         Err(AnswerMistakes(mistakes))
     }
 
+    /// Whether an error is about a top-level property that may be null, and may therefore be missing.
     fn may_be_missing(&self, error: &ValidationError<'_>) -> bool {
-        match error.kind() {
-            Kind::Required { property } => {
-                error.instance_path().as_str().is_empty()
-                    && property.as_str().is_some_and(|name| self.nullable.iter().any(|known| known == name))
-            }
-            _ => false,
-        }
+        let Kind::Required { property } = error.kind() else { return false };
+        let known = property.as_str().and_then(|name| self.schema.get("properties")?.get(name));
+        error.instance_path().as_str().is_empty() && known.is_some_and(allows_null)
     }
 }
 
@@ -173,37 +164,27 @@ fn allows_null(schema: &Value) -> bool {
 /// # Errors
 /// The first place that breaks a rule, with the fix.
 pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
-    check_strict_at(schema, &mut String::new())
+    check_strict_at(schema, "")
 }
 
-fn check_strict_at(schema: &Value, path: &mut String) -> Result<(), SchemaError> {
-    let place = |path: &str| if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
+fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
+    let place = if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
             return Err(SchemaError(format!(
-                "does not follow strict mode at {}: `{missing}` is not in `required`; list it there, and add \"null\" \
-                 to its \
-                 type if it is optional",
-                place(path)
+                "does not follow strict mode at {place}: `{missing}` is not in `required`; list it there, and add \"null\" to its \
+                 type if it is optional"
             )));
         }
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
         return Err(SchemaError(format!(
-            "does not follow strict mode at {}: set `additionalProperties` to false",
-            place(path)
+            "does not follow strict mode at {place}: set `additionalProperties` to false"
         )));
     }
-    for (key, inner) in subschemas(schema) {
-        let length = path.len();
-        path.push('/');
-        path.push_str(&key);
-        check_strict_at(inner, path)?;
-        path.truncate(length);
-    }
-    Ok(())
+    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict_at(inner, &format!("{path}/{key}")))
 }
 
 /// The schemas directly inside a schema, with their places.
@@ -219,4 +200,83 @@ fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     }
     found.extend(schema.get("items").map(|schema| ("items".to_owned(), schema)));
     found
+}
+
+/// An input without what these errors complain about, as far as that can be repaired.
+fn repaired<'a>(input: &Value, errors: impl Iterator<Item = ValidationError<'a>>) -> Value {
+    let mut repaired = input.clone();
+    for error in errors {
+        repair(&error, &mut repaired);
+    }
+    repaired
+}
+
+fn repair(error: &ValidationError<'_>, input: &mut Value) {
+    let place = error.instance_path().as_str();
+    let is_null = |name: &&String| error.instance().get(name.as_str()).is_some_and(Value::is_null);
+    match (error.kind(), &**error.instance()) {
+        (Kind::AnyOf { context } | Kind::OneOfNotValid { context }, _) => {
+            context.iter().flatten().for_each(|error| repair(error, input));
+        }
+        (Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected }, _) => {
+            for name in unexpected.iter().filter(is_null) {
+                drop_property(input, place, name);
+            }
+        }
+        (_, Value::Null) => {
+            if let Some((parent, name)) = place.rsplit_once('/') {
+                drop_property(input, parent, &name.replace("~1", "/").replace("~0", "~"));
+            }
+        }
+        (kind, Value::String(text)) => {
+            if let (Some(value), Some(place)) =
+                (meant(text).filter(|value| wants(kind, value)), input.pointer_mut(place))
+            {
+                *place = value;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn drop_property(input: &mut Value, place: &str, name: &str) {
+    if let Some(Value::Object(object)) = input.pointer_mut(place) {
+        object.shift_remove(name);
+    }
+}
+
+/// Whether a schema accepts no text in this place, and a value like this.
+fn wants(kind: &Kind, value: &Value) -> bool {
+    match kind {
+        Kind::Type { kind } => {
+            let wants = |wanted: JsonType| match wanted {
+                JsonType::Number | JsonType::Integer => value.is_number(),
+                JsonType::Boolean => value.is_boolean(),
+                _ => false,
+            };
+            match kind {
+                TypeKind::Single(kind) => wants(*kind),
+                TypeKind::Multiple(kinds) => kinds.iter().any(wants),
+            }
+        }
+        Kind::Enum { options } => options.as_array().is_some_and(|options| options.contains(value)),
+        Kind::Constant { expected_value } => **expected_value == *value,
+        _ => false,
+    }
+}
+
+/// The number or the boolean that a text is, if nothing of it is lost.
+fn meant(text: &str) -> Option<Value> {
+    match text {
+        "true" => return Some(true.into()),
+        "false" => return Some(false.into()),
+        // What reads JSON skips white space.
+        _ if text.contains(char::is_whitespace) => return None,
+        _ => {}
+    }
+    let number: Number = serde_json::from_str(text).ok()?;
+    let digits: String = text.split(['e', 'E']).next()?.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_matches('0').len();
+    let is_exact = digits == 0 || (digits <= EXACT_DIGITS && number.as_f64().is_some_and(f64::is_normal));
+    (!number.is_f64() || is_exact).then_some(Value::Number(number))
 }

@@ -7,8 +7,7 @@ use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as
 use serde_json::Value;
 
 use flemma_model::ModelError;
-use flemma_text::xml;
-use flemma_text::{escape_controls, suggest::nearest};
+use flemma_text::{escape_controls, suggest::nearest, things, xml};
 
 /// How much of a value a message quotes, in characters.
 const MAX_QUOTE: usize = 60;
@@ -49,18 +48,19 @@ fn expected(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
         Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
         Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => format!("text of at least {}", number(*limit, "character")),
-        Kind::MaxLength { limit } => format!("text of at most {}", number(*limit, "character")),
+        Kind::MinLength { limit } => format!("text of at least {}", things(*limit as usize, "character")),
+        Kind::MaxLength { limit } => format!("text of at most {}", things(*limit as usize, "character")),
         Kind::Pattern { pattern } => format!("text that matches `{pattern}`"),
         Kind::Format { format } => format!("text in the format `{format}`"),
-        Kind::MinItems { limit } => format!("at least {}", number(*limit, "item")),
-        Kind::MaxItems { limit } => format!("at most {}", number(*limit, "item")),
-        Kind::AdditionalItems { limit } => format!("at most {}", number(*limit as u64, "item")),
-        Kind::MinProperties { limit } => format!("at least {}", number(*limit, "property")),
-        Kind::MaxProperties { limit } => format!("at most {}", number(*limit, "property")),
+        Kind::MinItems { limit } => format!("at least {}", things(*limit as usize, "item")),
+        Kind::MaxItems { limit } => format!("at most {}", things(*limit as usize, "item")),
+        Kind::AdditionalItems { limit } => format!("at most {}", things(*limit, "item")),
+        Kind::MinProperties { limit } => format!("at least {}", things(*limit as usize, "property")),
+        Kind::MaxProperties { limit } => format!("at most {}", things(*limit as usize, "property")),
         Kind::Not { schema } => format!("anything but what matches {}", short(&schema.to_string())),
         Kind::Contains => {
-            let wanted = keyword(error, schema).map(|wanted| format!(" that matches {}", short(&wanted.to_string())));
+            let wanted = schema.pointer(error.schema_path().as_str());
+            let wanted = wanted.map(|wanted| format!(" that matches {}", short(&wanted.to_string())));
             format!("an item{}", wanted.unwrap_or_default())
         }
         _ => return None,
@@ -81,7 +81,7 @@ fn other(error: &ValidationError<'_>, kind: &Kind, schema: &Value) -> String {
         Kind::FalseSchema => "nothing is allowed here: leave it out".to_owned(),
         Kind::UniqueItems => "two items are the same: each item may occur only once".to_owned(),
         Kind::UnevaluatedItems { unexpected } => {
-            format!("{} too many at the end", number(unexpected.len() as u64, "item"))
+            format!("{} too many at the end", things(unexpected.len(), "item"))
         }
         Kind::PropertyNames { error } => {
             format!("the name of a property is not valid: {}", describe(error, schema))
@@ -122,11 +122,6 @@ fn near<'a>(name: &str, error: &ValidationError<'_>, schema: &'a Value) -> Optio
     nearest(name, known.keys().map(String::as_str))
 }
 
-/// The value of the violated keyword in the schema.
-fn keyword<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Option<&'a Value> {
-    schema.pointer(error.schema_path().as_str())
-}
-
 fn type_names(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(kind) => kind.to_string(),
@@ -138,21 +133,13 @@ fn type_names(kind: &TypeKind) -> String {
 fn quote(value: &Value) -> String {
     match value {
         Value::Object(object) if object.is_empty() => "an empty object".to_owned(),
-        Value::Object(object) => format!("an object with {}", number(object.len() as u64, "property")),
+        Value::Object(object) => format!("an object with {}", things(object.len(), "property")),
         Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
-        Value::Array(items) => format!("an array of {}", number(items.len() as u64, "item")),
+        Value::Array(items) => format!("an array of {}", things(items.len(), "item")),
         Value::String(text) if text.is_empty() => "an empty string".to_owned(),
         Value::String(text) => format!("the string \"{}\"", short(text).escape_debug()),
         Value::Number(number) => format!("the number {number}"),
         Value::Bool(_) | Value::Null => value.to_string(),
-    }
-}
-
-fn number(number: u64, thing: &str) -> String {
-    match (number, thing.strip_suffix('y')) {
-        (1, _) => format!("1 {thing}"),
-        (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) => format!("{number} {thing}s"),
     }
 }
 

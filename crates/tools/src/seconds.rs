@@ -21,14 +21,6 @@ pub struct InvalidLimit {
 /// The limit for a number of seconds.
 ///
 /// # Errors
-/// If it is not more than 0, more than a day, or not a number.
-pub fn limit(seconds: f64) -> Result<Duration, InvalidLimit> {
-    at_most(LONGEST, seconds)
-}
-
-/// The same for a limit of its own.
-///
-/// # Errors
 /// If it is not more than 0, more than `longest`, or not a number.
 pub fn at_most(longest: Duration, seconds: f64) -> Result<Duration, InvalidLimit> {
     match Duration::try_from_secs_f64(seconds) {

@@ -39,7 +39,7 @@ impl Summary {
                     Executor::Server(Runner::Native(tool)) => Some((tool, definition.taken(input))),
                     _ => None,
                 });
-                summary.changes = native.as_ref().and_then(|(tool, input)| tool.line_counts(input));
+                summary.changes = native.as_ref().and_then(|(_, input)| LineCounts::of_replacing(input));
                 let own = native.and_then(|(tool, input)| tool.summary(&input));
                 summary.label = line(input.get("label").and_then(Value::as_str).unwrap_or_default());
                 summary.what = line(&own.unwrap_or_else(|| {

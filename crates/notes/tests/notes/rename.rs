@@ -14,9 +14,8 @@ fn page(name: &str) -> PageName {
 /// All pages after one got another name.
 fn renamed(contents: &BTreeMap<String, String>, old: &str, new: &str) -> BTreeMap<String, String> {
     let pages: Vec<PageName> = contents.keys().map(|name| page(&format!("{name}.md"))).collect();
-    let all = Pages::new(&pages);
     let (old, new) = (page(old), page(new));
-    let renaming = Renaming::new(&pages, &all, &old, &new);
+    let renaming = Renaming::new(&pages, &old, &new);
     let content = |name: &PageName, content: &String| match renaming.relink(name, content.as_bytes()) {
         Some(relinked) => String::from_utf8(relinked.content).unwrap(),
         None => content.clone(),
@@ -192,9 +191,8 @@ fn a_page_that_moves_keeps_its_relative_links() {
 #[test]
 fn bytes_that_are_no_text_stay_where_they_are() {
     let pages = [page("A"), page("X")];
-    let all = Pages::new(&pages);
     let (old, new) = (page("A"), page("Ä"));
-    let renaming = Renaming::new(&pages, &all, &old, &new);
+    let renaming = Renaming::new(&pages, &old, &new);
     let content = b"\xef\xbb\xbf---\r\nx: \xff\r\n---\r\n\xfe [[A]] \xc3\x28 [x](A.md)\r\n\x00";
     let relinked = renaming.relink(&page("X"), content).unwrap();
     assert_eq!(

@@ -11,10 +11,7 @@ use super::{
 use crate::line_file::Fence;
 use flemma_journal::changes::{Cause, FileState};
 use flemma_model::UserError;
-use flemma_tools::{
-    Protected, Recorder, Upcoming,
-    builtin::{Mode, WriteTarget},
-};
+use flemma_tools::{Protected, Recorder, Upcoming, builtin::WriteTarget};
 
 /// What taking changes back may do.
 pub struct Permit {
@@ -99,7 +96,7 @@ impl Backups {
             FileState::File { digest, mode } => {
                 let content = self.contents().read(digest).map_err(failed)?;
                 let content = content.ok_or_else(|| UserError::new("was left alone: what it was is no longer kept"))?;
-                target.put(&content, Mode::Set(*mode))
+                target.put(&content, Some(*mode))
             }
         }
         .map_err(failed)

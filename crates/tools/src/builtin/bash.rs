@@ -21,7 +21,7 @@ use flemma_model::ModelError;
 use flemma_process as process;
 use flemma_process::{Captured, CommandEnd, CommandSpec, Finished, Grammar, Shell, StopCause, Streams};
 use flemma_text::{
-    ansi,
+    ansi, things,
     truncate::{self, Limits, format_size},
 };
 
@@ -75,9 +75,7 @@ async fn execute(input: &Value, context: Context) -> Result<Outcome, ModelError>
 
 fn shell_command(input: &Value) -> Result<String, ModelError> {
     let command = super::text(input, "command")?;
-    if command.trim().is_empty() {
-        return Err(ModelError::new("`command` is empty."));
-    }
+    ModelError::when(command.trim().is_empty(), "`command` is empty.")?;
     if let Some(place) = command.find('\0') {
         return Err(ModelError::new(format!(
             "`command` has a NUL byte at byte {place}: it cannot be passed to a program. Remove it."
@@ -104,15 +102,8 @@ fn timeout(input: &Value, context: &Context) -> Result<Duration, ModelError> {
 }
 
 fn spec(shell: &Shell, name: &str, command: &str, timeout: Duration, context: &Context) -> CommandSpec {
-    let kept: Vec<String> = context
-        .config
-        .get("keep_env")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
+    let kept = context.config.get("keep_env").and_then(Value::as_array).into_iter().flatten();
+    let kept: Vec<String> = kept.filter_map(Value::as_str).map(str::to_owned).collect();
     let overflow_dir = context.overflow_dir.clone();
     let mut env = environment(&kept);
     env.extend(shell.locale.map(|locale| ("LC_ALL".into(), Some(locale.into()))));
@@ -167,7 +158,7 @@ async fn shown(output: Captured, overflow_dir: &Path) -> Option<String> {
     if !tail.truncated {
         return match (tail.total_bytes, content.trim().is_empty()) {
             (0, _) => None,
-            (_, true) => Some(format!("(only white space, in {})", super::lines(tail.total_lines))),
+            (_, true) => Some(format!("(only white space, in {})", things(tail.total_lines, "line"))),
             (_, false) => Some(content.into_owned()),
         };
     }

@@ -7,7 +7,7 @@
 //! written.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -65,15 +65,14 @@ fn attempt(
     propose: impl Fn() -> Result<Proposal, ModelError>,
 ) -> Result<Option<Outcome>, ModelError> {
     let approved = context.approved.as_deref();
+    let outdated = |why: &str| Ok(Some(Outcome::Outdated(UserError::new(why))));
     let proposal = match (propose(), approved) {
         (Err(_), Some(approved)) if is_done(approved) => return Ok(Some(already_done())),
         // It is possible, or was to be, once the calls above have made their changes.
-        (Err(_), Some(approved)) if approved.binding.follows_calls() => {
-            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
-        }
+        (Err(_), Some(approved)) if approved.binding.follows_calls() => return outdated(NOT_YET),
         // What they have made of it is not lost.
         (Err(problem), Some(approved)) if approved.binding.is_changed() => {
-            return Ok(Some(Outcome::Outdated(UserError::new(problem.to_string().trim_end_matches('.')))));
+            return outdated(problem.to_string().trim_end_matches('.'));
         }
         (proposal, _) => proposal?,
     };
@@ -82,13 +81,11 @@ fn attempt(
         None => proposal.files.iter().map(Step::as_proposed).collect(),
         Some(approved) if approved.covers(&proposal) => match approved_steps(approved, &proposal) {
             Some(steps) => steps,
-            None => return Ok(Some(Outcome::Outdated(UserError::new("what you made of it is not kept any more")))),
+            None => return outdated("what you made of it is not kept any more"),
         },
         Some(approved) if is_done(approved) => return Ok(Some(already_done())),
-        Some(approved) if is_too_early(approved, &proposal) => {
-            return Ok(Some(Outcome::Outdated(UserError::new(NOT_YET))));
-        }
-        Some(_) => return Ok(Some(Outcome::Outdated(outdated(&proposal)))),
+        Some(approved) if is_too_early(approved, &proposal) => return outdated(NOT_YET),
+        Some(_) => return outdated(&changed_since(&proposal)),
     };
     let writing: Vec<&Step<'_>> = steps.iter().filter(|step| step.take != Take::Left).collect();
     let held = hold(context, &writing)?;
@@ -130,8 +127,7 @@ fn approved_steps<'a>(approved: &Approved, proposal: &'a Proposal) -> Option<Vec
 /// Whether all files have what was approved for them: the call was carried out before, and interrupted. What a file had before
 /// the calls above were to change it does not count.
 fn is_done(approved: &Approved) -> bool {
-    let files = approved.binding.files.iter().filter(|file| file.take != Take::Left);
-    let mut files = files.peekable();
+    let mut files = approved.binding.files.iter().filter(|file| file.take != Take::Left).peekable();
     files.peek().is_some()
         && files.all(|file| {
             let wanted = if let Take::Edited(digest) = &file.take { Some(digest) } else { file.new.as_ref() };
@@ -152,43 +148,31 @@ fn was_on_disk(file: &BoundFile, found: Option<&str>) -> bool {
 
 /// Whether calls above were to change a file first, and have not.
 fn is_too_early(approved: &Approved, proposal: &Proposal) -> bool {
-    approved
-        .binding
-        .files
-        .iter()
-        .zip(&proposal.files)
-        .any(|(file, change)| was_on_disk(file, Content::digest_of(&change.old).map(Digest::as_str)))
+    let mut files = approved.binding.files.iter().zip(&proposal.files);
+    files.any(|(file, change)| was_on_disk(file, Content::digest_of(&change.old).map(Digest::as_str)))
 }
 
 fn already_done() -> Outcome {
     Outcome::text("The files have the content that the user approved for them.")
 }
 
-fn outdated(proposal: &Proposal) -> UserError {
+fn changed_since(proposal: &Proposal) -> String {
     let names: Vec<&str> = proposal.files.iter().map(|file| file.name.as_str()).collect();
     let (word, has) = if names.len() == 1 { ("file", "has") } else { ("files", "have") };
-    UserError::new(format!(
-        "the {word} {has} changed since you were shown this change ({}); look at it again",
-        names.join(", ")
-    ))
+    format!("the {word} {has} changed since you were shown this change ({}); look at it again", names.join(", "))
 }
 
 /// Takes the right to change all files.
 fn hold<'a>(context: &Context, steps: &[&'a Step<'a>]) -> Result<Vec<Held<'a>>, ModelError> {
     // Two calls that change the same files take them in the same order.
-    let mut wanted: Vec<(&PathBuf, usize, bool)> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        wanted.push((&step.change.path, at, false));
-        if let Some((other, _)) = &step.change.moved_to {
-            wanted.push((other, at, true));
-        }
-    }
-    wanted.sort();
+    let wanted = steps.iter().enumerate().flat_map(|(at, step)| {
+        let other = step.change.moved_to.as_ref().map(|(path, name)| (path, name, at, true));
+        [(&step.change.path, &step.change.name, at, false)].into_iter().chain(other)
+    });
+    let wanted: BTreeSet<(&PathBuf, &String, usize, bool)> = wanted.collect();
     let mut targets = BTreeMap::new();
-    for (path, at, is_other) in wanted {
-        let change = &steps[at].change;
-        let name = change.moved_to.as_ref().filter(|_| is_other).map_or(&change.name, |(_, name)| name);
-        let target = WriteTarget::new(path, name, context, &change.bounds)?;
+    for (path, name, at, is_other) in wanted {
+        let target = WriteTarget::new(path, name, context, &steps[at].change.bounds)?;
         if target.existing.is_some() && is_other {
             return Err(ModelError::new(format!("`{name}` exists already. Nothing was changed.")));
         }
@@ -215,22 +199,17 @@ fn is_current(held: &[Held<'_>]) -> Result<bool, ModelError> {
 fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
     let mut written: Vec<String> = Vec::new();
     for Held { step: Step { change, new, .. }, target, moved_to } in held {
-        let bytes =
-            match new {
-                None => None,
-                Some(content) => Some(content.bytes.as_deref().ok_or_else(|| {
-                    ModelError::new(format!("{}: the content is too large to be written.", change.name))
-                })?),
-            };
+        let too_large = || ModelError::new(format!("{}: the content is too large to be written.", change.name));
+        let bytes = new.as_ref().map(|content| content.bytes.as_deref().ok_or_else(too_large)).transpose()?;
         let done = match (bytes, moved_to) {
-            (Some(bytes), None) => target.write(bytes),
+            (Some(bytes), None) => target.put(bytes, None),
             (None, _) => target.remove(&[]),
             (Some(bytes), Some(other)) => {
                 // The move comes last: what has the new name is complete, also after a kill.
                 let has_content = Content::digest_of(&change.old) == Content::digest_of(new);
                 let prepared = match has_content {
                     true => Ok(()),
-                    false => target.write(bytes).map(|()| written.push(format!("`{}`", change.name))),
+                    false => target.put(bytes, None).map(|()| written.push(format!("`{}`", change.name))),
                 };
                 prepared.and_then(|()| target.move_to(other, bytes))
             }
@@ -240,7 +219,7 @@ fn write(held: &[Held<'_>]) -> Result<(), ModelError> {
                 [] => String::new(),
                 names => format!(" These files were written before: {}.", names.join(", ")),
             };
-            let problem = files::problem(target.path(), &change.name, &error);
+            let problem = files::problem(target.path(), &change.name, &error, |_| false);
             return Err(ModelError::new(format!("{problem}{before}")));
         }
         written.push(format!("`{}`", change.name));

@@ -1,51 +1,58 @@
 //! The definitions of the built-in tools, which are data in `definitions.json`, and what runs their calls.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{bash, calculator, edit, find, grep, ls, notes, read, write};
-use crate::{DeclaredApproval, Definition, Executor, NativeTool, PathKind, Runner};
-
-/// An entry of `definitions.json`. What it leaves out is as in [`Definition::new`].
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Entry {
-    name: String,
-    /// Lines, which are joined.
-    description: Vec<String>,
-    /// The word for who answers a call, if it is not this process.
-    executor: String,
-    icon: Option<char>,
-    /// The word for it.
-    approval: Option<String>,
-    /// Whether it is not offered by default.
-    disabled: bool,
-    is_async: bool,
-    streaming: bool,
-    idempotent: bool,
-    leaves_out_denied: bool,
-    always_asks: bool,
-    /// Whether the first property is a `label`.
-    labelled: bool,
-    /// In seconds.
-    timeout: Option<u64>,
-    read_path: Option<Vec<String>>,
-    write_path: Option<Vec<String>>,
-    path_kind: PathKind,
-    /// The properties that are required, if others than these are allowed as well. Otherwise the schema is strict.
-    required: Option<Vec<String>>,
-    properties: Map<String, Value>,
-    /// The properties of the answer, in the order in which the model reads them.
-    result: Option<Map<String, Value>>,
-}
+use crate::{
+    Definition, DefinitionError, Executor, NativeTool, Runner,
+    declare::{self, Field},
+};
 
 /// All built-in tools. A mistake in the data, which the tests would find, is a panic.
-pub(super) fn all() -> Vec<Definition> {
-    let entries: Vec<Entry> = serde_json::from_str(include_str!("definitions.json"))
-        .unwrap_or_else(|error| panic!("a definition of a built-in tool is not valid: {error}"));
-    entries.into_iter().map(Entry::definition).collect()
+pub fn all() -> Vec<Definition> {
+    let entries: Vec<Map<String, Value>> = serde_json::from_str(include_str!("definitions.json"))
+        .unwrap_or_else(|error| panic!("the definitions of the built-in tools are not valid: {error}"));
+    let read = |entry| definition(entry).unwrap_or_else(|error| panic!("a built-in tool is not valid: {error}"));
+    entries.into_iter().map(read).collect()
+}
+
+/// Reads an entry of the data: the fields of a user's definition, and some of its own.
+fn definition(mut entry: Map<String, Value>) -> Result<Definition, DefinitionError> {
+    let mut take = |field: &str| entry.shift_remove(field).unwrap_or_default();
+    let (icon, result) = (take("icon"), take("result"));
+    let [labelled, always_asks, leaves_out_denied] =
+        ["labelled", "always_asks", "leaves_out_denied"].map(|field| take(field) == true);
+    let mut properties = Map::new();
+    if labelled {
+        let description = "What this call is for, in a few words. Shown to the user.";
+        properties.insert("label".into(), json!({ "type": ["string", "null"], "description": description }));
+    }
+    properties.extend(take("properties").as_object().cloned().unwrap_or_default());
+    // Without a list of those that are required, all are, and there are no others.
+    let required = take("required");
+    let strict = required.is_null();
+    let required = if strict { properties.keys().map(String::as_str).collect() } else { required };
+    let lines = take("description");
+    let lines: Vec<&str> = lines.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    // The editor's function for a call is in `lua/flemma/tools/client/`, in a file with the tool's name.
+    let native = |name: &Value| Executor::Server(Runner::Native(tool(name.as_str().unwrap_or_default())));
+    let executor = if entry.contains_key("executor") { None } else { entry.get("name").map(native) };
+    let schema = json!({
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": !strict,
+    });
+    let built = [("description", lines.join(" ").into()), ("strict", strict.into()), ("input_schema", schema)];
+    let result = (!result.is_null()).then(|| ("result_schema", json!({ "type": "object", "properties": result })));
+    entry.extend(built.into_iter().chain(result).map(|(field, value)| (field.to_owned(), value)));
+    let fields = entry.into_iter().map(|(field, value)| (field, Field::Value(value))).collect();
+    let mut definition = declare::read(None, fields, executor)?;
+    definition.icon = icon.as_str().and_then(|icon| icon.chars().next());
+    (definition.always_asks, definition.leaves_out_denied) = (always_asks, leaves_out_denied);
+    Ok(definition)
 }
 
 /// What runs the calls of a tool.
@@ -61,47 +68,5 @@ fn tool(name: &str) -> Arc<dyn NativeTool> {
         "read" => Arc::new(read::Read),
         "write" => Arc::new(write::TOOL),
         note => notes::tool(note),
-    }
-}
-
-impl Entry {
-    fn definition(self) -> Definition {
-        let mut properties = Map::new();
-        if self.labelled {
-            let description = "What this call is for, in a few words. Shown to the user.";
-            properties.insert("label".into(), json!({ "type": ["string", "null"], "description": description }));
-        }
-        properties.extend(self.properties);
-        let strict = self.required.is_none();
-        let schema = json!({
-            "type": "object",
-            "required": self.required.unwrap_or_else(|| properties.keys().cloned().collect()),
-            "properties": properties,
-            "additionalProperties": !strict,
-        });
-        let executor = match self.executor.as_str() {
-            "human" => Executor::Human,
-            // The editor's function for a call is in `lua/flemma/tools/client/`, in a file with the tool's name.
-            "client" => Executor::Client(None),
-            _ => Executor::Server(Runner::Native(tool(&self.name))),
-        };
-        let approval = |(word, _): &&(&str, DeclaredApproval)| self.approval.as_deref() == Some(*word);
-        let mut definition = Definition::new(&self.name, &self.description.join(" "), schema, executor);
-        definition.strict = strict;
-        definition.icon = self.icon;
-        definition.approval = DeclaredApproval::WORDS.iter().find(approval).map(|(_, approval)| *approval);
-        definition.enabled = !self.disabled;
-        definition.is_async = self.is_async;
-        definition.streaming = self.streaming;
-        definition.idempotent = self.idempotent;
-        definition.leaves_out_denied = self.leaves_out_denied;
-        definition.always_asks = self.always_asks;
-        definition.timeout = self.timeout.map(Duration::from_secs);
-        definition.read_path_param = self.read_path.map(Into::into);
-        definition.write_path_param = self.write_path.map(Into::into);
-        definition.path_kind = self.path_kind;
-        let result = |properties: Map<String, Value>| Arc::new(json!({ "type": "object", "properties": properties }));
-        definition.result_schema = self.result.map(result);
-        definition
     }
 }

@@ -9,20 +9,19 @@ use std::{borrow::Cow, time::Duration};
 
 use memchr::memmem;
 use serde_json::Value;
-use similar::ChangeTag;
 
 use super::{
     guard::Guard,
     input::{file_of, path_of},
-    line_range, lines, nearest, replace,
+    line_range, nearest, replace,
     tool::Proposing,
     written,
 };
-use crate::{Access, Bounds, Content, Context, LineCounts, Proposal, paths};
+use crate::{Access, Bounds, Content, Context, Proposal, paths};
 use flemma_model::ModelError;
 use flemma_text::{
     diff::diff,
-    line_breaks,
+    line_breaks, things,
     truncate::{count_lines, format_size},
 };
 
@@ -45,21 +44,13 @@ const MAX_DIFF_LINES: usize = 60;
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
 /// The tool.
-pub(super) const TOOL: Proposing = Proposing { propose, preview: path_of, targets: file_of, line_counts };
-
-fn line_counts(input: &Value) -> Option<LineCounts> {
-    LineCounts::between(input.get("old_text")?.as_str()?, input.get("new_text")?.as_str()?)
-}
+pub(super) const TOOL: Proposing = Proposing { propose, preview: path_of, targets: file_of };
 
 fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     let name = super::path(input)?;
     let (old, new) = (super::text(input, "old_text")?, super::text(input, "new_text")?);
-    if old.is_empty() {
-        return Err(ModelError::new("`old_text` is empty. Give the text to replace; to create a file, use write."));
-    }
-    if old == new {
-        return Err(ModelError::new("`old_text` and `new_text` are the same: there is nothing to change."));
-    }
+    ModelError::when(old.is_empty(), "`old_text` is empty. Give the text to replace; to create a file, use write.")?;
+    ModelError::when(old == new, "`old_text` and `new_text` are the same: there is nothing to change.")?;
     let path = context.resolve(name);
     // What a call above would create is not there yet.
     if !context.earlier.creates(&paths::real(&path)) {
@@ -151,16 +142,11 @@ fn break_at(content: &[u8], at: usize) -> &'static str {
 /// The new text, whose lines end in LF, with the line breaks of the old one: each line that stays keeps its own, and one that is changed
 /// or added has that of the line in whose place it is, or above it. `usual` is for where there is none.
 fn with_breaks_of(old: &str, new: &str, usual: &'static str) -> String {
-    let end = |line: &str| match line {
-        line if line.ends_with("\r\n") => Some("\r\n"),
-        line if line.ends_with('\n') => Some("\n"),
-        _ => None,
-    };
+    let end = |line: &str| if line.ends_with("\r\n") { Some("\r\n") } else { line.ends_with('\n').then_some("\n") };
     let ends: Vec<_> = old.split_inclusive('\n').map(end).collect();
-    let content = |line: &'_ str| line.trim_end_matches('\n').len();
     let old_lines: Vec<&str> = old.split_inclusive('\n').map(|line| line.trim_end_matches(['\r', '\n'])).collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let bare: Vec<&str> = new_lines.iter().map(|line| &line[..content(line)]).collect();
+    let bare: Vec<&str> = new_lines.iter().map(|line| line.trim_end_matches('\n')).collect();
     let mut model = vec![0; new_lines.len()];
     for op in diff(&old_lines, &bare, DIFF_TIME) {
         let (old, new) = (op.old_range(), op.new_range());
@@ -180,15 +166,8 @@ fn with_breaks_of(old: &str, new: &str, usual: &'static str) -> String {
 /// The positions of `wanted`, including overlapping ones, up to [`MAX_PLACES`].
 fn places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
     let finder = memmem::Finder::new(wanted);
-    let mut found = Vec::new();
-    let mut from = 0;
-    while found.len() < MAX_PLACES
-        && let Some(at) = finder.find(&content[from..])
-    {
-        found.push(from + at);
-        from += at + 1;
-    }
-    found
+    let next = |from: usize| finder.find(&content[from..]).map(|at| from + at);
+    std::iter::successors(next(0), |at| next(at + 1)).take(MAX_PLACES).collect()
 }
 
 fn line_of(content: &[u8], at: usize) -> usize {
@@ -225,13 +204,12 @@ fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
         return ModelError::new(format!(
             "`old_text` was not found in {name} ({}), and neither was anything similar. Nothing was changed. Read the \
              file again.",
-            lines(count_lines(content))
+            things(count_lines(content), "line")
         ));
     };
-    let how = if near.only_white_space {
-        "which differs only in white space".to_owned()
-    } else {
-        format!("{:.0}% similar", near.likeness * 100.0)
+    let how = match near.only_white_space {
+        true => "which differs only in white space".to_owned(),
+        false => format!("{:.0}% similar", near.likeness * 100.0),
     };
     let unseen = near.unseen.map(|unseen| format!("\n\nSome characters only look the same: {unseen}."));
     ModelError::new(format!(
@@ -244,9 +222,7 @@ fn not_found(name: &str, content: &[u8], old: &str) -> ModelError {
 
 impl Replacement<'_> {
     fn apply(&self, content: &[u8]) -> Vec<u8> {
-        let (before, rest) = content.split_at(self.at);
-        let after = &rest[self.old.len()..];
-        [before, self.new.as_bytes(), after].concat()
+        [&content[..self.at], self.new.as_bytes(), &content[self.at + self.old.len()..]].concat()
     }
 
     /// The message for the model: which lines changed, and a diff.
@@ -297,15 +273,10 @@ fn hunk(old: &str, new: &str, first: usize) -> String {
             more += 1;
             continue;
         }
-        let sign = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        shown.push(format!("{sign}{}", change.value().trim_end_matches('\n')));
+        shown.push(format!("{}{}", change.tag(), change.value().trim_end_matches('\n')));
     }
     if more > 0 {
-        shown.push(format!("… {} more", lines(more)));
+        shown.push(format!("… {more} more {}", if more == 1 { "line" } else { "lines" }));
     }
     written::shortened(shown).join("\n")
 }

@@ -1,9 +1,9 @@
 //! Shared by the file tools: what they reject, and the message for a missing file.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -42,30 +42,8 @@ pub(super) fn other_kind(file: FileType) -> Option<&'static str> {
     }
 }
 
-/// Checks that a file that has been opened is a regular file.
-///
-/// # Errors
-/// A message that refers to the file as `name`.
-pub(super) fn check_regular(opened: &Metadata, name: &str) -> Result<(), ModelError> {
-    match other_kind(FileType::from_raw_mode(opened.mode())) {
-        Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
-        None => Ok(()),
-    }
-}
-
-/// The message for an error, without anything about other files: which of them may be told is up to
-/// [`Guard::problem`](super::guard::Guard::problem).
-pub(super) fn problem(path: &Path, name: &str, error: &io::Error) -> ModelError {
-    shown_problem(path, name, error, |_| false)
-}
-
 /// The message for an error. For a missing file, it suggests similar names. `is_shown` says which paths may be told.
-pub(super) fn shown_problem(
-    path: &Path,
-    name: &str,
-    error: &io::Error,
-    is_shown: impl Fn(&Path) -> bool,
-) -> ModelError {
+pub(super) fn problem(path: &Path, name: &str, error: &io::Error, is_shown: impl Fn(&Path) -> bool) -> ModelError {
     ModelError::new(match error.kind() {
         io::ErrorKind::NotFound => missing_file(path, name, is_shown),
         _ => format!("{name}: {}.", reason(error)),

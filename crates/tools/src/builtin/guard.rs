@@ -6,13 +6,14 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{File, Metadata},
     io,
+    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
-use rustix::io::Errno;
+use rustix::{fs::FileType, io::Errno};
 
 use super::{
     files,
@@ -33,23 +34,24 @@ const MAX_LOOKS: usize = 8;
 /// What a call may use. Everything is judged by it that a tool opens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guard {
-    permitted: Arc<Permitted>,
-    denied: Arc<DeniedPaths>,
-    bounds: Bounds,
+    pub(super) permitted: Arc<Permitted>,
+    pub(super) denied: Arc<DeniedPaths>,
+    /// Where a file must be that the call uses.
+    pub(super) bounds: Bounds,
     /// What was judged when the call was approved; `None` if nothing has to be.
     judged: Option<Arc<Judged>>,
 }
 
 /// Why a file was not opened.
 #[derive(Debug)]
-pub(super) enum Unopened {
-    /// It may not be used.
-    Refused(ModelError),
+pub enum Unopened<E = ModelError> {
+    /// It may not be used, or shown. A message for the user is the end of a sentence that begins with its name.
+    Refused(E),
     /// The system did not open it.
     Failed(io::Error),
 }
 
-impl From<io::Error> for Unopened {
+impl<E> From<io::Error> for Unopened<E> {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
@@ -65,11 +67,6 @@ impl Guard {
     /// What a call may use that shows files to the model.
     pub(super) fn reading(permitted: &Arc<Permitted>, denied: &Arc<DeniedPaths>) -> Self {
         Self { permitted: Arc::clone(permitted), denied: Arc::clone(denied), bounds: Bounds::Readable, judged: None }
-    }
-
-    /// Where a file must be that the call uses.
-    pub(super) fn bounds(&self) -> &Bounds {
-        &self.bounds
     }
 
     /// Whether there is nothing to judge.
@@ -144,10 +141,9 @@ impl Guard {
         if *class == FileClass::StartUp && judged.is_by_policy() {
             return Err(judged.stray(name, "is read by a program when it starts, so writing it asks every time"));
         }
-        match found.and_then(Found::linked) {
-            Some(_) if !judged.admits_linked(real) => Err(judged.stray(name, "has several names (hard links) now")),
-            _ => Ok(()),
-        }
+        let is_linked = found.and_then(Found::linked).is_some();
+        let is_new = is_linked && !judged.admits_linked(real);
+        if is_new { Err(judged.stray(name, "has several names (hard links) now")) } else { Ok(()) }
     }
 
     /// Judges where a path leads, whether or not there is something. Without this, an error would tell what is at a path that may
@@ -175,7 +171,7 @@ impl Guard {
     /// The message for an error at a path that was judged; the model calls it `name`. For a missing file, it suggests those similar
     /// names that the model may be told.
     pub(super) fn problem(&self, path: &Path, name: &str, error: &io::Error) -> ModelError {
-        files::shown_problem(path, name, error, |near| self.tells(near))
+        files::problem(path, name, error, |near| self.tells(near))
     }
 
     /// The same for a file that was not opened.
@@ -248,6 +244,21 @@ impl Guard {
         Ok(file)
     }
 
+    /// Opens a regular file for reading, and says what it is. `path` is absolute, and the model calls it `name`.
+    ///
+    /// # Errors
+    /// If it may not be read, cannot be opened, or is no regular file.
+    pub(super) fn open_regular(&self, path: &Path, name: &str) -> Result<(File, Metadata), ModelError> {
+        // Checked before it is opened, since opening a device may have effects, and after, since it may have changed.
+        self.regular(Access::Read, path, name)?;
+        let file = self.open(path, name).map_err(|error| self.told(error, path, name))?;
+        let metadata = file.metadata().map_err(|error| self.problem(path, name, &error))?;
+        match files::other_kind(FileType::from_raw_mode(metadata.mode())) {
+            Some(kind) => Err(ModelError::new(format!("{name} is {kind}, not a regular file."))),
+            None => Ok((file, metadata)),
+        }
+    }
+
     /// Opens a folder to list it, and says where it is. `path` is absolute, and the model calls it `name`.
     ///
     /// # Errors
@@ -266,13 +277,12 @@ impl Guard {
         }
         let (folder, name) = parts(entry);
         let kind = OpenFolder::open(folder).and_then(|folder| folder.look(name)).map(|found| found.kind());
-        let is_judged = self.judged.as_ref().is_none_or(|judged| judged.admits(entry, entry));
-        let is_within = |path: &Path| is_judged && self.check(Access::Read, path, "").is_ok();
+        let is_judged = || self.judged.as_ref().is_none_or(|judged| judged.admits(entry, entry));
         match kind {
             Err(_) => false,
             // What it leads to is judged when it is opened.
             Ok(kind) if kind.is_symlink() => !self.denied.contains(entry) && self.permitted.shows(entry),
-            Ok(_) => is_within(entry),
+            Ok(_) => is_judged() && self.check(Access::Read, entry, "").is_ok(),
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn switch(input: &Value, name: &str) -> bool {
 }
 
 /// A limit from 1 to `most`; `usual` if it is omitted.
-pub(super) fn limit(input: &Value, usual: usize, most: usize) -> Result<usize, ModelError> {
+pub(super) fn limit(input: &Value, (usual, most): (usize, usize)) -> Result<usize, ModelError> {
     match count(input, "limit")? {
         None => Ok(usual),
         Some(0) => Err(ModelError::new("`limit` must be at least 1.")),

@@ -17,11 +17,8 @@ use crate::{Bounds, Context, Outcome, own_files::is_own_file};
 use flemma_model::ModelError;
 use flemma_text::{escape_controls, truncate::format_size};
 
-/// The default for the number of names that are shown.
-const USUAL_LIMIT: usize = 500;
-
-/// The maximum number of names that a call can ask for.
-const MAX_LIMIT: usize = 100_000;
+/// The default for the number of names that are shown, and the maximum that a call can ask for.
+const LIMIT: (usize, usize) = (500, 100_000);
 
 /// The tool.
 pub(super) const TOOL: Looking = Looking { look: ls, preview };
@@ -35,7 +32,7 @@ fn preview(input: &Value) -> Option<String> {
 
 fn ls(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let deadline = Deadline::new(context);
-    let limit = super::limit(input, USUAL_LIMIT, MAX_LIMIT)?;
+    let limit = super::limit(input, LIMIT)?;
     let name = super::optional_text(input, "path").unwrap_or(".");
     let path = context.resolve(name);
     let (mut names, mut problems, mut denied) = (Vec::new(), Vec::new(), 0);

@@ -5,10 +5,7 @@
 //! preview shows it.
 //! The tools that only read (`grep`, `find`, `ls`) declare that they need no approval.
 
-mod arithmetic;
-mod attach;
 mod bash;
-mod blocking;
 mod calculator;
 mod carry_out;
 mod deadline;
@@ -17,21 +14,17 @@ mod edit;
 mod files;
 mod find;
 mod folder;
-mod globs;
 mod grep;
 mod guard;
 mod input;
 mod ls;
-mod matches;
 mod nearest;
 mod notes;
-mod pick;
 mod read;
 mod readable;
 mod replace;
 mod report;
 mod stored_write;
-mod temporary;
 mod tool;
 mod walk;
 mod write;
@@ -39,20 +32,15 @@ mod written;
 
 use self::{
     input::{count, limit, optional_text, path, switch, text},
-    report::{line_range, lines},
+    report::line_range,
 };
-use super::Definition;
 
-pub use attach::{ShownFile, shown_data, shown_file};
+pub use define::all;
 pub use files::missing_file;
+pub use find::{FilesToPick, files_to_pick};
 pub use notes::{NOTES_TOOLS, PageRequest, answer_page_request, locate_section, page_file, patch_frontmatter};
-pub use pick::{FilesToPick, files_to_pick};
+pub use read::{ShownFile, shown_data, shown_file};
 pub use readable::{ForeignFiles, Readable, Unread};
-pub use replace::{Mode, WriteTarget};
+pub use replace::WriteTarget;
 pub use stored_write::StoredWrite;
 pub use written::PartTaken;
-
-/// All built-in tools.
-pub fn all() -> Vec<Definition> {
-    define::all()
-}

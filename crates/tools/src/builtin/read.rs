@@ -2,10 +2,10 @@
 //!
 //! The file is read once from start to end in pieces: the lines before the page are skipped, the page is kept, and the lines
 //! after it are only counted, so that a large file costs time but no memory. Files other than text are rejected with their
-//! kind; images and PDFs are passed on unchanged, for the model to view.
+//! kind; images and PDFs are passed on unchanged, for the model to view, as are those that other tools show.
 
 use std::{
-    io::{self, BufRead, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Cursor, Read as _},
     path::Path,
     sync::Arc,
 };
@@ -14,16 +14,13 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    attach::{self, ShownFile},
-    blocking::blocking,
-    guard::Guard,
-    input::path_of,
-    line_range, lines, report,
+use super::{deadline::blocking, files, guard::Guard, input::path_of, line_range, report};
+use crate::{Access, Bounds, Context, NativeTool, Outcome, Output, Permitted, overflow, preview, rules::DeniedPaths};
+use flemma_model::{Attachment, Media, ModelError};
+use flemma_text::{
+    things,
+    truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size},
 };
-use crate::{Bounds, Context, NativeTool, Outcome, Output, preview};
-use flemma_model::{Media, ModelError};
-use flemma_text::truncate::{self, Limits, MAX_BYTES, MAX_LINES, format_size};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 256 * 1024;
@@ -33,6 +30,9 @@ const SNIFF: usize = 8 * 1024;
 
 /// How much of a line is kept beyond what is shown, in bytes: a character may be cut, and a mark be left out.
 const BEYOND: usize = 64;
+
+/// What is said of a file that no model takes, after its name.
+const NO_MEDIA: &str = "is not a PNG, JPEG, GIF or WebP image or a PDF";
 
 /// The tool.
 pub(super) struct Read;
@@ -67,16 +67,12 @@ impl NativeTool for Read {
         let path = input.get("path")?.as_str()?;
         let number = |name| input.get(name).and_then(Value::as_u64);
         let first = number("offset").map(|offset| offset.max(1));
-        Some(match (first, number("limit")) {
+        let last = number("limit").map(|limit| first.unwrap_or(1).saturating_add(limit).saturating_sub(1));
+        Some(match (first, last) {
             (None, None) => path.to_owned(),
             (Some(first), None) => format!("{path} {first}-"),
-            (first, Some(limit)) => {
-                let first = first.unwrap_or(1);
-                match first.saturating_add(limit).saturating_sub(1) {
-                    last if last > first => format!("{path} {first}-{last}"),
-                    _ => format!("{path} {first}"),
-                }
-            }
+            (first, Some(last)) if last > first.unwrap_or(1) => format!("{path} {}-{last}", first.unwrap_or(1)),
+            (first, Some(_)) => format!("{path} {}", first.unwrap_or(1)),
         })
     }
 }
@@ -86,47 +82,37 @@ fn read(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     // Line 0 means the first line: models count both ways.
     let first = super::count(input, "offset")?.unwrap_or(1).max(1) - 1;
     let limit = super::count(input, "limit")?.unwrap_or(MAX_LINES as u64).min(MAX_LINES as u64);
-    if limit == 0 {
-        return Err(ModelError::new("`limit` must be at least 1."));
-    }
+    ModelError::when(limit == 0, "`limit` must be at least 1.")?;
     let path = context.resolve(name);
     let guard = Guard::new(context, Bounds::Readable);
     let problem = |error: io::Error| guard.problem(&path, name, &error);
-    let file = attach::open(&path, name, &guard)?;
-    let bytes = file.metadata().map_err(problem)?.len();
+    let (file, metadata) = guard.open_regular(&path, name)?;
+    let bytes = metadata.len();
     let mut reader = BufReader::with_capacity(CHUNK, file);
     if let Some(media) = Media::detect(&mut reader).map_err(problem)? {
-        let ShownFile { about, attachment } = attach::attach(media, name, &path, bytes)?;
+        let ShownFile { about, attachment } = attach(media, name, &path, bytes)?;
         return Ok(Outcome::Success(Output::Attached(about, attachment)));
     }
     let beginning = reader.fill_buf().map_err(problem)?;
     if memchr::memchr(0, &beginning[..beginning.len().min(SNIFF)]).is_some() {
         return Err(ModelError::new(format!("{name} is a binary file ({}), not text.", format_size(bytes))));
     }
-    let page = page(reader, first, limit, &context.cancel).map_err(problem)?;
-    if context.cancel.is_cancelled() {
-        return Err(ModelError::new("Cancelled by the user."));
-    }
-    match page.total {
+    let (page, total) = page(reader, first, limit, &context.cancel).map_err(problem)?;
+    ModelError::when(context.cancel.is_cancelled(), "Cancelled by the user.")?;
+    let (first, limit, total) = (first as usize, limit as usize, total as usize);
+    match total {
         0 => Ok(Outcome::text("(empty file)")),
         total if total <= first => {
-            Err(ModelError::new(format!("offset {} is past the end: {name} has {}.", first + 1, lines(total as usize))))
+            let lines = things(total, "line");
+            Err(ModelError::new(format!("offset {} is past the end: {name} has {lines}.", first + 1)))
         }
-        _ => Ok(Outcome::text(show(page, &path, first as usize, limit as usize))),
+        total => Ok(Outcome::text(show(&page, total, &path, first, limit))),
     }
-}
-
-/// A part of a file.
-struct FilePage {
-    /// Whole lines, or the beginning of a single line that is too long.
-    bytes: Vec<u8>,
-    /// The number of lines in the whole file.
-    total: u64,
 }
 
 /// Reads `limit` lines from line `first` (from 0) on, or slightly more than fits into a result, and counts the rest. It stops early
-/// where it is cancelled.
-fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<FilePage> {
+/// where it is cancelled. Gives whole lines, or the beginning of a single line that is too long, and the number of lines in the file.
+fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationToken) -> io::Result<(Vec<u8>, u64)> {
     let (mut total, mut bytes) = (0, Vec::new());
     let mut is_more = true;
     while is_more && !cancel.is_cancelled() {
@@ -148,23 +134,23 @@ fn page(mut reader: impl BufRead, first: u64, limit: u64, cancel: &CancellationT
     {
         bytes.truncate(newline + 1);
     }
-    Ok(FilePage { bytes, total })
+    Ok((bytes, total))
 }
 
-/// The page for the model: text with `\n`, and notes about what is missing.
-fn show(page: FilePage, path: &Path, first: usize, limit: usize) -> String {
+/// The page for the model: text with `\n`, and notes about what is missing of `total` lines.
+fn show(page: &[u8], total: usize, path: &Path, first: usize, limit: usize) -> String {
     let mut notes = Vec::new();
-    let text = decode(&page.bytes, &mut notes);
+    let text = decode(page, &mut notes);
     let head = truncate::truncate_head(&text, Limits { lines: limit, bytes: MAX_BYTES });
     let (content, shown) = if head.first_line_exceeds_limit {
         let start = truncate::prefix(text.lines().next().unwrap_or_default(), MAX_BYTES);
         // Invalid UTF-8 is longer when shown than in the file: starting again too early is better than skipping text.
         let next = start.len() - 2 * start.matches(char::REPLACEMENT_CHARACTER).count() + 1;
         notes.push(format!(
-            "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p {} | cut -b {next}-{}` \
+            "Line {line} is too long: only its first {} are shown. With bash, `sed -n {line}p '{}' | cut -b {next}-{}` \
              shows the next part",
             format_size(start.len() as u64),
-            quoted(path),
+            path.display().to_string().replace('\'', r"'\''"),
             next + MAX_BYTES / 2 - 1,
             line = first + 1,
         ));
@@ -172,21 +158,16 @@ fn show(page: FilePage, path: &Path, first: usize, limit: usize) -> String {
     } else {
         (head.content.strip_suffix('\n').unwrap_or(&head.content), head.output_lines)
     };
-    let next = first + shown + 1;
-    if next <= page.total as usize {
-        notes.push(format!("Showing {} of {}; continue with offset={next}", line_range(first + 1, shown), page.total));
+    let (next, range) = (first + shown + 1, line_range(first + 1, shown));
+    if next <= total {
+        notes.push(format!("Showing {range} of {total}; continue with offset={next}"));
     } else if first > 0 {
-        notes.push(format!("Showing {} of {}", line_range(first + 1, shown), page.total));
+        notes.push(format!("Showing {range} of {total}"));
     }
-    if notes.is_empty() {
-        return content.to_owned();
+    match notes.as_slice() {
+        [] => content.to_owned(),
+        notes => format!("{content}\n\n[{}]", notes.join(". ")),
     }
-    format!("{content}\n\n[{}]", notes.join(". "))
-}
-
-/// A path quoted for a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 /// Bytes as text. A byte order mark is removed; CRLF becomes LF if every line has it.
@@ -209,4 +190,68 @@ fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
         return text.replace("\r\n", "\n");
     }
     text.to_owned()
+}
+
+/// A file that a result can show, with a line about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownFile {
+    /// What it is, and how large.
+    pub about: String,
+    /// The file. The document names it; its content is read for each request.
+    pub attachment: Attachment,
+}
+
+/// Looks at a file that a result is to show, unless `denied` has it or `permitted` does not allow it. `path` is absolute, and `name` is what messages call it.
+/// It blocks on the disk.
+///
+/// # Errors
+/// Why it cannot be shown, as a sentence that begins with its name.
+pub fn shown_file(
+    path: &Path,
+    name: &str,
+    denied: &Arc<DeniedPaths>,
+    permitted: &Arc<Permitted>,
+) -> Result<ShownFile, ModelError> {
+    if !denied.allows(path, path) || !permitted.allows(Access::Read, path) {
+        permitted.check(Access::Read, path, name)?;
+        return Err(ModelError::new(format!("{name} may not be read: a rule of the user denies it.")));
+    }
+    let guard = Guard::reading(permitted, denied);
+    let (file, metadata) = guard.open_regular(path, name)?;
+    match Media::detect(&mut BufReader::new(file)).map_err(|error| guard.problem(path, name, &error))? {
+        Some(media) => attach(media, name, path, metadata.len()),
+        None => Err(ModelError::new(format!("{name} {NO_MEDIA}."))),
+    }
+}
+
+/// Saves an image or a PDF that a tool has made, to show it. It is kept as long as a long output, and it blocks on the disk.
+///
+/// # Errors
+/// Why it cannot be shown, as a sentence that begins with `name`.
+pub fn shown_data(outputs: &Path, tool: &str, data: &[u8], name: &str) -> Result<ShownFile, ModelError> {
+    let problem = |error: io::Error| ModelError::new(format!("{name} could not be saved: {}.", files::reason(&error)));
+    let media = Media::detect(&mut Cursor::new(data)).map_err(problem)?;
+    let media = media.ok_or_else(|| ModelError::new(format!("{name} {NO_MEDIA}.")))?;
+    // A file that cannot be shown is not saved.
+    attach(media, name, outputs, data.len() as u64)?;
+    let path = overflow::save_media(outputs, tool, media.kind, data).map_err(problem)?;
+    attach(media, &path.display().to_string(), &path, data.len() as u64)
+}
+
+/// The attachment for an image or a PDF of this size.
+fn attach(media: Media, name: &str, path: &Path, bytes: u64) -> Result<ShownFile, ModelError> {
+    let size = format_size(bytes);
+    if media.is_damaged() {
+        return Err(ModelError::new(format!(
+            "{name} looks like a {} ({size}), but its width and height cannot be read: the file is damaged.",
+            media.kind.name()
+        )));
+    }
+    if path.to_str().is_none() {
+        return Err(ModelError::new(format!(
+            "{name} cannot be shown: its name is not valid UTF-8, so a conversation cannot refer to it."
+        )));
+    }
+    let attachment = Attachment::unread(path, media.kind.media_type());
+    Ok(ShownFile { about: format!("{name}: {media}, {size}"), attachment })
 }

@@ -8,14 +8,13 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::{
     files,
-    guard::{by_own_path, open_exactly},
+    guard::{Unopened, by_own_path, open_exactly},
 };
 use crate::{
     Access, Permitted,
@@ -44,25 +43,16 @@ pub struct Readable {
     folder: PathBuf,
     denied: Arc<DeniedPaths>,
     permitted: Arc<Permitted>,
-    foreign: ForeignFiles,
-    own: Option<PathBuf>,
-    unsaved: Arc<[PathBuf]>,
+    /// References that the user has not typed.
+    pub foreign: ForeignFiles,
+    /// A folder in which files are Flemma's own: images that tools have made.
+    pub own: Option<PathBuf>,
+    /// Files that have changes in the editor which are not saved.
+    pub unsaved: Arc<[PathBuf]>,
 }
 
-/// Why a file was not opened.
-#[derive(Debug)]
-pub enum Unread {
-    /// It may not be shown. The message is the end of a sentence that begins with its name.
-    Refused(UserError),
-    /// The system did not open it.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for Unread {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
+/// Why a file that a message refers to was not opened.
+pub type Unread = Unopened<UserError>;
 
 impl Readable {
     /// What may be shown in a conversation whose relative paths start at `folder`: not what is `denied`, and only what is
@@ -70,24 +60,6 @@ impl Readable {
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, denied: Arc<DeniedPaths>, permitted: Arc<Permitted>) -> Self {
         Self { folder: folder.into(), denied, permitted, ..Self::default() }
-    }
-
-    /// The same, where the user has not typed these references.
-    #[must_use]
-    pub fn with_foreign(self, foreign: ForeignFiles) -> Self {
-        Self { foreign, ..self }
-    }
-
-    /// The same, where files in this folder are Flemma's own: images that tools have made.
-    #[must_use]
-    pub fn with_own(self, outputs: impl Into<PathBuf>) -> Self {
-        Self { own: Some(outputs.into()), ..self }
-    }
-
-    /// The same, where these files have changes in the editor that are not saved.
-    #[must_use]
-    pub fn with_unsaved(self, files: impl Into<Arc<[PathBuf]>>) -> Self {
-        Self { unsaved: files.into(), ..self }
     }
 
     /// Whether the editor has changes of a file that are not saved. `named` is as the document names it. It blocks on the disk.
@@ -142,10 +114,8 @@ impl Readable {
             return None;
         }
         if is_url(name) {
-            let name = shown(name);
-            return Some(UserError::new(format!(
-                "where `{name}` leads is not known, and there are rules about reading"
-            )));
+            let words = format!("where `{}` leads is not known, and there are rules about reading", shown(name));
+            return Some(UserError::new(words));
         }
         let path = paths::resolve(&self.folder, name);
         let real = real(&path);
@@ -162,14 +132,10 @@ impl Readable {
     }
 
     fn judge(&self, path: &Path, real: &Path, named: &Path) -> Result<(), Unread> {
-        let is_own = self.own.as_ref().is_some_and(|own| real != own && real.starts_with(paths::real(own)));
-        if is_own {
+        if self.own.as_ref().is_some_and(|own| real != own && real.starts_with(paths::real(own))) {
             return Ok(());
         }
-        let elsewhere = || match plain(path) == real {
-            true => String::new(),
-            false => format!(", which is {}", shown(real)),
-        };
+        let elsewhere = || if plain(path) == real { String::new() } else { format!(", which is {}", shown(real)) };
         let refused = |why: String| Unread::Refused(UserError::new(why));
         if let Some(rule) = self.denied.rule_about(path).or_else(|| self.denied.rule_about(real)) {
             return Err(refused(format!("the rule `{rule}` denies reading it{}. {FIX}", elsewhere())));

@@ -9,7 +9,6 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fmt,
     fs::{self, Permissions},
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -22,14 +21,13 @@ use std::{
 
 use super::{
     files,
-    folder::{Found, OpenFolder},
+    folder::{Found, OpenFolder, Temporary},
     guard::{self, Guard},
-    temporary::Temporary,
 };
 use crate::{
     Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming,
     paths::{find_same, real},
-    written_files::{note_moved, note_written},
+    recorder::{note_moved, note_written},
 };
 use flemma_journal::changes::{ChangeId, FileState};
 use flemma_model::{Digest, ModelError};
@@ -94,21 +92,6 @@ pub struct WriteTarget {
     _alone: Exclusive,
 }
 
-impl fmt::Debug for WriteTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteTarget").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-/// How a content gets its permissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Those of the existing file; those of any new file if there is none.
-    Kept,
-    /// These.
-    Set(u32),
-}
-
 impl WriteTarget {
     /// Determines what would be written when a model writes to `path`, which it calls `name`, and which must be within
     /// `bounds`. Waits while another call changes the same file.
@@ -146,9 +129,7 @@ impl WriteTarget {
         // Nothing is said about a file before it is known that it may be used.
         guard.judge(Access::Write, path, name)?;
         let real = real(path);
-        if real.is_symlink() {
-            return Err(ModelError::new(format!("{name}: too many symbolic links.")));
-        }
+        ModelError::when(real.is_symlink(), format!("{name}: too many symbolic links."))?;
         // This path has no links any more, and it is not left while the file is looked at, read or written.
         guard.admit(Access::Write, path, &real, name)?;
         let alone = Exclusive::new(&real);
@@ -171,12 +152,10 @@ impl WriteTarget {
             guard.check_written(&real, existing.as_ref(), &class, name)?;
         }
         let linked = existing.as_ref().and_then(Found::linked);
-        if guard.bounds() != &Bounds::Writable {
+        if guard.bounds != Bounds::Writable {
             guard.check_names(linked, name)?;
         }
-        if !is_writable {
-            return Err(ModelError::new(format!("{name} is read-only.")));
-        }
+        ModelError::when(!is_writable, format!("{name} is read-only."))?;
         let (earlier, unsaved) = (Earlier::default(), None);
         Ok(Self { path: real, existing, is_start_up, recorder, guard, earlier, unsaved, _alone: alone })
     }
@@ -215,25 +194,18 @@ impl WriteTarget {
 
     /// A change of the file, which the model calls `name`, from `old` to `new`.
     pub(super) fn change(&self, name: &str, old: Option<Content>, new: Content) -> FileChange {
-        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds().clone());
+        let (path, name, bounds) = (self.path.clone(), name.to_owned(), self.guard.bounds.clone());
         let is_read_only = self.existing.as_ref().is_some_and(|found| found.mode() & WRITE_BITS == 0);
         let (is_start_up, unsaved) = (self.is_start_up, self.unsaved.clone());
         FileChange { path, name, old, new: Some(new), moved_to: None, bounds, is_read_only, is_start_up, unsaved }
     }
 
-    /// Writes the file, and creates missing parent folders.
+    /// Writes the file with these permissions, and creates missing parent folders. `None` for the permissions of the existing file, or
+    /// of any new file if there is none.
     ///
     /// # Errors
     /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
-    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
-        self.put(content, Mode::Kept)
-    }
-
-    /// Writes the file with these permissions, and creates missing parent folders.
-    ///
-    /// # Errors
-    /// If that fails. The old file is then unchanged, unless it had to be overwritten in place.
-    pub fn put(&self, content: &[u8], mode: Mode) -> io::Result<()> {
+    pub fn put(&self, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         let mut made = Vec::new();
         let folder = OpenFolder::create(self.folder(), &mut made);
         let written = folder.and_then(|folder| match self.exchange(&folder, content, mode, &made) {
@@ -272,7 +244,7 @@ impl WriteTarget {
         let moved = match moved {
             // A file cannot be moved there: for a moment there are two.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                other.put(content, Mode::Set(mode)).and_then(|()| self.remove(&[]))
+                other.put(content, Some(mode)).and_then(|()| self.remove(&[]))
             }
             moved => moved,
         };
@@ -300,7 +272,7 @@ impl WriteTarget {
     }
 
     /// Replaces the old file by a new one; `false` if the old one would lose properties and nothing was done.
-    fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<bool> {
+    fn exchange(&self, folder: &OpenFolder, content: &[u8], set: Option<u32>, made: &[PathBuf]) -> io::Result<bool> {
         // The umask applies to these permissions.
         let mode = self.existing.as_ref().map_or(0o666, Found::mode);
         if self.existing.as_ref().is_some_and(|found| found.linked().is_some()) {
@@ -317,7 +289,7 @@ impl WriteTarget {
             }
             file.set_permissions(Permissions::from_mode(mode))?;
         }
-        if let Mode::Set(mode) = set {
+        if let Some(mode) = set {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;
@@ -330,17 +302,17 @@ impl WriteTarget {
         Ok(true)
     }
 
-    fn overwrite(&self, folder: &OpenFolder, content: &[u8], set: Mode, made: &[PathBuf]) -> io::Result<()> {
+    fn overwrite(&self, folder: &OpenFolder, content: &[u8], set: Option<u32>, made: &[PathBuf]) -> io::Result<()> {
         // The path has no links: one that is there now leads elsewhere.
         let mut file = folder.open_file(self.file_name())?;
         let mode = match set {
-            Mode::Kept => file.metadata()?.mode() & ALL_BITS,
-            Mode::Set(mode) => mode,
+            None => file.metadata()?.mode() & ALL_BITS,
+            Some(mode) => mode,
         };
         let change = self.begin(&FileState::File { digest: Digest::of(content), mode }, made)?;
         file.set_len(0)?;
         file.write_all(content)?;
-        if let Mode::Set(mode) = set {
+        if let Some(mode) = set {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.sync_all()?;

@@ -36,7 +36,11 @@ fn finished(
         };
         notes.insert(0, format!("Showing lines 1-{} of {}{which}. {whole}", head.output_lines, head.total_lines));
     }
-    let content = head.content.strip_suffix('\n').unwrap_or(&head.content);
+    noted(head.content.strip_suffix('\n').unwrap_or(&head.content), &notes)
+}
+
+/// A content with its notes below it.
+pub(super) fn noted(content: &str, notes: &[String]) -> String {
     match (content.is_empty(), notes.is_empty()) {
         (_, true) => content.to_owned(),
         (true, false) => format!("[{}]", notes.join(". ")),
@@ -47,6 +51,15 @@ fn finished(
 /// A note about the places that could not be read, with the reasons, if there are any.
 pub(super) fn unreadable(problems: Vec<String>) -> Option<String> {
     few(problems, ", ").map(|named| format!("Could not be read: {named}"))
+}
+
+/// The first `max` of these names, and how many more there are.
+pub(super) fn named(names: &[String], max: usize) -> String {
+    let first = names[..names.len().min(max)].join(", ");
+    match names.len().saturating_sub(max) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// The first few of these, and how many more there are; `None` if there are none.
@@ -109,20 +122,10 @@ impl Prefix {
     }
 }
 
-/// A number of things: `1 file`, `2 files`.
-pub(super) fn things(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
-}
-
 /// The outcome of a search that has found nothing: a sentence that says so, and the notes.
 pub(super) fn nothing(tool: &str, sentence: &str, notes: Vec<String>, context: &Context) -> Outcome {
     let notes = finish(tool, "", notes, context);
     Outcome::text(format!("{sentence}\n\n{notes}").trim_end())
-}
-
-/// `1 line`, `2 lines`.
-pub(super) fn lines(number: usize) -> String {
-    if number == 1 { "1 line".to_owned() } else { format!("{number} lines") }
 }
 
 /// `line 3`, `lines 3-5`.

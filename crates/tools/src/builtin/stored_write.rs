@@ -1,11 +1,11 @@
 //! Writing what a tool has proposed while it ran: contents that were kept until the user has decided.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
-use super::{blocking::blocking, carry_out::carry_out, notes, replace::WriteTarget, written};
+use super::{carry_out::carry_out, deadline::blocking, notes, replace::WriteTarget, written};
 use crate::{Approved, Bounds, Content, Context, FileChange, KeptContent, NativeTool, Outcome, Proposal, SeenPages};
 use flemma_journal::{Before, Binding, BoundFile, Proposed, ProposedContent, Take};
 use flemma_model::{Digest, ModelError, UserError};
@@ -18,23 +18,13 @@ const ANOTHER_CHANGE: &str = "another change of this call was approved; look at 
 /// Every name is judged again when it is proposed and when it is written, as in a call of `write` or of the tools for notes.
 #[derive(Clone)]
 pub struct StoredWrite {
-    proposed: Proposed,
-    contents: KeptContent,
-}
-
-impl fmt::Debug for StoredWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredWrite").field("proposed", &self.proposed).finish_non_exhaustive()
-    }
+    /// What is written.
+    pub proposed: Proposed,
+    /// The contents that it gets.
+    pub contents: KeptContent,
 }
 
 impl StoredWrite {
-    /// Writes this, with these contents.
-    #[must_use]
-    pub fn new(proposed: Proposed, contents: KeptContent) -> Self {
-        Self { proposed, contents }
-    }
-
     /// What would be written now.
     ///
     /// # Errors

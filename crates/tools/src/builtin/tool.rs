@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
-use super::{blocking::blocking, carry_out::carry_out};
-use crate::{Context, LineCounts, NativeTool, Outcome, Proposal, preview::labelled};
+use super::{carry_out::carry_out, deadline::blocking};
+use crate::{Context, NativeTool, Outcome, Proposal, preview::labelled};
 use flemma_model::ModelError;
 
 /// A tool that changes nothing.
@@ -35,8 +35,6 @@ pub(super) struct Proposing {
     pub(super) preview: fn(&Value) -> Option<String>,
     /// The files that it may write, by its input alone; `None` if it may be others.
     pub(super) targets: fn(&Value, &Context) -> Option<Vec<PathBuf>>,
-    /// How many lines it adds and removes, as far as its input says that.
-    pub(super) line_counts: fn(&Value) -> Option<LineCounts>,
 }
 
 impl NativeTool for Proposing {
@@ -58,9 +56,5 @@ impl NativeTool for Proposing {
 
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         (self.preview)(input).map(|text| labelled(text, input))
-    }
-
-    fn line_counts(&self, input: &Value) -> Option<LineCounts> {
-        (self.line_counts)(input)
     }
 }

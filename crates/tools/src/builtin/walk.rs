@@ -16,6 +16,7 @@ use std::{
     thread,
 };
 
+use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::{
@@ -30,6 +31,7 @@ use crate::{
     own_files::is_own_file,
 };
 use flemma_model::ModelError;
+use flemma_text::bounds;
 
 /// The maximum number of entries that are kept. More would not be useful, and memory is limited.
 const MAX_KEPT: usize = 1_000_000;
@@ -37,56 +39,45 @@ const MAX_KEPT: usize = 1_000_000;
 /// The maximum number of threads.
 const MAX_THREADS: usize = 12;
 
-/// Which entries a walk includes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// Entries that are neither hidden nor ignored.
-    Usual,
-    /// Entries that are not ignored.
-    Hidden,
-    /// Entries that are not hidden, whether or not they are ignored.
-    Visible,
-    /// Everything.
-    All,
+/// Which entries a walk includes besides the usual ones, which are neither hidden nor ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// Those that are hidden.
+    pub(super) hidden: bool,
+    /// Those that are ignored.
+    pub(super) ignored: bool,
 }
 
 impl Scope {
     /// What a search includes: everything, if that was asked for, or hidden entries, if the glob names them.
     pub(super) fn of(all: bool, names_hidden: bool) -> Self {
-        match (all, names_hidden) {
-            (true, _) => Self::All,
-            (false, true) => Self::Hidden,
-            (false, false) => Self::Usual,
-        }
+        Self { hidden: all || names_hidden, ignored: all }
     }
 
-    /// What a model is told of the entries that were left out, after a sentence.
+    /// What a model is told of the entries that a search left out, after a sentence.
     pub(super) const fn left_out(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Hidden => " Files ignored by .gitignore were left out; `all` = true includes them.",
-            Self::Visible => " Hidden files were left out.",
-            Self::Usual => " Hidden files and files ignored by .gitignore were left out; `all` = true includes them.",
+        match (self.ignored, self.hidden) {
+            (true, _) => "",
+            (false, true) => " Files ignored by .gitignore were left out; `all` = true includes them.",
+            (false, false) => {
+                " Hidden files and files ignored by .gitignore were left out; `all` = true includes them."
+            }
         }
     }
 
     /// Says whether it includes an entry below `root`.
     fn includes(self, root: &Path) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
-        let leaves_out_ignored = matches!(self, Self::Usual | Self::Hidden);
-        let leaves_out_hidden = matches!(self, Self::Usual | Self::Visible);
-        let ignored = leaves_out_ignored.then(|| IgnoreFiles::new(root, GitRules::Everywhere));
+        let ignored = (!self.ignored).then(|| IgnoreFiles::new(root, GitRules::Everywhere));
         move |entry| {
             let ignored = ignored.as_ref().and_then(|files| files.ignores(entry.path(), is_folder(entry)));
-            let is_hidden = || leaves_out_hidden && entry.file_name().as_encoded_bytes().starts_with(b".");
+            let is_hidden = || !self.hidden && entry.file_name().as_encoded_bytes().starts_with(b".");
             !ignored.unwrap_or_else(is_hidden)
         }
     }
 }
 
 /// A folder to walk through.
-pub(super) struct Walk<'a> {
-    /// What the call may use.
-    pub(super) context: &'a Context,
+pub(super) struct Walk {
     /// What may be found.
     pub(super) guard: Guard,
     /// When it has to stop.
@@ -111,16 +102,16 @@ pub(super) struct WalkResult<T> {
     pub(super) denied: usize,
 }
 
-impl<'a> Walk<'a> {
+impl Walk {
     /// A walk through the folder that the model calls `name`; `None` for the one where relative paths start.
     ///
     /// # Errors
     /// A message that names it: it may not be read, does not exist, is not a folder, or cannot be accessed.
-    pub(super) fn through(context: &'a Context, name: Option<&str>, scope: Scope) -> Result<Self, ModelError> {
+    pub(super) fn through(context: &Context, name: Option<&str>, scope: Scope) -> Result<Self, ModelError> {
         let (guard, deadline) = (Guard::new(context, Bounds::Readable), Deadline::new(context));
         let written = name.unwrap_or(".");
         let root = guard.folder(&context.resolve(written), written)?;
-        Ok(Self { context, guard, deadline, root, prefix: Prefix::new(name), scope })
+        Ok(Self { guard, deadline, root, prefix: Prefix::new(name), scope })
     }
 
     /// Keeps the result of `keep` for each entry and its path relative to the root, as far as it may be found. The root itself is
@@ -169,18 +160,16 @@ impl<'a> Walk<'a> {
                 "There are more than {MAX_KEPT} files to search. Choose a smaller `path`."
             )));
         }
-        let (kept, problems): (Vec<_>, Vec<_>) = receiver.into_iter().partition(Result::is_ok);
-        Ok(WalkResult {
-            kept: kept.into_iter().flatten().collect(),
-            problems: problems.into_iter().filter_map(Result::err).collect(),
-            stopped: self.deadline.stopped(),
-            denied: left_out.load(Ordering::Relaxed),
-        })
+        let (mut kept, mut problems) = (Vec::new(), Vec::new());
+        for found in receiver {
+            found.map_or_else(|problem| problems.push(problem), |found| kept.push(found));
+        }
+        Ok(WalkResult { kept, problems, stopped: self.deadline.stopped(), denied: left_out.load(Ordering::Relaxed) })
     }
 
     /// What goes through the entries that are included and may be read. It counts those that may not.
     fn builder(&self, left_out: &Arc<AtomicUsize>) -> WalkBuilder {
-        let (denied, permitted) = (Arc::clone(&self.context.denied), Arc::clone(&self.context.permitted));
+        let (denied, permitted) = (Arc::clone(&self.guard.denied), Arc::clone(&self.guard.permitted));
         let (left_out, is_included) = (Arc::clone(left_out), self.scope.includes(&self.root));
         let may_be_read = move |entry: &DirEntry| {
             let path = entry.path();
@@ -230,5 +219,61 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
         ignore::Error::WithPath { path, .. } => Some(path),
         ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
         _ => None,
+    }
+}
+
+/// A parsed glob, as models write them: `*.rs`, `src/**/*.{ts,tsx}`, `Makefile`.
+///
+/// A glob without a slash matches the name of a file in any folder. A glob with a slash matches the path relative to the
+/// searched folder. `*` and `?` do not match a slash, `**` does. Case matters.
+pub(super) struct Glob {
+    matcher: GlobMatcher,
+    /// Whether it matches the whole path.
+    whole_path: bool,
+    /// Whether it includes names that begin with a dot.
+    hidden: bool,
+}
+
+impl Glob {
+    /// Parses `glob`, which is `field` in the input.
+    ///
+    /// # Errors
+    /// A message for the model if it is not a valid glob, or cannot match anything.
+    pub(super) fn new(glob: &str, field: &str) -> Result<Self, ModelError> {
+        let relative = glob.strip_prefix("./").unwrap_or(glob);
+        if relative.is_empty() {
+            return Err(ModelError::new(format!(
+                "`{field}` is empty. Give a glob like `*.rs`; `*` matches every name."
+            )));
+        }
+        if relative.starts_with('/') || relative.split('/').any(|part| part == "..") {
+            return Err(ModelError::new(format!(
+                "`{field}` matches paths below the searched folder, so `{glob}` cannot match anything: put the folder \
+                 in `path` instead."
+            )));
+        }
+        bounds::glob(relative)
+            .map_err(|excess| ModelError::new(format!("`{field}` is not a glob that can be matched: {excess}.")))?;
+        let matcher = GlobBuilder::new(relative)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build()
+            .map_err(|error| ModelError::new(format!("`{field}` is not a valid glob: {} in `{glob}`.", error.kind())))?
+            .compile_matcher();
+        let hidden = relative.split(['/', '{', ',']).any(|part| part.starts_with('.'));
+        Ok(Self { matcher, whole_path: relative.contains('/'), hidden })
+    }
+
+    /// Whether it matches a path, relative to the searched folder.
+    pub(super) fn matches(&self, path: &Path) -> bool {
+        if self.whole_path {
+            return self.matcher.is_match(path);
+        }
+        path.file_name().is_some_and(|name| self.matcher.is_match(Path::new(name)))
+    }
+
+    /// Whether it contains a name that begins with a dot, so that hidden files are included.
+    pub(super) fn asks_for_hidden(&self) -> bool {
+        self.hidden
     }
 }

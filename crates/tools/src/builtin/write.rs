@@ -6,16 +6,19 @@ use serde_json::Value;
 
 use super::{
     input::{file_of, path_of},
-    lines, replace,
+    replace,
     tool::Proposing,
     written,
 };
 use crate::{Bounds, Content, Context, Proposal};
 use flemma_model::ModelError;
-use flemma_text::truncate::{count_lines, format_size};
+use flemma_text::{
+    things,
+    truncate::{count_lines, format_size},
+};
 
 /// The tool.
-pub(super) const TOOL: Proposing = Proposing { propose, preview, targets: file_of, line_counts: |_| None };
+pub(super) const TOOL: Proposing = Proposing { propose, preview, targets: file_of };
 
 fn preview(input: &Value) -> Option<String> {
     let size = format_size(input.get("content")?.as_str()?.len() as u64);
@@ -39,7 +42,7 @@ fn propose(input: &Value, context: &Context) -> Result<Proposal, ModelError> {
     // A model does not see the mark, and so does not mean to take it away.
     let keeps_mark = has(&old, written::MARK) && !content.as_bytes().starts_with(written::MARK);
     let content = if keeps_mark { Cow::Owned(format!("\u{feff}{content}")) } else { Cow::Borrowed(content) };
-    let size = format!("{} bytes, {}", content.len(), lines(count_lines(content.as_bytes())));
+    let size = format!("{} bytes, {}", content.len(), things(count_lines(content.as_bytes()), "line"));
     let mut summary = match &old {
         None if path.is_symlink() => {
             format!("Created {}, the target of the link {name}: {size}.", target.path().display())

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::lines;
 use crate::{Content, DiffLine, FileChange, LineCounts, Outcome, Output, Proposal};
 use flemma_journal::Take;
 use flemma_text::{hunks::Fates, line_breaks, unified::Unified};
@@ -67,10 +66,10 @@ pub(super) fn outcome(proposal: &Proposal, steps: &[Step<'_>]) -> Outcome {
         let name = &step.change.name;
         match &step.take {
             Take::Proposed => _ = write!(text, "\n\n{name} was {}.", as_proposed(step.change)),
-            Take::Left if step.change.moved_to.is_some() => {
-                _ = write!(text, "\n\n{name} was left as it was, and was not renamed.");
+            Take::Left => {
+                let renamed = if step.change.moved_to.is_some() { ", and was not renamed" } else { "" };
+                _ = write!(text, "\n\n{name} was left as it was{renamed}.");
             }
-            Take::Left => _ = write!(text, "\n\n{name} was left as it was."),
             Take::Edited(_) => text.push_str(&edited(step)),
         }
     }
@@ -162,8 +161,6 @@ fn describe(fates: &Fates) -> String {
         let numbers: Vec<String> = lines_from.iter().map(usize::to_string).collect();
         format!("{} ({} {})", lines_from.len(), if numbers.len() == 1 { "line" } else { "lines" }, numbers.join(", "))
     };
-    let count = fates.applied.len() + fates.left.len() + fates.edited.len() + fates.meanwhile.len();
-    let mut parts = Vec::new();
     let meanwhile = "not made, since the file was changed there in the meantime by somebody else";
     let all = [
         ("applied", &fates.applied),
@@ -171,11 +168,9 @@ fn describe(fates: &Fates) -> String {
         ("edited", &fates.edited),
         (meanwhile, &fates.meanwhile),
     ];
-    for (word, at_lines) in all {
-        if !at_lines.is_empty() {
-            parts.push(format!("{} {word}", at(at_lines)));
-        }
-    }
+    let count = all.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+    let parts = all.iter().filter(|(_, lines)| !lines.is_empty());
+    let parts: Vec<String> = parts.map(|(word, lines)| format!("{} {word}", at(lines))).collect();
     let changes = if count == 1 { "change".to_owned() } else { format!("{count} changes") };
     let own = if fates.has_own { " The user also changed other lines." } else { "" };
     format!("{OF_THE_PROPOSED}{changes}: {}.{own}", parts.join(", "))
@@ -186,14 +181,12 @@ fn describe(fates: &Fates) -> String {
 pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
     let unified = Unified::of(old, new, MAX_LINES);
     if !unified.is_compared {
-        return hunks(unified);
+        return unified.lines.join("\n");
     }
     let (plain_old, plain_new, change) = line_breaks::compared(old, new);
-    let hunks = hunks(if plain_old == old && plain_new == new {
-        unified
-    } else {
-        Unified::of(&plain_old, &plain_new, MAX_LINES)
-    });
+    let is_same = plain_old == old && plain_new == new;
+    let unified = if is_same { unified } else { Unified::of(&plain_old, &plain_new, MAX_LINES) };
+    let hunks = shortened(unified.lines).join("\n");
     let breaks = change.as_deref().map(line_breaks::sentence).or_else(|| line_breaks::mixed(old, new));
     let told = [lost_mark(old, new).map(str::to_owned), breaks].into_iter().flatten();
     told.chain((!hunks.is_empty()).then_some(hunks)).collect::<Vec<_>>().join("\n\n")
@@ -203,17 +196,6 @@ pub(super) fn diff(old: &[u8], new: &[u8]) -> String {
 pub(super) fn lost_mark(old: &[u8], new: &[u8]) -> Option<&'static str> {
     let is_lost = old.starts_with(MARK) && !new.starts_with(MARK);
     is_lost.then_some("The byte order mark at the beginning of the file is gone.")
-}
-
-fn hunks(unified: Unified) -> String {
-    let mut all = unified.lines;
-    if unified.more > 0 {
-        all.pop();
-        all = shortened(all);
-        all.push(format!("… {} more", lines(unified.more)));
-        return all.join("\n");
-    }
-    shortened(all).join("\n")
 }
 
 /// Lines of a diff, of which the very long ones are cut where they are the same before and after.

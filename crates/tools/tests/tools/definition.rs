@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flemma_chat::Language;
 use flemma_model::ModelError;
 use flemma_tools::{
-    Definition, Executor, LuaRef, Outcome, Output, Registered, Registry, Runner,
+    Definition, Executor, LuaRef, Outcome, Output, Registry, Runner,
     builtin::NOTES_TOOLS,
     declare::{Field, declare, describe},
 };
@@ -68,9 +68,9 @@ fn the_tool_specs_are_sorted_shared_and_all_enabled() {
 #[test]
 fn registering_a_name_again_keeps_the_old_one_for_open_calls() {
     let mut registry = Registry::new();
-    assert!(matches!(registry.register(tool("a", schema())), Ok(Registered::New)));
+    assert!(matches!(registry.register(tool("a", schema())), Ok(None)));
     let in_flight = Arc::clone(registry.get("a").unwrap());
-    let Ok(Registered::Replaced(old)) = registry.register(tool("a", schema())) else { panic!() };
+    let Ok(Some(old)) = registry.register(tool("a", schema())) else { panic!() };
     assert!(Arc::ptr_eq(&old, &in_flight));
 }
 

@@ -506,7 +506,7 @@ fn lua_requests(workshop: &Workshop, page: &str) -> Vec<(&'static str, String)> 
         seen: Before::Unknown,
     };
     let kept = Arc::new(|_: &Digest| Some(content.as_bytes().to_vec()));
-    let stored = StoredWrite::new(Proposed { files: vec![file] }, kept);
+    let stored = StoredWrite { proposed: Proposed { files: vec![file] }, contents: kept };
     vec![
         ("Read", said(PageRequest::Read { page: page.clone() })),
         ("Meta", said(PageRequest::Meta { page: page.clone() })),

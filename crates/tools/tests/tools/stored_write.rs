@@ -49,7 +49,7 @@ fn an_approval_counts_for_its_files_and_contents() {
         let binding = Binding { revision: "shown".to_owned(), files: vec![bound], ..Binding::default() };
         let contents = Arc::clone(&kept) as Arc<_>;
         workshop.context.approved = Some(Arc::new(Approved { binding, contents, first: BTreeMap::new() }));
-        let stored = StoredWrite::new(Proposed { files: vec![file] }, kept);
+        let stored = StoredWrite { proposed: Proposed { files: vec![file] }, contents: kept };
         let outcome = workshop.run(Arc::new(stored), Value::Null);
         assert_eq!(matches!(outcome, Outcome::Success(_)), is_for_it, "{name} {content:?} {has_it}: {outcome:?}");
         let found = std::fs::read_to_string(workshop.path("two.md")).ok();

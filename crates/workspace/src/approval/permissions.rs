@@ -230,10 +230,12 @@ impl Permissions {
     /// What the messages of a conversation may refer to.
     pub(crate) fn readable(&self, conversation: &Conversation) -> Readable {
         let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));
-        Readable::new(self.shared.place(conversation).folder(), Arc::new(denied), Arc::new(permitted))
-            .with_foreign(conversation.page.files().foreign())
-            .with_own(self.shared.outputs.folder())
-            .with_unsaved(self.shared.host.unsaved_files())
+        let folder = self.shared.place(conversation).folder();
+        let mut readable = Readable::new(folder, Arc::new(denied), Arc::new(permitted));
+        readable.foreign = conversation.page.files().foreign();
+        readable.own = Some(self.shared.outputs.folder().into());
+        readable.unsaved = self.shared.host.unsaved_files().into();
+        readable
     }
 
     /// The files that the user's text shows and that could be refused. Before anything is captured, it is found out whether they

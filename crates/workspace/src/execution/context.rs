@@ -89,7 +89,7 @@ impl ToolContexts {
     /// What writes that which a call has proposed while it ran; `None` if it waits for no decision about that.
     pub(crate) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
         let proposed = conversation.records.with_ledger(|ledger| ledger.proposed(key).cloned())?;
-        Some(Arc::new(StoredWrite::new(proposed, self.edited_contents())))
+        Some(Arc::new(StoredWrite { proposed, contents: self.edited_contents() }))
     }
 
     /// The files that a call has proposed to write, absolute, and the folder of notes; `None` if it has proposed nothing.

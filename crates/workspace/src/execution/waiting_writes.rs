@@ -150,7 +150,7 @@ impl Execution {
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
         let names = names(&found.proposed);
-        let tool = Arc::new(StoredWrite::new(found.proposed, found.contents));
+        let tool = Arc::new(StoredWrite { proposed: found.proposed, contents: found.contents });
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         let turn = conversation.tasks.next_write();
         let started = self.background.worker().spawn(async move {
@@ -316,7 +316,8 @@ fn propose(
     let contents = Arc::new(contents);
     let by_digest = Arc::clone(&contents);
     let kept: KeptContent = Arc::new(move |digest| by_digest.get(digest.as_str()).cloned());
-    let proposal = StoredWrite::new(proposed.clone(), Arc::clone(&kept)).proposal(context)?;
+    let stored = StoredWrite { proposed: proposed.clone(), contents: Arc::clone(&kept) };
+    let proposal = stored.proposal(context)?;
     let is_kept = !changes_nothing(&proposal) && (!is_decided || has_concern(&proposal));
     for content in contents.values().filter(|_| is_kept) {
         keep(content).map_err(|error| {

@@ -10,7 +10,7 @@ use crate::{background::Background, shared::Shared};
 use flemma_agent::{Input, Level};
 use flemma_model::UserError;
 use flemma_tools::{
-    Definition, DefinitionError, Group, LuaRef, Registered, SourceEnd, SourceId,
+    Definition, DefinitionError, Group, LuaRef, SourceEnd, SourceId,
     declare::{self, Field},
 };
 
@@ -28,7 +28,7 @@ impl Tools {
     pub fn register_tool(&self, name: Option<&str>, fields: Vec<(String, Field)>) -> Result<(), DefinitionError> {
         let definition = declare::declare(name, fields)?;
         let tool = definition.name.clone();
-        if let Registered::Replaced(old) = self.shared.toolbox.register(definition)? {
+        if let Some(old) = self.shared.toolbox.register(definition)? {
             self.shared.scripts.release(&old);
             self.shared
                 .log(Level::Info, &format!("tool `{tool}`: registered again; it replaces the previous definition"));

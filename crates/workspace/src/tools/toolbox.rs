@@ -11,8 +11,8 @@ use flemma_config::{Config, ListOption};
 use flemma_model::{ModelError, UserError};
 use flemma_provider::{HostedTool, ToolSpec};
 use flemma_tools::{
-    Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registered, Registry, RetentionRules,
-    SourceEnd, SourceId, Sources, TurnTools,
+    Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registry, RetentionRules, SourceEnd,
+    SourceId, Sources, TurnTools,
     approval::{Chain, Resolver},
     builtin::NOTES_TOOLS,
     hosted::{self, Offer},
@@ -92,7 +92,7 @@ impl Toolbox {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn register(&self, definition: Definition) -> Result<Registered, DefinitionError> {
+    pub(crate) fn register(&self, definition: Definition) -> Result<Option<Arc<Definition>>, DefinitionError> {
         let registered = self.registry.borrow_mut().register(definition)?;
         self.touch();
         Ok(registered)

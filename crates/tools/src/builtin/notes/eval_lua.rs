@@ -6,20 +6,20 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, SemaphorePermit},
 };
 
 use super::{
-    super::{blocking::blocking, deadline::Deadline, report},
+    super::{
+        deadline::{Deadline, blocking},
+        report,
+    },
     space::Space,
 };
-use crate::{
-    Context, LuaFault, LuaProgram, LuaResults, NativeTool, Outcome, Output, Printed, native::json_text, preview,
-    seconds,
-};
+use crate::{Context, NativeTool, Outcome, Output, lua_sandbox::Evaluated, native::json_text, preview, seconds};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 
@@ -53,7 +53,7 @@ impl NativeTool for EvalLua {
             patient.timeout = limit.saturating_add(PATIENCE);
             let outcome = blocking(patient, move |context| {
                 let code = super::super::text(&input, "code");
-                code.map_or_else(Outcome::failure, |code| outcome(code, limit, context))
+                code.and_then(|code| outcome(code, limit, context)).unwrap_or_else(Outcome::failure)
             });
             let outcome = outcome.await;
             drop(slot);
@@ -89,25 +89,25 @@ async fn slot(context: &Context) -> Result<SemaphorePermit<'static>, ModelError>
 pub(super) fn evaluate(code: &str, names: &Map<String, Value>, context: &Context) -> Result<Value, ModelError> {
     let threads = Handle::try_current().map_err(|error| ModelError::new(format!("{error}.")))?;
     let slot = threads.block_on(slot(context))?;
-    let results = run(code, Some(names), USUAL_TIMEOUT, context);
+    let evaluated = run(code, Some(names), USUAL_TIMEOUT, context);
     drop(slot);
-    match results {
-        Ok(LuaResults { values, .. }) => Ok(values.into_iter().next().unwrap_or_default()),
-        Err(fault) => Err(problem(&fault, USUAL_TIMEOUT, context)),
-    }
+    let values = evaluated?.values.map_err(in_words)?;
+    Ok(values.into_iter().next().unwrap_or_default())
 }
 
 /// Runs a program. One that gets `names` is an expression for another program, which needs its value whole.
+///
+/// # Errors
+/// If it cannot be run, or takes too long.
 fn run(
     code: &str,
     names: Option<&Map<String, Value>>,
     limit: Duration,
     context: &Context,
-) -> Result<LuaResults, LuaFault> {
-    let failed = |message: String| LuaFault::Failed { message, printed: Printed::default() };
-    let Some(lua) = &context.lua else { return Err(failed("there is no Lua here: it needs the editor".into())) };
+) -> Result<Evaluated, ModelError> {
+    let lua = context.lua.as_ref().ok_or_else(|| ModelError::new("there is no Lua here: it needs the editor."))?;
     if code.len() > MAX_SOURCE {
-        return Err(failed(format!("the program is too long: it may have {MAX_SOURCE} bytes")));
+        return Err(ModelError::new(format!("the program is too long: it may have {MAX_SOURCE} bytes.")));
     }
     let deadline = Deadline::new(context).at_most(limit);
     let ask = |what: &str, page: &str| {
@@ -115,12 +115,14 @@ fn run(
         space.deadline = deadline.clone();
         answer(&space, what, page)
     };
-    lua.evaluate(&LuaProgram {
-        source: code,
-        strict: names.is_some(),
-        names: names.unwrap_or(&Map::new()),
-        ask: &ask,
-        is_over: &|| deadline.stopped().is_some(),
+    let request = json!({ "source": code, "strict": names.is_some(), "names": names.unwrap_or(&Map::new()) });
+    let evaluated = lua.evaluate(&request, &|| deadline.stopped().is_some(), &ask);
+    evaluated.ok_or_else(|| match context.cancel.is_cancelled() {
+        true => ModelError::new("Cancelled by the user."),
+        false => ModelError::new(format!(
+            "The program ran for more than {} and was stopped. Let it do less.",
+            seconds::in_words(limit)
+        )),
     })
 }
 
@@ -142,25 +144,24 @@ fn answer(space: &Space<'_>, what: &str, page: &str) -> Result<Value, ModelError
 }
 
 /// The outcome of a call.
-fn outcome(code: &str, limit: Duration, context: &Context) -> Outcome {
-    let LuaResults { mut values, printed, is_cut } = match run(code, None, limit, context) {
-        Ok(results) => results,
-        Err(fault) => {
-            let output = match &fault {
-                LuaFault::Failed { printed: Printed { text, is_cut }, .. } if !text.is_empty() => {
-                    let cut = if *is_cut { format!(", {}", where_cut(text)) } else { String::new() };
-                    Some(format!("Printed before{cut}:\n\n{text}"))
-                }
-                _ => None,
-            };
-            return Outcome::Failure { error: problem(&fault, limit, context), output };
+///
+/// # Errors
+/// If the program cannot be run, or takes too long.
+fn outcome(code: &str, limit: Duration, context: &Context) -> Result<Outcome, ModelError> {
+    let Evaluated { values, printed, is_cut, is_printed_cut } = run(code, None, limit, context)?;
+    let where_cut = format!("cut in line {}, after {MAX_PRINTED} bytes", printed.lines().count());
+    let mut values = match values {
+        Ok(values) => values,
+        Err(problem) => {
+            let cut = if is_printed_cut { format!(", {where_cut}") } else { String::new() };
+            let output = (!printed.is_empty()).then(|| format!("Printed before{cut}:\n\n{printed}"));
+            return Ok(Outcome::Failure { error: in_words(problem), output });
         }
     };
-    if printed.text.is_empty() && !is_cut && values.len() == 1 && (values[0].is_array() || values[0].is_object()) {
-        return Outcome::Success(Output::Json(values.remove(0)));
+    if printed.is_empty() && !is_cut && values.len() == 1 && (values[0].is_array() || values[0].is_object()) {
+        return Ok(Outcome::Success(Output::Json(values.remove(0))));
     }
-    let printed_cut = printed.is_cut.then(|| format!("What was printed is {}. Print less", where_cut(&printed.text)));
-    let mut body = printed.text;
+    let mut body = printed;
     let plural = values.len() > 1;
     for (at, value) in values.iter().enumerate() {
         if !body.is_empty() && !body.ends_with('\n') {
@@ -178,28 +179,15 @@ fn outcome(code: &str, limit: Duration, context: &Context) -> Outcome {
     if body.is_empty() && values.is_empty() {
         body.push_str("(no value)");
     }
+    let printed_cut = is_printed_cut.then(|| format!("What was printed is {where_cut}. Print less"));
     let result_cut = is_cut.then(|| "The result is too large and was cut. Return less".to_owned());
     let notes: Vec<String> = printed_cut.into_iter().chain(result_cut).collect();
     let finish = if notes.is_empty() { report::finish } else { report::finish_part };
-    Outcome::text(finish("eval_lua", &body, notes, context))
+    Ok(Outcome::text(finish("eval_lua", &body, notes, context)))
 }
 
-/// Where what a program printed is cut: the end of a sentence.
-fn where_cut(printed: &str) -> String {
-    format!("cut in line {}, after {MAX_PRINTED} bytes", printed.lines().count())
-}
-
-fn problem(fault: &LuaFault, limit: Duration, context: &Context) -> ModelError {
-    match fault {
-        LuaFault::Stopped if context.cancel.is_cancelled() => ModelError::new("Cancelled by the user."),
-        LuaFault::Stopped => ModelError::new(format!(
-            "The program ran for more than {} and was stopped. Let it do less.",
-            seconds::in_words(limit)
-        )),
-        fault => {
-            let words = fault.to_string();
-            let end = if words.ends_with(['.', '?', '!']) { "" } else { "." };
-            ModelError::new(format!("{words}{end}"))
-        }
-    }
+/// Why a program has failed, as a sentence.
+fn in_words(problem: String) -> ModelError {
+    let end = if problem.ends_with(['.', '?', '!']) { "" } else { "." };
+    ModelError::new(format!("{problem}{end}"))
 }

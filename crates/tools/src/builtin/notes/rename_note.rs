@@ -6,24 +6,25 @@ use serde_json::Value;
 
 use super::{
     super::{report, tool::Proposing},
-    changes, define,
-    earlier_run::EarlierRun,
+    changing::change,
+    page as page_in,
     space::Space,
 };
-use crate::{FileChange, Proposal, paths};
-use flemma_model::ModelError;
-use flemma_notes::{PageName, Pages, rename::Renaming};
+use crate::{Access, FileChange, LeftBefore, Proposal};
+use flemma_journal::changes::FileState;
+use flemma_model::{Digest, ModelError};
+use flemma_notes::{PageName, rename::Renaming};
+use flemma_text::things;
 
 /// The maximum number of pages that a result names.
 const MAX_NAMED: usize = 50;
 
+/// The maximum number of pages that is said of an earlier run.
+const MAX_EARLIER: usize = 20;
+
 /// The tool. The links to the page may be in any page.
-pub(super) const TOOL: Proposing = Proposing {
-    propose: |input, context| rename(input, &Space::open(context)?),
-    preview,
-    targets: |_, _| None,
-    line_counts: |_| None,
-};
+pub(super) const TOOL: Proposing =
+    Proposing { propose: |input, context| rename(input, &Space::open(context)?), preview, targets: |_, _| None };
 
 fn preview(input: &Value) -> Option<String> {
     Some(format!("{} -> {}", input.get("page")?.as_str()?, input.get("new_page")?.as_str()?))
@@ -39,8 +40,7 @@ fn already_renamed(
     let listed = space.list("")?.pages;
     let before: Vec<PageName> =
         listed.iter().map(|other| if other == new_page { page } else { other }).cloned().collect();
-    let pages = Pages::new(&before);
-    let renaming = Renaming::new(&before, &pages, page, new_page);
+    let renaming = Renaming::new(&before, page, new_page);
     let mut left = Vec::new();
     for other in &listed {
         space.go_on()?;
@@ -62,29 +62,22 @@ fn already_renamed(
 
 /// What renaming a page changes.
 pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, ModelError> {
-    let (page, new_page) = (define::page(input, "page")?, define::page(input, "new_page")?);
+    let (page, new_page) = (page_in(input, "page")?, page_in(input, "new_page")?);
     new_page.check_new()?;
-    if page == new_page {
-        return Err(ModelError::new(format!("`{page}` has this name already.")));
-    }
+    ModelError::when(page == new_page, format!("`{page}` has this name already."))?;
     let mut earlier = EarlierRun::of_move(space, &page)?;
     if earlier.has_removed(space, &page)? && space.is_taken(&new_page)? {
         return Err(already_renamed(space, &earlier, &page, &new_page)?);
     }
     let old = space.read(&page)?;
-    if space.is_link(&page) {
-        return Err(ModelError::new(format!("`{page}` is a symbolic link, which cannot be renamed here.")));
-    }
+    ModelError::when(space.is_link(&page), format!("`{page}` is a symbolic link, which cannot be renamed here."))?;
     let is_taken = space.is_taken(&new_page)?;
     // Where a file cannot be moved, it is copied first, and an earlier run may have ended then.
     let is_copied = is_taken && earlier.has_left(space, &new_page, &old)?;
-    if is_taken && !is_copied {
-        return Err(ModelError::new(format!("There is already a page `{new_page}`. Nothing was changed.")));
-    }
+    ModelError::when(is_taken && !is_copied, format!("There is already a page `{new_page}`. Nothing was changed."))?;
     let mut listed = space.list("")?;
     listed.pages.retain(|other| *other != new_page);
-    let pages = Pages::new(&listed.pages);
-    let renaming = Renaming::new(&listed.pages, &pages, &page, &new_page);
+    let renaming = Renaming::new(&listed.pages, &page, &new_page);
     let mut others = Others::relinked(space, &renaming, &listed.pages, &page, &mut earlier)?;
     let is_done = earlier.look_at(space, &page, &old)?;
     let own = renaming.relink(&page, &old);
@@ -94,13 +87,13 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
     let new = own.map_or_else(|| old.clone(), |own| own.content);
     // The page goes last: until then, the call can be repeated.
     let moved_to = (!is_copied).then_some(&new_page);
-    let mut last = changes::change(space, &page, Some(old), new, moved_to)?;
+    let mut last = change(space, &page, Some(old), new, moved_to)?;
     last.new = last.new.filter(|_| !is_copied);
 
     let changed = others.changed(own_links);
     let mut summary = format!("Renamed `{page}` to `{new_page}`, and changed {changed}.{}", earlier.note());
-    if let below @ 1.. = pages.below(&page).count() {
-        summary.push_str(&format!(" The {} below `{page}` keep their names.", report::things(below, "page")));
+    if let below @ 1.. = renaming.before.below(&page).count() {
+        summary.push_str(&format!(" The {} below `{page}` keep their names.", things(below, "page")));
     }
     if !others.kept.is_empty() {
         let pages = others.kept.join(", ");
@@ -108,10 +101,11 @@ pub(super) fn rename(input: &Value, space: &Space<'_>) -> Result<Proposal, Model
             "\n\n[Links in the frontmatter were not changed in {pages}: the new name cannot stand there without quotes]"
         ));
     }
-    let may_not =
-        (!others.unwritable.is_empty()).then(|| format!("You may not change {}", others.unwritable.join(", ")));
-    let notes: Vec<String> =
-        listed.notes.into_iter().chain(report::unreadable(others.problems)).chain(may_not).collect();
+    let mut notes = listed.notes;
+    notes.extend(report::unreadable(others.problems));
+    if !others.unwritable.is_empty() {
+        notes.push(format!("You may not change {}", others.unwritable.join(", ")));
+    }
     if !notes.is_empty() {
         summary.push_str(&format!("\n\n[{}. Links there were not changed]", notes.join(". ")));
     }
@@ -143,24 +137,19 @@ impl Others {
         earlier: &mut EarlierRun,
     ) -> Result<Self, ModelError> {
         let mut found = Self::default();
-        let mut seen = BTreeSet::from([paths::real(&space.file(page)?)]);
+        let mut seen = BTreeSet::from([space.real(page)?]);
         for other in pages.iter().filter(|other| *other != page) {
             space.go_on()?;
             // A page under two names is changed once.
-            if !seen.insert(paths::real(&space.file(other)?)) {
+            if !seen.insert(space.real(other)?) {
                 continue;
             }
-            let content = match space.read(other) {
-                Ok(content) => content,
-                Err(error) => {
-                    found.problems.push(error.to_string().trim_end_matches('.').to_owned());
-                    continue;
-                }
-            };
+            let read = space.read(other).map_err(|error| error.to_string().trim_end_matches('.').to_owned());
+            let Ok(content) = read.map_err(|problem| found.problems.push(problem)) else { continue };
             let is_done = earlier.look_at(space, other, &content)?;
             let Some(relinked) = renaming.relink(other, &content) else { continue };
             let changes = !is_done && relinked.links > 0;
-            if changes && !space.may_change(other)? {
+            if changes && !space.context.permitted.allows(Access::Write, &space.file(other)?) {
                 found.unwritable.push(format!("`{other}`"));
                 continue;
             }
@@ -169,7 +158,7 @@ impl Others {
             }
             if changes {
                 found.links += relinked.links;
-                found.files.push(changes::change(space, other, Some(content), relinked.content, None)?);
+                found.files.push(change(space, other, Some(content), relinked.content, None)?);
             }
         }
         Ok(found)
@@ -178,17 +167,90 @@ impl Others {
     /// How many links change, and where, with those of the page itself.
     fn changed(&self, own_links: usize) -> String {
         let others = self.files.len();
-        let named: Vec<String> = self.files.iter().take(MAX_NAMED).map(|file| format!("`{}`", file.name)).collect();
-        let more = if others > MAX_NAMED { format!(" and {} more", others - MAX_NAMED) } else { String::new() };
-        let links = |count: usize| report::things(count, "link");
+        let named: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
+        let links = |count: usize| things(count, "link");
         let own = format!("{} in the page itself", links(own_links));
-        let pages = report::things(others, "other page");
-        let changed = format!("{} in {pages}: {}{more}", links(self.links), named.join(", "));
+        let pages = things(others, "other page");
+        let changed = format!("{} in {pages}: {}", links(self.links), report::named(&named, MAX_NAMED));
         match (own_links, others) {
             (0, 0) => links(0),
             (0, _) => changed,
             (_, 0) => own,
             _ => format!("{own} and {changed}"),
         }
+    }
+}
+
+/// What an earlier run of a call has left in pages, which was interrupted or has failed halfway: the call goes on from there.
+struct EarlierRun {
+    left: LeftBefore,
+    done: Vec<String>,
+    changed_since: Vec<String>,
+    by_others: Vec<String>,
+}
+
+impl EarlierRun {
+    /// What earlier runs of a call that moves `page` have done.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn of_move(space: &Space<'_>, page: &PageName) -> Result<Self, ModelError> {
+        let mut left = space.context.recorder.as_ref().map(|recorder| recorder.left_before()).unwrap_or_default();
+        let is_gone = left.same.get(&space.real(page)?) == Some(&FileState::Absent);
+        // A call that has moved it was complete. If the page is there again, it is another one.
+        if is_gone && space.is_taken(page)? {
+            left.same.clear();
+        }
+        Ok(Self { left, done: Vec::new(), changed_since: Vec::new(), by_others: Vec::new() })
+    }
+
+    /// Whether an earlier run has taken a page away.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn has_removed(&self, space: &Space<'_>, page: &PageName) -> Result<bool, ModelError> {
+        Ok(self.left.same.get(&space.real(page)?) == Some(&FileState::Absent))
+    }
+
+    /// Whether a page has this content from an earlier run.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn has_left(&self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
+        let left = self.left.same.get(&space.real(page)?);
+        Ok(left.and_then(FileState::digest).is_some_and(|left| *left == Digest::of(content)))
+    }
+
+    /// The same, for the result: it says which pages an earlier run has changed, which of them somebody has changed since, and which
+    /// pages another call has left half done.
+    ///
+    /// # Errors
+    /// If the page must not be read.
+    fn look_at(&mut self, space: &Space<'_>, page: &PageName, content: &[u8]) -> Result<bool, ModelError> {
+        let (is_done, path) = (self.has_left(space, page, content)?, space.real(page)?);
+        let of_other = self.left.others.get(&path).and_then(FileState::digest);
+        if of_other.is_some_and(|left| *left == Digest::of(content)) {
+            self.by_others.push(format!("`{page}`"));
+        }
+        if is_done {
+            self.done.push(format!("`{page}`"));
+        } else if matches!(self.left.same.get(&path), Some(FileState::File { .. })) {
+            self.changed_since.push(format!("`{page}`"));
+        }
+        Ok(is_done)
+    }
+
+    /// What the result says of it; empty if there was no such run.
+    fn note(&self) -> String {
+        let of_this = "An earlier run of this call, which did not finish, had changed";
+        let since = "too, and somebody has changed them since. Links there were taken as they are now; look at them]";
+        let of_other = ", and has not moved its page. Links there may lead to the name that it was to get]";
+        let told = [
+            (&self.done, format!(" {of_this} "), ".".to_owned()),
+            (&self.changed_since, format!("\n\n[{of_this} "), format!(" {since}")),
+            (&self.by_others, "\n\n[Another call of this tool has changed ".to_owned(), of_other.to_owned()),
+        ];
+        let told = told.iter().filter(|(pages, ..)| !pages.is_empty());
+        told.map(|(pages, before, after)| format!("{before}{}{after}", report::named(pages, MAX_EARLIER))).collect()
     }
 }

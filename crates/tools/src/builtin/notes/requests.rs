@@ -10,7 +10,7 @@ use super::{
     eval_lua, rename_note,
     space::Space,
 };
-use crate::{Bounds, Context, Outcome, paths::real};
+use crate::{Bounds, Context, Outcome, paths};
 use flemma_model::ModelError;
 use flemma_notes::{PageName, frontmatter};
 
@@ -91,7 +91,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
             })
         }
         PageRequest::Saw { path, content } => {
-            context.seen.note(&real(path), Some(content.as_bytes()));
+            context.seen.note(&paths::real(path), Some(content.as_bytes()));
             Ok(true.into())
         }
         PageRequest::Exists { page } => {
@@ -111,7 +111,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
                 page.check_new()?;
             }
             context.seen.check(target.path(), page.as_str(), target.content(page.as_str())?.as_ref())?;
-            target.write(content.as_bytes()).map_err(|error| problem(&page, &error))?;
+            target.put(content.as_bytes(), None).map_err(|error| problem(&page, &error))?;
             context.seen.note(target.path(), Some(content.as_bytes()));
             drop(target);
             space.meta(&page)
@@ -134,7 +134,7 @@ pub fn answer_page_request(request: &PageRequest, context: &Context) -> Result<V
                 Outcome::Failure { error, .. } => Err(error),
                 _ => {
                     for page in [page, new_page] {
-                        context.seen.forget(&real(&space.file(&PageName::parse(page)?)?));
+                        context.seen.forget(&space.real(&PageName::parse(page)?)?);
                     }
                     Ok(true.into())
                 }

@@ -4,20 +4,19 @@
 //! user must not deny reading it. It is judged again when it is opened ([`Guard`]).
 
 use std::{
-    fs::{self, Metadata},
+    fs::Metadata,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use super::super::{
     deadline::Deadline,
-    files,
     guard::{Guard, Unopened},
     replace::earlier_bytes,
     report::{self, Prefix},
     walk::{Scope, Walk},
 };
-use crate::{Access, Bounds, Context, LeftBefore, paths};
+use crate::{Access, Bounds, Context, paths};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 use flemma_text::{
@@ -60,14 +59,11 @@ impl<'a> Space<'a> {
     pub(super) fn open(context: &'a Context) -> Result<Self, ModelError> {
         let written = &context.notes_root;
         let root = paths::real(written);
-        match fs::metadata(&root) {
-            Ok(found) if found.is_dir() => {}
-            _ => {
-                return Err(ModelError::new(format!(
-                    "The folder of notes, {}, does not exist. The user sets it with `tools.notes.root`.",
-                    written.display()
-                )));
-            }
+        if !root.is_dir() {
+            return Err(ModelError::new(format!(
+                "The folder of notes, {}, does not exist. The user sets it with `tools.notes.root`.",
+                written.display()
+            )));
         }
         // An agent may permit only a part of it: each page is judged.
         if [written, &root].iter().any(|path| context.denied.contains(path)) {
@@ -83,6 +79,14 @@ impl<'a> Space<'a> {
     /// If it is not below the folder of notes, or the user denies reading it.
     pub(super) fn file(&self, page: &PageName) -> Result<PathBuf, ModelError> {
         self.below(&page.file(), page.as_str())
+    }
+
+    /// The same with links resolved.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub(super) fn real(&self, page: &PageName) -> Result<PathBuf, ModelError> {
+        self.file(page).map(|file| paths::real(&file))
     }
 
     /// A folder of pages; the folder of notes itself for an empty name.
@@ -111,22 +115,9 @@ impl<'a> Space<'a> {
         Ok(path)
     }
 
-    /// Whether the agents of the conversation permit changing a page.
-    ///
-    /// # Errors
-    /// If it is not a page that may be read.
-    pub(super) fn may_change(&self, page: &PageName) -> Result<bool, ModelError> {
-        Ok(self.context.permitted.allows(Access::Write, &self.file(page)?))
-    }
-
     /// Where a page must be that is changed.
     pub(in super::super) fn bounds(&self) -> Bounds {
         Bounds::Below(self.root.clone())
-    }
-
-    /// Whether a path, whose links are resolved, is below the folder.
-    fn contains(&self, real: &Path) -> bool {
-        real.starts_with(&self.root) && real != self.root
     }
 
     /// The content of a page.
@@ -134,7 +125,7 @@ impl<'a> Space<'a> {
     /// # Errors
     /// If it does not exist, with similar names, or cannot be read.
     pub(super) fn read(&self, page: &PageName) -> Result<Vec<u8>, ModelError> {
-        let real = paths::real(&self.file(page)?);
+        let real = self.real(page)?;
         if let Some(content) = self.context.earlier.content(&real) {
             self.guard.check(Access::Read, &real, page.as_str())?;
             return earlier_bytes(content, page.as_str());
@@ -142,15 +133,10 @@ impl<'a> Space<'a> {
         self.read_with_metadata(page).map(|(content, _)| content)
     }
 
-    /// What earlier calls of the same tool have left in files.
-    pub(super) fn left_before(&self) -> LeftBefore {
-        self.context.recorder.as_ref().map_or_else(LeftBefore::default, |recorder| recorder.left_before())
-    }
-
     /// A tool in Lua has read a page, or found that there is none.
     pub(super) fn note_read(&self, page: &PageName, content: Option<&[u8]>) {
-        if let Ok(file) = self.file(page) {
-            self.context.seen.note(&paths::real(&file), content);
+        if let Ok(file) = self.real(page) {
+            self.context.seen.note(&file, content);
         }
     }
 
@@ -185,35 +171,27 @@ impl<'a> Space<'a> {
         if path.symlink_metadata().is_err() {
             return Err(self.missing(page));
         }
-        self.guard.regular(Access::Read, &path, page.as_str())?;
-        let problem = |error: io::Error| ModelError::new(format!("{page}: {}.", files::reason(&error)));
-        let mut file = self.guard.open(&path, page.as_str()).map_err(|error| match error {
-            Unopened::Refused(error) => error,
-            Unopened::Failed(error) => problem(error),
-        })?;
-        let metadata = file.metadata().map_err(problem)?;
-        files::check_regular(&metadata, page.as_str())?;
+        let (mut file, metadata) = self.guard.open_regular(&path, page.as_str())?;
         if metadata.len() > MAX_PAGE {
             let size = format_size(metadata.len());
             return Err(ModelError::new(format!("{page} ({size}) is too large: pages may have up to 16 MB.")));
         }
         let mut content = Vec::new();
-        file.read_to_end(&mut content).map_err(problem)?;
+        file.read_to_end(&mut content).map_err(|error| self.guard.problem(&path, page.as_str(), &error))?;
         Ok((content, metadata))
     }
 
     /// The message for a page that does not exist.
     pub(super) fn missing(&self, page: &PageName) -> ModelError {
         let pages = self.list("").map(|listed| listed.pages).unwrap_or_default();
-        let mut near: Vec<&str> =
-            pages.iter().filter(|known| known.base().eq_ignore_ascii_case(page.base())).map(PageName::as_str).collect();
-        near.truncate(MAX_SUGGESTED);
-        if near.is_empty() {
-            near = nearest_few(page.as_str(), pages.iter().map(PageName::as_str), MAX_SUGGESTED);
-        }
+        let names = || pages.iter().map(PageName::as_str);
+        let alike = pages.iter().filter(|known| known.base().eq_ignore_ascii_case(page.base())).map(PageName::as_str);
         // With others beside it, nobody could see which one is meant.
-        let twin = pages.iter().map(PageName::as_str).find(|name| looks_same(name, page.as_str()));
-        let near = twin.map_or(near, |twin| vec![twin]);
+        let twin = names().find(|name| looks_same(name, page.as_str()));
+        let mut near: Vec<&str> = twin.map_or_else(|| alike.take(MAX_SUGGESTED).collect(), |twin| vec![twin]);
+        if near.is_empty() {
+            near = nearest_few(page.as_str(), names(), MAX_SUGGESTED);
+        }
         let differ = twin.and_then(|twin| differences(twin, page.as_str(), None, "you wrote"));
         let differ = differ.map(|told| format!(" The two names only look the same: {told}.")).unwrap_or_default();
         let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
@@ -230,17 +208,21 @@ impl<'a> Space<'a> {
         let start = self.folder(folder)?;
         let below = start.strip_prefix(&self.root).unwrap_or(Path::new("")).to_owned();
         let walk = Walk {
-            context: self.context,
             guard: self.guard.clone(),
             deadline: self.deadline.clone(),
             root: start.clone(),
             prefix: Prefix::new(Some(folder).filter(|folder| !folder.is_empty())),
-            scope: Scope::Visible,
+            scope: Scope { hidden: false, ignored: true },
         };
         let found = walk.keep(|entry, path| {
             let page = PageName::of_file(&below.join(path))?;
             let kind = entry.file_type()?;
-            let is_page = kind.is_file() || (kind.is_symlink() && self.leads_to_page(entry.path()));
+            let leads_to_page = || {
+                let real = paths::real(entry.path());
+                let is_below = real.starts_with(&self.root) && real != self.root;
+                is_below && real.is_file() && !self.context.denied.contains(&real)
+            };
+            let is_page = kind.is_file() || (kind.is_symlink() && leads_to_page());
             is_page.then_some(page)
         })?;
         self.go_on()?;
@@ -254,11 +236,6 @@ impl<'a> Space<'a> {
         pages.dedup();
         let notes = report::unreadable(found.problems).into_iter().chain(report::denied(found.denied)).collect();
         Ok(Listed { pages, notes })
-    }
-
-    fn leads_to_page(&self, link: &Path) -> bool {
-        let real = paths::real(link);
-        self.contains(&real) && real.is_file() && !self.context.denied.contains(&real)
     }
 
     /// Whether a page is a symbolic link.
