@@ -4,7 +4,7 @@
 //! characters literal. An unquoted `*` matches any text within its word. On its own it matches one word, and as the last word
 //! any number of words.
 
-use super::{strict_lexer, word::Word};
+use super::word::{Word, is_name};
 use crate::wildcard::Wildcard;
 use flemma_model::UserError;
 
@@ -45,8 +45,7 @@ impl CommandPattern {
     /// What is wrong with it and the fix, as the end of a message that begins with the rule.
     pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let mut words = split(text)?;
-        let is_assignment =
-            |word: &Wildcard| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
+        let is_assignment = |word: &Wildcard| word.0[0].split_once('=').is_some_and(|(name, _)| is_name(name));
         let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
         let mut assignments = Vec::new();
         for word in words.drain(..command) {

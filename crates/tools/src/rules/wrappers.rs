@@ -11,8 +11,7 @@ use super::{
     guards,
     programs::{self, NAMES},
     script::CommandRun,
-    strict_lexer,
-    word::Word,
+    word::{Word, is_name},
 };
 
 /// The maximum depth of nested commands that are examined.
@@ -104,7 +103,7 @@ fn take_apart(wrapper: &Wrapper, run: &CommandRun) -> Option<InnerCommand> {
 }
 
 fn is_assignment(word: &Word) -> bool {
-    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| strict_lexer::is_name(name))
+    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| is_name(name))
 }
 
 /// The commands that the arguments of another command may run, for comparison with the denying rules; `None` if there are
