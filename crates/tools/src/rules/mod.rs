@@ -12,8 +12,6 @@
 //! | file             | contents                                                               |
 //! |------------------|------------------------------------------------------------------------|
 //! | `rule`           | one rule, and the decision of all rules about a call                   |
-//! | `subject`        | the part of a call that a rule can match                               |
-//! | `call_pattern`   | the pattern of one rule                                                |
 //! | `path_base`      | the base of relative paths                                             |
 //! | `pattern`        | the words of a command rule, and how they match                        |
 //! | `lexer`          | the lexer for command lines                                            |
@@ -36,9 +34,8 @@
 //! | `files`          | path rules                                                             |
 //! | `read_rules`     | the effect of denials for `read` on other tools that read              |
 //! | `suggest`        | rules that approve a given call                                        |
-//! | `target`         | the subject of a call, as an owned value                               |
+//! | `target`         | the part of a call that a rule can match                               |
 
-mod call_pattern;
 mod commands;
 mod common;
 mod files;
@@ -46,7 +43,6 @@ mod filters;
 mod folders;
 mod git;
 mod guards;
-mod hard_links;
 mod indirect_runs;
 mod input;
 mod known_programs;
@@ -58,7 +54,6 @@ mod programs;
 mod read_rules;
 mod rule;
 mod script;
-mod subject;
 mod suggest;
 mod target;
 mod unapprovable;
@@ -66,13 +61,10 @@ mod variables;
 mod word;
 mod wrappers;
 
-pub use call_pattern::SHELL_TOOL;
-pub use hard_links::Names;
 pub use path_base::{CommandShell, PathBase};
 pub(super) use read_rules::decide as decide_read;
 pub(super) use read_rules::is_url;
-pub use read_rules::{DeniedPaths, ReadTarget};
-pub use rule::{Rule, decide};
-pub use subject::Subject;
+pub use read_rules::{DeniedPaths, Names, ReadTarget};
+pub use rule::{Rule, SHELL_TOOL, decide};
 pub use suggest::suggest;
-pub use target::Target;
+pub use target::{Subject, Target};

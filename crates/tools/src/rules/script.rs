@@ -17,6 +17,19 @@ const MAX_DEPTH: usize = 24;
 /// Words and operators at which a list of commands ends.
 const ENDS: [&str; 12] = [")", ";;", ";&", ";;&", "then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
+/// The parts of a construct: the word before a list of commands, and those that may end it.
+const PARTS: [(&str, &[&str]); 9] = [
+    ("(", &[")"]),
+    ("{", &["}"]),
+    ("if", &["then"]),
+    ("then", &["elif", "else", "fi"]),
+    ("elif", &["then"]),
+    ("else", &["fi"]),
+    ("while", &["do"]),
+    ("until", &["do"]),
+    ("do", &["done"]),
+];
+
 /// Operators of `[[ … ]]` that evaluate a word as arithmetic, which runs the contents of a subscript.
 const ARITHMETIC: [&str; 8] = ["-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
@@ -40,15 +53,20 @@ impl CommandRun {
     pub(super) fn program(&self) -> Option<String> {
         self.words.first().and_then(Word::known).map(unapprovable::program)
     }
+
+    /// A command with the same input.
+    pub(super) fn running(&self, words: Vec<Word>) -> Self {
+        Self { words, input: self.input.clone(), fed: self.fed, ..Self::default() }
+    }
 }
 
 /// The result for a command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellScript {
     /// Its simple commands, in order.
     pub(super) runs: Vec<CommandRun>,
-    /// Whether it does nothing that always needs approval.
-    pub(super) approvable: bool,
+    /// Whether it does something that always needs approval.
+    pub(super) needs_approval: bool,
     /// Whether it may run something that is not among `runs`.
     pub(super) hides: bool,
     /// The input texts of its groups, loops and the like.
@@ -60,12 +78,12 @@ pub(super) struct ShellScript {
 impl ShellScript {
     /// Something in it needs approval.
     fn never(&mut self) {
-        self.approvable = false;
+        self.needs_approval = true;
     }
 
     /// Something in it is not known.
     fn unreadable(&mut self) {
-        self.approvable = false;
+        self.needs_approval = true;
         self.hides = true;
     }
 
@@ -77,8 +95,7 @@ impl ShellScript {
 
 /// Parses a command line.
 pub(super) fn read(source: &str) -> ShellScript {
-    let mut script =
-        ShellScript { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
+    let mut script = ShellScript::default();
     match lexer::tokens(source) {
         Some(tokens) => ScriptReader { script: &mut script, rest: &tokens, depth: 0 }.all(),
         None => script.unreadable(),
@@ -202,24 +219,7 @@ impl<'a> ScriptReader<'a> {
         let (opening, here) = (self.peek(), self.rest);
         self.rest = here.get(1..).unwrap_or_default();
         match opening {
-            "(" => self.list_to(")")?,
-            "{" => self.list_to("}")?,
-            "if" => {
-                self.list_to("then")?;
-                self.list()?;
-                while self.take("elif").is_some() {
-                    self.list_to("then")?;
-                    self.list()?;
-                }
-                if self.take("else").is_some() {
-                    self.list()?;
-                }
-                self.take("fi")?;
-            }
-            "while" | "until" => {
-                self.list_to("do")?;
-                self.list_to("done")?;
-            }
+            "(" | "{" | "if" | "while" | "until" => self.parts(opening)?,
             "for" => self.for_loop()?,
             "case" => self.case()?,
             "[[" => self.test()?,
@@ -250,10 +250,14 @@ impl<'a> ScriptReader<'a> {
         Some(true)
     }
 
-    /// A list, and the word or operator behind it.
-    fn list_to(&mut self, end: &str) -> Option<()> {
-        self.list()?;
-        self.take(end)
+    /// The lists of a construct, after the first word of it that stands before one, and the words between and behind them.
+    fn parts(&mut self, mut before: &'a str) -> Option<()> {
+        while let Some((_, ends)) = PARTS.iter().find(|(word, _)| *word == before) {
+            self.list()?;
+            before = self.peek();
+            self.take_one_of(ends)?;
+        }
+        Some(())
     }
 
     /// The body of a function. From here on, its name runs something other than the rules assume.
@@ -275,7 +279,7 @@ impl<'a> ScriptReader<'a> {
         let is_separated = self.take_one_of(&[";", "\n"]).is_some();
         self.take_newlines();
         self.take("do").filter(|()| is_name(name) && (is_separated || !has_values))?;
-        self.list_to("done")
+        self.parts("do")
     }
 
     fn case(&mut self) -> Option<()> {

@@ -102,6 +102,11 @@ impl Written {
     }
 }
 
+/// The name of the variable that a word sets: `NAME=value`.
+pub(super) fn assigned(text: &str) -> Option<&str> {
+    text.split_once('=').map(|(name, _)| name).filter(|name| is_name(name))
+}
+
 /// Whether this is a valid name for a shell variable.
 pub(super) fn is_name(text: &str) -> bool {
     !text.starts_with(|first: char| first.is_ascii_digit()) && !text.is_empty() && text.chars().all(is_of_name)
