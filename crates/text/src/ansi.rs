@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 const ESCAPE: char = '\u{1b}';
 
+/// Ways to draw text, each with the codes that begin and end it. The last one exchanges the two colours.
+const SWITCHES: [(u16, u16, &str); 4] = [(1, 22, "bold"), (3, 23, "italic"), (4, 24, "underline"), (7, 27, "reverse")];
+
 /// How a piece of text is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsiStyle {
@@ -11,14 +14,8 @@ pub struct AnsiStyle {
     pub fg: Option<AnsiColour>,
     /// The colour behind it.
     pub bg: Option<AnsiColour>,
-    /// Whether it is bold.
-    pub bold: bool,
-    /// Whether it is italic.
-    pub italic: bool,
-    /// Whether it is underlined.
-    pub underline: bool,
-    /// Whether the two colours are exchanged.
-    pub reverse: bool,
+    /// Which of [`SWITCHES`] are on.
+    is_on: [bool; SWITCHES.len()],
 }
 
 /// A colour.
@@ -38,20 +35,15 @@ impl AnsiStyle {
             AnsiColour::Indexed(index) => Some(format!("{name}={index}")),
             AnsiColour::Rgb(red, green, blue) => Some(format!("{name}=#{red:02x}{green:02x}{blue:02x}")),
         };
-        let switch = |is_on: bool, name: &str| is_on.then(|| name.to_owned());
-        let words = [
-            colour("fg", self.fg),
-            colour("bg", self.bg),
-            switch(self.bold, "bold"),
-            switch(self.italic, "italic"),
-            switch(self.underline, "underline"),
-            switch(self.reverse, "reverse"),
-        ];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let switches =
+            SWITCHES.iter().zip(self.is_on).filter(|(_, is_on)| *is_on).map(|((.., name), _)| (*name).to_owned());
+        let colours = [colour("fg", self.fg), colour("bg", self.bg)].into_iter().flatten();
+        colours.chain(switches).collect::<Vec<_>>().join(" ")
     }
 
-    /// Takes the parameters of one sequence (`1;31`).
-    fn set(&mut self, parameters: &str) {
+    /// Takes a sequence (`1;31` after its beginning).
+    fn set(&mut self, sequence: &str) {
+        let parameters = sequence.trim_start_matches([ESCAPE, '[']).trim_end_matches('m');
         let mut codes =
             parameters.split([';', ':']).map(|code| if code.is_empty() { Some(0) } else { code.parse().ok() });
         while let Some(Some(code)) = codes.next() {
@@ -59,14 +51,6 @@ impl AnsiStyle {
             let bright = |base: u16| AnsiColour::Indexed(u8::try_from(code - base).unwrap_or_default());
             match code {
                 0 => *self = Self::default(),
-                1 => self.bold = true,
-                3 => self.italic = true,
-                4 => self.underline = true,
-                7 => self.reverse = true,
-                22 => self.bold = false,
-                23 => self.italic = false,
-                24 => self.underline = false,
-                27 => self.reverse = false,
                 30..=37 => self.fg = Some(bright(30)),
                 38 => self.fg = colour(&mut codes).or(self.fg),
                 39 => self.fg = None,
@@ -75,7 +59,11 @@ impl AnsiStyle {
                 49 => self.bg = None,
                 90..=97 => self.fg = Some(bright(82)),
                 100..=107 => self.bg = Some(bright(92)),
-                _ => {}
+                _ => {
+                    for (is_on, (begin, end, _)) in self.is_on.iter_mut().zip(SWITCHES) {
+                        *is_on = (*is_on || code == begin) && code != end;
+                    }
+                }
             }
         }
     }
@@ -94,7 +82,7 @@ fn colour(codes: &mut impl Iterator<Item = Option<u16>>) -> Option<AnsiColour> {
 /// A part of a text.
 enum Piece<'a> {
     Text(&'a str),
-    /// The parameters of a sequence that sets colours.
+    /// A sequence that sets colours.
     Colour(&'a str),
     /// Another sequence, whole or cut off.
     Other,
@@ -118,8 +106,9 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
             // Parameters, and one final byte. Anything else ends a sequence that is damaged.
             let end = control.find(|byte: char| !('\u{20}'..='?').contains(&byte)).unwrap_or(control.len());
             let last = control[end..].chars().next().filter(|byte| ('@'..='~').contains(byte));
-            rest = &control[end + usize::from(last.is_some())..];
-            return Some(if last == Some('m') { Piece::Colour(&control[..end]) } else { Piece::Other });
+            let (sequence, after) = rest.split_at(2 + end + usize::from(last.is_some()));
+            rest = after;
+            return Some(if last == Some('m') { Piece::Colour(sequence) } else { Piece::Other });
         }
         if let Some(string) = body.strip_prefix([']', 'P', '_', '^']) {
             // A title or a link: it goes up to BEL or ESC \, and not over the end of a line.
@@ -139,28 +128,25 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 /// The text without sequences.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(ESCAPE) {
-        return Cow::Borrowed(text);
-    }
-    let texts = pieces(text).filter_map(|piece| if let Piece::Text(text) = piece { Some(text) } else { None });
-    Cow::Owned(texts.collect())
+    kept(text, false)
 }
 
 /// The text with only those sequences that set colours.
 #[must_use]
 pub fn coloured(text: &str) -> Cow<'_, str> {
+    kept(text, true)
+}
+
+fn kept(text: &str, keeps_colours: bool) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);
     }
-    let mut kept = String::with_capacity(text.len());
-    for piece in pieces(text) {
-        match piece {
-            Piece::Text(text) => kept.push_str(text),
-            Piece::Colour(parameters) => kept.extend([&*ESCAPE.to_string(), "[", parameters, "m"]),
-            Piece::Other => {}
-        }
-    }
-    Cow::Owned(kept)
+    let kept = pieces(text).filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text),
+        Piece::Colour(sequence) => Some(sequence).filter(|_| keeps_colours),
+        Piece::Other => None,
+    });
+    Cow::Owned(kept.collect())
 }
 
 /// The pieces of a text with their styles. `style` is that of the text before it, and then that of its end.
@@ -170,7 +156,7 @@ pub fn runs<'a>(text: &'a str, style: &mut AnsiStyle) -> Vec<(&'a str, AnsiStyle
     for piece in pieces(text) {
         match piece {
             Piece::Text(text) => runs.push((text, *style)),
-            Piece::Colour(parameters) => style.set(parameters),
+            Piece::Colour(sequence) => style.set(sequence),
             Piece::Other => {}
         }
     }

@@ -12,7 +12,7 @@
 //! | YAML | `saphyr-parser`, which does not recurse | 64 levels, in `notes/yaml.rs` |
 //! | XML | `quick-xml`, which does not recurse | 100 levels, in `xml/element.rs` |
 //! | Markdown | `pulldown-cmark`, which does not recurse | |
-//! | commands | `brush-parser` | length, levels and openers, in `tools/rules/strict_lexer.rs` |
+//! | commands | `tools/rules/script.rs` | length and levels, there and in `tools/rules/lexer.rs` |
 //! | arithmetic | `fend-core` | parts, on a stack that is large enough for them, in `tools/builtin/arithmetic.rs` |
 //! | tables of Lua | `nvim/convert.rs` | 100 levels |
 //! | JSON Schemas with references | `jsonschema`, for a value | levels and steps, in `text/checking.rs` |

@@ -15,14 +15,6 @@ const MAX_DEPTH: usize = 500;
 /// Keywords that refer to a schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Keywords whose schemas are for the value itself. All choices are looked at once more to tell what is wrong.
-const SAME_VALUE: [&str; 4] = ["allOf", "if", "then", "else"];
-const CHOICES: [&str; 3] = ["anyOf", "oneOf", "not"];
-
-/// Keywords whose schemas are for the items of a list, or for the properties that no other keyword names.
-const ITEMS: [&str; 4] = ["items", "additionalItems", "unevaluatedItems", "contains"];
-const PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
-
 /// Whether `value` can be checked against a schema in a moment.
 #[must_use]
 pub fn is_quickly_checked(schema: &Value, value: &Value) -> bool {
@@ -97,53 +89,43 @@ impl<'a> Walk<'a> {
                 self.push(Step { schema: target, ..inside });
             }
         }
+        let below = Step { is_marked: false, ..inside };
         for (keyword, inner) in schema {
-            match keyword.as_str() {
-                keyword if SAME_VALUE.contains(&keyword) => self.push_all(inner, inside),
-                keyword if CHOICES.contains(&keyword) => {
-                    self.push_all(inner, Step { times: step.times + 1, ..inside });
+            match (keyword.as_str(), step.value) {
+                ("allOf" | "if" | "then" | "else", _) => self.push_all(inner, inside),
+                // All choices are looked at once more to tell what is wrong.
+                ("anyOf" | "oneOf" | "not", _) => self.push_all(inner, Step { times: step.times + 1, ..inside }),
+                ("prefixItems" | "items", Value::Array(items)) if inner.is_array() => {
+                    let schemas = inner.as_array().into_iter().flatten();
+                    schemas.zip(items).for_each(|(schema, value)| self.push(Step { schema, value, ..below }));
+                }
+                ("items" | "additionalItems" | "unevaluatedItems" | "contains", Value::Array(items)) => {
+                    items.iter().for_each(|value| self.push(Step { schema: inner, value, ..below }));
+                }
+                ("properties", Value::Object(values)) => {
+                    for (name, schema) in inner.as_object().into_iter().flatten() {
+                        values.get(name).into_iter().for_each(|value| self.push(Step { schema, value, ..below }));
+                    }
+                }
+                ("patternProperties", Value::Object(values)) => {
+                    for schema in inner.as_object().into_iter().flat_map(Map::values) {
+                        values.values().for_each(|value| self.push(Step { schema, value, ..below }));
+                    }
+                }
+                ("additionalProperties" | "unevaluatedProperties", Value::Object(values)) => {
+                    let named = schema.get("properties").and_then(Value::as_object);
+                    let others = values.iter().filter(|(name, _)| named.is_none_or(|named| !named.contains_key(*name)));
+                    others.for_each(|(_, value)| self.push(Step { schema: inner, value, ..below }));
+                }
+                ("propertyNames", Value::Object(values)) => {
+                    values.iter().for_each(|_| self.push(Step { schema: inner, value: &Value::Null, ..below }));
+                }
+                ("dependentSchemas" | "dependencies", Value::Object(values)) => {
+                    let dependent = inner.as_object().into_iter().flatten();
+                    let dependent = dependent.filter(|(name, _)| values.contains_key(*name));
+                    dependent.for_each(|(_, schema)| self.push(Step { schema, ..inside }));
                 }
                 _ => {}
-            }
-        }
-        let below = Step { is_marked: false, ..inside };
-        match step.value {
-            Value::Object(value) => self.properties(schema, value, inside),
-            Value::Array(items) => self.items(schema, items, below),
-            _ => {}
-        }
-    }
-
-    fn properties(&mut self, schema: &'a Map<String, Value>, value: &'a Map<String, Value>, inside: Step<'a>) {
-        let below = Step { is_marked: false, ..inside };
-        let named = schema.get("properties").and_then(Value::as_object);
-        for (name, value) in value {
-            let of_name = named.and_then(|named| named.get(name));
-            let others = PROPERTIES.iter().filter_map(|keyword| schema.get(*keyword)).filter(|_| of_name.is_none());
-            let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-            for schema in of_name.into_iter().chain(others).chain(patterns) {
-                self.push(Step { schema, value, ..below });
-            }
-            if let Some(schema) = schema.get("propertyNames") {
-                self.push(Step { schema, value: &Value::Null, ..below });
-            }
-            for dependent in ["dependentSchemas", "dependencies"] {
-                if let Some(schema) = schema.get(dependent).and_then(|dependent| dependent.get(name)) {
-                    self.push(Step { schema, ..inside });
-                }
-            }
-        }
-    }
-
-    fn items(&mut self, schema: &'a Map<String, Value>, items: &'a [Value], below: Step<'a>) {
-        let first = ["prefixItems", "items"].into_iter().find_map(|keyword| schema.get(keyword)?.as_array());
-        let first = first.map(Vec::as_slice).unwrap_or_default();
-        for (schema, value) in first.iter().zip(items) {
-            self.push(Step { schema, value, ..below });
-        }
-        for schema in ITEMS.iter().filter_map(|keyword| schema.get(*keyword)) {
-            for value in items {
-                self.push(Step { schema, value, ..below });
             }
         }
     }

@@ -15,12 +15,7 @@ pub fn code_span(text: &str) -> String {
 
 /// The length of the longest run of backticks in a text.
 pub(super) fn longest_run(text: &str) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
 /// A name or id made safe for a header. See [`code_span`].

@@ -50,10 +50,9 @@ pub fn are_comparable(contents: &[&[u8]]) -> bool {
 
 /// Where each part begins that follows the one before it, and where the last one ends.
 pub fn ends<P: AsRef<[u8]>>(start: usize, parts: &[P]) -> Vec<usize> {
-    let mut at = start;
-    let ends = parts.iter().map(|part| {
-        at += part.as_ref().len();
-        at
+    let ends = parts.iter().scan(start, |at, part| {
+        *at += part.as_ref().len();
+        Some(*at)
     });
     std::iter::once(start).chain(ends).collect()
 }

@@ -30,9 +30,6 @@ const MIN_SAME: usize = 3;
 /// How much of a part is kept at each end, in bytes. No screen is that wide.
 const KEPT: usize = 1024;
 
-/// How many bytes are compared at a time.
-const BLOCK: usize = 256;
-
 /// The cells that a part has at least: one that changed, and one that did not. In fewer, later parts are left out.
 const LEAST: (usize, usize) = (12, 4);
 
@@ -141,32 +138,22 @@ impl DrawnLine {
             });
             rooms.truncate(fits.count().max(first));
             // In a window that is too narrow even for that, what is in front of the change goes.
-            let over = (rooms.iter().sum::<usize>() + 1).saturating_sub(width);
-            if let Some(room) = rooms.first_mut().filter(|_| first > 1) {
-                *room = room.saturating_sub(over);
-            }
-            let over = (rooms.iter().sum::<usize>() + 1).saturating_sub(width);
-            if let Some(room) = rooms.last_mut() {
-                *room = room.saturating_sub(over);
+            for at in [(first > 1).then_some(0), rooms.len().checked_sub(1)].into_iter().flatten() {
+                let over = (rooms.iter().sum::<usize>() + 1).saturating_sub(width);
+                rooms[at] = rooms[at].saturating_sub(over);
             }
         }
         let is_cut = usize::from(rooms.len() < self.parts.len());
         let mut left = width.saturating_sub(rooms.iter().sum::<usize>() + is_cut);
         for is_changed in [true, false] {
-            let wanting = |rooms: &[usize]| -> Vec<usize> {
-                let parts = self.parts.iter().zip(rooms).enumerate();
-                let wanting = parts.filter(|(_, (part, room))| part.is_changed == is_changed && part.cells > **room);
-                wanting.map(|(at, _)| at).collect()
-            };
-            let mut parts = wanting(&rooms);
-            while left > 0 && !parts.is_empty() {
-                let share = (left / parts.len()).max(1);
-                for at in parts {
-                    let more = share.min(self.parts[at].cells - rooms[at]).min(left);
-                    rooms[at] += more;
-                    left -= more;
+            let mut is_wanting = true;
+            while is_wanting {
+                is_wanting = false;
+                for (part, room) in self.parts.iter().zip(&mut rooms) {
+                    if left > 0 && part.is_changed == is_changed && part.cells > *room {
+                        (*room, left, is_wanting) = (*room + 1, left - 1, true);
+                    }
                 }
-                parts = wanting(&rooms);
             }
         }
         rooms
@@ -270,8 +257,8 @@ fn is_blank(text: &str) -> bool {
 
 /// What two lines have in common, and in what they differ, in turn.
 fn changes(old: &str, new: &str) -> Vec<Change> {
-    let head = common_head(old, new);
-    let tail = common_tail(&old[head..], &new[head..]);
+    let head = common(old, new, |text, at| text.get(at));
+    let tail = common(&old[head..], &new[head..], |text, at| text.iter().nth_back(at));
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let mut found = vec![Change { old: 0..head, new: 0..head, is_same: true }];
     found.extend(compare(old, new, head..old_end, head..new_end));
@@ -380,43 +367,15 @@ fn split_change(old: &str, new: &str, change: Change, split: &mut Vec<Change>) {
     split.push(Change { old: old_end..a.end, new: new_end..b.end, is_same: false });
 }
 
-/// How many bytes two texts have in common at their beginnings.
-fn same_start(one: &[u8], other: &[u8]) -> usize {
-    // Whole blocks first: a line may have megabytes.
-    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK)).take_while(|(one, other)| one == other);
-    let start = blocks.count() * BLOCK;
-    start + one[start..].iter().zip(&other[start..]).take_while(|(one, other)| one == other).count()
-}
-
-/// The same at their ends.
-fn same_end(one: &[u8], other: &[u8]) -> usize {
-    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK)).take_while(|(one, other)| one == other);
-    let end = blocks.count() * BLOCK;
-    let left = one[..one.len() - end].iter().rev().zip(other[..other.len() - end].iter().rev());
-    end + left.take_while(|(one, other)| one == other).count()
-}
-
-/// How many bytes two lines have in common at their beginnings, up to a place between two clusters.
-fn common_head(old: &str, new: &str) -> usize {
-    let (one, other) = (old.as_bytes(), new.as_bytes());
-    let most = same_start(one, other);
-    if most == one.len() && most == other.len() {
-        return most;
-    }
+/// How many bytes two lines have in common at one of their ends, up to a place between two clusters. `byte` counts from that end.
+fn common(old: &str, new: &str, byte: impl Fn(&[u8], usize) -> Option<&u8>) -> usize {
+    let (one, other) = (|at| byte(old.as_bytes(), at), |at| byte(new.as_bytes(), at));
+    let most = (0..old.len().min(new.len())).take_while(|at| one(*at) == other(*at)).count();
     // Between two ASCII characters, nothing joins.
-    let is_plain = |text: &[u8], at: usize| text.get(at).is_none_or(|byte| byte.is_ascii_graphic() || *byte == b' ');
-    let is_break = |at: usize| at == 0 || (is_plain(one, at - 1) && is_plain(one, at) && is_plain(other, at));
-    (0..=most).rev().find(|at| is_break(*at)).unwrap_or_default()
-}
-
-/// The same at their ends.
-fn common_tail(old: &str, new: &str) -> usize {
-    let (one, other) = (old.as_bytes(), new.as_bytes());
-    let most = same_end(one, other);
-    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
-    let before = |text: &[u8], len: usize| (text.len() - len).checked_sub(1).is_none_or(|at| is_plain(text[at]));
-    let is_break = |len: usize| len == 0 || (is_plain(one[one.len() - len]) && before(one, len) && before(other, len));
-    (0..=most).rev().find(|len| is_break(*len)).unwrap_or_default()
+    let is_plain = |byte: Option<&u8>| byte.is_none_or(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    let is_between = |at: usize| is_plain(one(at - 1)) && is_plain(one(at)) && is_plain(other(at));
+    let is_whole = |at: usize| one(at).is_none() && other(at).is_none();
+    (1..=most).rev().find(|at| is_whole(*at) || is_between(*at)).unwrap_or_default()
 }
 
 /// How many bytes two lines have in common at both ends, of the first and the last few thousand.

@@ -31,16 +31,13 @@ pub fn sentence(change: &str) -> String {
 
 /// What is said of two contents whose diff does not show how lines end, if one of them has both kinds.
 pub fn mixed(old: &[u8], new: &[u8]) -> Option<String> {
-    let said = match (Breaks::of(old), Breaks::of(new)) {
-        _ if old == new => return None,
-        (Breaks::Mixed, Breaks::Lf) => "The line endings, which are mixed, become LF.",
-        (Breaks::Mixed, Breaks::CrLf) => "The line endings, which are mixed, become CRLF.",
-        (Breaks::Lf, Breaks::Mixed) => "The line endings, which are LF, become mixed.",
-        (Breaks::CrLf, Breaks::Mixed) => "The line endings, which are CRLF, become mixed.",
-        (_, Breaks::Mixed) => "The line endings are mixed: CRLF and LF.",
-        _ => return None,
-    };
-    Some(said.to_owned())
+    let (before, after) = (Breaks::of(old), Breaks::of(new));
+    let becomes_other = before != after && before != Breaks::None && after != Breaks::None;
+    match () {
+        () if old == new || (before != Breaks::Mixed && after != Breaks::Mixed) => None,
+        () if becomes_other => Some(format!("The line endings, which are {}, become {}.", before.name(), after.name())),
+        () => (after == Breaks::Mixed).then(|| "The line endings are mixed: CRLF and LF.".to_owned()),
+    }
 }
 
 /// The contents with the same line breaks, if these are the same in all lines, or change in all of them. What is said about such a
@@ -51,42 +48,45 @@ pub fn compared<'a>(old: &'a [u8], new: &'a [u8]) -> (Cow<'a, [u8]>, Cow<'a, [u8
         return (Cow::Borrowed(old), Cow::Borrowed(new), None);
     }
     let (plain_old, plain_new) = (with_lf(old), with_lf(new));
-    let is_only = plain_old == plain_new;
     let direction = match breaks {
-        (Breaks::CrLf, Breaks::Lf) => Some("CRLF becomes LF"),
-        (Breaks::Lf, Breaks::CrLf) => Some("LF becomes CRLF"),
+        (Breaks::CrLf, Breaks::Lf) | (Breaks::Lf, Breaks::CrLf) => {
+            Some(format!(": {} becomes {}", breaks.0.name(), breaks.1.name()))
+        }
         _ => None,
     };
-    let change = match (is_only, direction) {
-        (true, direction) => {
+    let change = match direction {
+        direction if plain_old == plain_new => {
             let count = changed_lines(old, new);
             let lines = if count == 1 { "line" } else { "lines" };
-            let direction = direction.map_or_else(String::new, |direction| format!(": {direction}"));
-            Some(format!("only the line endings change in {count} {lines}{direction}"))
+            Some(format!("only the line endings change in {count} {lines}{}", direction.unwrap_or_default()))
         }
-        (false, Some(direction)) => Some(format!("the line endings change in all lines: {direction}{BESIDES}")),
+        Some(direction) => Some(format!("the line endings change in all lines{direction}{BESIDES}")),
         // Where they are mixed, each line shows its own.
-        (false, None) if breaks.0 == Breaks::Mixed || breaks.1 == Breaks::Mixed => {
+        None if breaks.0 == Breaks::Mixed || breaks.1 == Breaks::Mixed => {
             return (Cow::Borrowed(old), Cow::Borrowed(new), None);
         }
-        (false, None) => None,
+        None => None,
     };
     (Cow::Owned(plain_old), Cow::Owned(plain_new), change)
 }
 
 impl Breaks {
     fn of(content: &[u8]) -> Self {
-        let all = memchr::memchr_iter(b'\n', content);
-        let (mut lf, mut crlf) = (false, false);
-        for at in all {
-            let is_crlf = at > 0 && content[at - 1] == b'\r';
-            (lf, crlf) = (lf || !is_crlf, crlf || is_crlf);
-        }
-        match (lf, crlf) {
+        let all = memchr::memchr_iter(b'\n', content).count();
+        let crlf = memchr::memmem::find_iter(content, b"\r\n").count();
+        match (all > crlf, crlf > 0) {
             (false, false) => Self::None,
             (true, false) => Self::Lf,
             (false, true) => Self::CrLf,
             (true, true) => Self::Mixed,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::None | Self::Lf => "LF",
+            Self::CrLf => "CRLF",
+            Self::Mixed => "mixed",
         }
     }
 }
@@ -94,14 +94,9 @@ impl Breaks {
 /// The content with LF in place of each CR LF.
 #[must_use]
 pub fn with_lf(content: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(content.len());
-    for line in content.split_inclusive(|byte| *byte == b'\n') {
-        match line.strip_suffix(b"\r\n") {
-            Some(line) => plain.extend(line.iter().chain(b"\n")),
-            None => plain.extend(line),
-        }
-    }
-    plain
+    let next = content.iter().skip(1).map(Some).chain([None]);
+    let bytes = content.iter().zip(next).filter(|pair| *pair != (&b'\r', Some(&b'\n')));
+    bytes.map(|(byte, _)| *byte).collect()
 }
 
 /// How many lines differ, of two contents with the same number of lines.

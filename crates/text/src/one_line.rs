@@ -5,20 +5,12 @@ use std::borrow::Cow;
 /// `text` on one line: control characters and runs of white space become one space, and after
 /// `limit` characters it is cut with `…`.
 pub fn one_line(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    let mut count = 0;
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    for (nth, word) in words.enumerate() {
-        for c in (nth > 0).then_some(' ').into_iter().chain(word.chars()) {
-            if count == limit {
-                line.push('…');
-                return line;
-            }
-            line.push(c);
-            count += 1;
-        }
+    let line = words.take(limit + 1).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
     }
-    line
 }
 
 /// `text` with its control characters escaped (`a\nb`), so that it stays on one line. For file names, in which every
@@ -27,15 +19,8 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            escaped.extend(c.escape_default());
-        } else {
-            escaped.push(c);
-        }
-    }
-    Cow::Owned(escaped)
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
 }
 
 /// A number of things: `1 file`, `2 files`, `3 properties`.

@@ -46,7 +46,7 @@ pub enum Limit {
 }
 
 /// A truncated text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truncation<'a> {
     /// The part that was kept.
     pub content: Cow<'a, str>,
@@ -76,7 +76,7 @@ const MARGIN: usize = 5;
 pub fn truncate_head<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Truncation<'_> {
     let bytes = text.as_ref();
     let end = bytes.len().min(limits.bytes.saturating_add(MARGIN));
-    keep(String::from_utf8_lossy(&bytes[..end]), bytes, limits, head_of)
+    keep(String::from_utf8_lossy(&bytes[..end]), bytes, limits, true)
 }
 
 /// Keeps the end of `text`: as many whole lines as `limits` allow, or the end of the last line if it alone exceeds the
@@ -88,84 +88,51 @@ pub fn truncate_tail<T: AsRef<[u8]> + ?Sized>(text: &T, limits: Limits) -> Trunc
         // After three continuation bytes there is the beginning of a character or an invalid byte.
         start += bytes[start..].iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
     }
-    keep(String::from_utf8_lossy(&bytes[start..]), bytes, limits, tail_of)
-}
-
-/// The part that is kept of the beginning or end of a text.
-#[derive(Default)]
-struct Kept {
-    /// Its range in the part that was read.
-    at: std::ops::Range<usize>,
-    lines: usize,
-    /// The limit that cut it.
-    by: Option<Limit>,
-    last_line_partial: bool,
-    first_line_exceeds_limit: bool,
+    keep(String::from_utf8_lossy(&bytes[start..]), bytes, limits, false)
 }
 
 /// Truncates `part`, which is the beginning or the end of `whole`: all of it, or more than the limit of bytes.
-fn keep<'a>(part: Cow<'a, str>, whole: &[u8], limits: Limits, cut: fn(&str, Limits) -> Kept) -> Truncation<'a> {
-    let total_lines = count_lines(whole);
-    let kept = fits(&part, total_lines, limits).unwrap_or_else(|| cut(&part, limits));
-    let content = match part {
-        Cow::Borrowed(part) => Cow::Borrowed(&part[kept.at]),
-        Cow::Owned(part) => Cow::Owned(part[kept.at].to_owned()),
+fn keep<'a>(part: Cow<'a, str>, whole: &[u8], limits: Limits, is_head: bool) -> Truncation<'a> {
+    let mut cut = Truncation { total_lines: count_lines(whole), total_bytes: whole.len(), ..Truncation::default() };
+    let body = part.strip_suffix('\n').unwrap_or(&part);
+    let at = if cut.total_lines <= limits.lines && body.len() <= limits.bytes {
+        cut.output_lines = cut.total_lines;
+        0..if part.len() <= limits.bytes { part.len() } else { body.len() }
+    } else {
+        let size = cut.size_of_lines(body, limits, is_head);
+        if is_head { 0..size } else { body.len() - size..body.len() }
     };
-    Truncation {
-        truncated: kept.by.is_some(),
-        truncated_by: kept.by,
-        total_lines,
-        total_bytes: whole.len(),
-        output_lines: kept.lines,
-        output_bytes: content.len(),
-        last_line_partial: kept.last_line_partial,
-        first_line_exceeds_limit: kept.first_line_exceeds_limit,
-        content,
-    }
+    cut.content = match part {
+        Cow::Borrowed(part) => Cow::Borrowed(&part[at]),
+        Cow::Owned(part) => Cow::Owned(part[at].to_owned()),
+    };
+    cut.output_bytes = cut.content.len();
+    cut
 }
 
-/// The text, if it is within the limits.
-fn fits(text: &str, total_lines: usize, limits: Limits) -> Option<Kept> {
-    if total_lines > limits.lines {
-        return None;
-    }
-    let content = if text.len() <= limits.bytes { text } else { without_final_newline(text) };
-    (content.len() <= limits.bytes).then(|| Kept { at: 0..content.len(), lines: total_lines, ..Kept::default() })
-}
-
-fn head_of(text: &str, limits: Limits) -> Kept {
-    // The ends of lines, without their newlines. The last line may have no newline.
-    let body = without_final_newline(text);
-    let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
-    let (mut end, mut lines, mut by) = (0, 0, Limit::Lines);
-    for line_end in ends.take(limits.lines) {
-        if line_end > limits.bytes {
-            by = Limit::Bytes;
-            break;
+impl Truncation<'_> {
+    /// Notes how many lines of a text that is too long are kept, and gives how many bytes these have.
+    fn size_of_lines(&mut self, body: &str, limits: Limits, is_head: bool) -> usize {
+        let (mut newlines, length) = (memchr::memchr_iter(b'\n', body.as_bytes()), body.len());
+        // The sizes with a line more each time, without the newline at their end. The last one may have no newline.
+        let next = move || if is_head { newlines.next() } else { newlines.next_back().map(|at| length - at - 1) };
+        let (mut size, mut by) = (0, Limit::Lines);
+        for more in std::iter::from_fn(next).chain([length]).take(limits.lines) {
+            if more > limits.bytes {
+                by = Limit::Bytes;
+                break;
+            }
+            (size, self.output_lines) = (more, self.output_lines + 1);
         }
-        (end, lines) = (line_end, lines + 1);
-    }
-    let first_line_exceeds_limit = lines == 0 && by == Limit::Bytes;
-    Kept { at: 0..end, lines, by: Some(by), first_line_exceeds_limit, ..Kept::default() }
-}
-
-fn tail_of(text: &str, limits: Limits) -> Kept {
-    let body = without_final_newline(text);
-    let starts = memchr::memrchr_iter(b'\n', body.as_bytes()).map(|newline| newline + 1).chain([0]);
-    let (mut start, mut lines, mut by) = (body.len(), 0, Limit::Lines);
-    for line_start in starts.take(limits.lines) {
-        if body.len() - line_start > limits.bytes {
-            by = Limit::Bytes;
-            break;
+        (self.truncated, self.truncated_by) = (true, Some(by));
+        let is_long_line = self.output_lines == 0 && by == Limit::Bytes;
+        (self.first_line_exceeds_limit, self.last_line_partial) = (is_long_line && is_head, is_long_line && !is_head);
+        if self.last_line_partial {
+            size = length - body.ceil_char_boundary(length - limits.bytes);
+            self.output_lines = usize::from(size > 0);
         }
-        (start, lines) = (line_start, lines + 1);
+        size
     }
-    if lines > 0 || by == Limit::Lines {
-        return Kept { at: start..body.len(), lines, by: Some(by), ..Kept::default() };
-    }
-    let start = body.ceil_char_boundary(body.len() - limits.bytes);
-    let lines = usize::from(start < body.len());
-    Kept { at: start..body.len(), lines, by: Some(Limit::Bytes), last_line_partial: true, ..Kept::default() }
 }
 
 /// The beginning of a text: at most `bytes` bytes, cut between characters.
@@ -192,8 +159,4 @@ pub fn format_size(bytes: u64) -> String {
         unit = larger;
     }
     if unit == "B" { format!("{bytes} B") } else { format!("{size:.1} {unit}") }
-}
-
-fn without_final_newline(text: &str) -> &str {
-    text.strip_suffix('\n').unwrap_or(text)
 }

@@ -29,9 +29,6 @@ pub const DECLARED: &str = "urn:flemma:approval:declared";
 /// The priority of the user's own `tools.auto_approve`.
 pub const CONFIG_PRIORITY: i64 = 100;
 
-/// The priority of a resolver that does not set one.
-pub const DEFAULT_PRIORITY: i64 = 50;
-
 /// The call to decide about.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalCall<'a> {

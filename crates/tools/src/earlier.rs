@@ -29,12 +29,6 @@ struct Unclear {
     call: CallId,
 }
 
-impl Unclear {
-    fn may_write(&self, is_meant: impl Fn(&Path) -> bool) -> bool {
-        self.targets.as_ref().is_none_or(|targets| targets.iter().any(|target| is_meant(target)))
-    }
-}
-
 /// A file that a call would write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct EarlierFile {
@@ -53,6 +47,12 @@ struct Asked {
     lacks_bytes: bool,
     is_stale: bool,
     waits_for: Option<CallId>,
+}
+
+impl Asked {
+    fn wait_for(&mut self, call: Option<&CallId>) {
+        self.waits_for = call.cloned().or(self.waits_for.take());
+    }
 }
 
 /// What a proposal has been made from, of what the calls above would write.
@@ -89,7 +89,15 @@ impl Earlier {
     /// The call that may write a file and of which it is not known yet what.
     #[must_use]
     pub fn unclear_writer(&self, path: &Path) -> Option<&CallId> {
-        self.unclear.iter().rfind(|unclear| unclear.may_write(|target| target == path)).map(|unclear| &unclear.call)
+        self.unclear(|target| target == path)
+    }
+
+    /// The last call that may write such a file and of which it is not known yet what.
+    fn unclear(&self, is_meant: impl Fn(&Path) -> bool) -> Option<&CallId> {
+        let may_write = |targets: &Option<Vec<PathBuf>>| {
+            targets.as_ref().is_none_or(|targets| targets.iter().any(|target| is_meant(target)))
+        };
+        self.unclear.iter().rfind(|unclear| may_write(&unclear.targets)).map(|unclear| &unclear.call)
     }
 
     /// Adds what the next call would write.
@@ -115,13 +123,11 @@ impl Earlier {
     #[must_use]
     pub fn content(&self, path: &Path) -> Option<Option<Content>> {
         let found = self.files.get(path).map(|file| file.now.clone());
-        let digest = found.as_ref().map(|content| content.as_ref().map(|content| content.digest.clone()));
+        let digest = found.as_ref().map(|content| Content::digest_of(content).cloned());
         let mut asked = self.asked();
         asked.base.files.insert(path.to_owned(), digest);
         asked.lacks_bytes |= found.iter().flatten().any(|content| content.bytes.is_none());
-        if let Some(call) = self.unclear_writer(path) {
-            asked.waits_for = Some(call.clone());
-        }
+        asked.wait_for(self.unclear_writer(path));
         found
     }
 
@@ -134,19 +140,14 @@ impl Earlier {
     /// The files below a folder, whose path has no links, that would come and go.
     #[must_use]
     pub fn below(&self, folder: &Path) -> EarlierEntries {
-        let all: Vec<PathBuf> = self.files.keys().cloned().collect();
         let mut asked = self.asked();
-        asked.base.listed = Some(all);
-        if let Some(unclear) =
-            self.unclear.iter().rfind(|unclear| unclear.may_write(|target| target.starts_with(folder)))
-        {
-            asked.waits_for = Some(unclear.call.clone());
-        }
-        drop(asked);
-        let below = self.files.iter().filter(|(path, _)| path.starts_with(folder));
-        let (present, gone): (Vec<_>, Vec<_>) = below.partition(|(_, file)| file.now.is_some());
-        let paths = |files: Vec<(&PathBuf, &EarlierFile)>| files.into_iter().map(|(path, _)| path.clone()).collect();
-        EarlierEntries { present: paths(present), gone: paths(gone) }
+        asked.base.listed = Some(self.files.keys().cloned().collect());
+        asked.wait_for(self.unclear(|target| target.starts_with(folder)));
+        let paths = |is_there: bool| {
+            let below = self.files.iter().filter(|(path, _)| path.starts_with(folder));
+            below.filter(|(_, file)| file.now.is_some() == is_there).map(|(path, _)| path.clone()).collect()
+        };
+        EarlierEntries { present: paths(true), gone: paths(false) }
     }
 
     fn asked(&self) -> MutexGuard<'_, Asked> {
@@ -185,10 +186,7 @@ impl Earlier {
     /// Whether a proposal that was made from this would be made from the same now.
     #[must_use]
     pub fn is_still(&self, base: &Base) -> bool {
-        let now = |path: &PathBuf| {
-            let file = self.files.get(path)?;
-            Some(file.now.as_ref().map(|content| content.digest.clone()))
-        };
+        let now = |path: &PathBuf| self.files.get(path).map(|file| Content::digest_of(&file.now).cloned());
         base.files.iter().all(|(path, digest)| now(path) == *digest && self.unclear_writer(path).is_none())
             && base.listed.as_ref().is_none_or(|listed| self.files.keys().eq(listed) && self.unclear.is_empty())
     }
@@ -197,7 +195,7 @@ impl Earlier {
     #[must_use]
     pub fn on_disk(&self, path: &Path) -> Option<Option<Digest>> {
         let file = self.files.get(path)?;
-        let is_same = file.on_disk.as_ref() == file.now.as_ref().map(|content| &content.digest);
+        let is_same = file.on_disk.as_ref() == Content::digest_of(&file.now);
         (!is_same).then(|| file.on_disk.clone())
     }
 

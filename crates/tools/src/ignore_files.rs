@@ -5,12 +5,11 @@
 //! left out.
 
 use std::{
-    array,
     collections::HashMap,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ignore::{
@@ -38,11 +37,11 @@ pub struct IgnoreFiles {
     git: GitRules,
     /// The user's own file for git.
     own: Gitignore,
-    known: RwLock<HashMap<PathBuf, Arc<Folder>>>,
+    known: Mutex<HashMap<PathBuf, Arc<Folder>>>,
 }
 
 /// The files that count for the entries of a folder: of each kind first its own, then those of the folders around it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Folder {
     files: [Vec<Arc<Gitignore>>; 3],
     is_in_repository: bool,
@@ -52,7 +51,7 @@ impl IgnoreFiles {
     /// The ignore files for what is in `base`, an absolute path without links.
     #[must_use]
     pub fn new(base: &Path, git: GitRules) -> Self {
-        Self { git, own: GitignoreBuilder::new(base).build_global().0, known: RwLock::default() }
+        Self { git, own: GitignoreBuilder::new(base).build_global().0, known: Mutex::default() }
     }
 
     /// Whether an entry is ignored. `Some(false)` if a rule says that it is not; `None` if no rule names it. It reads the
@@ -71,21 +70,17 @@ impl IgnoreFiles {
     }
 
     fn folder(&self, path: &Path) -> Arc<Folder> {
-        let known = |path: &Path| self.known.read().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
-        if let Some(folder) = known(path) {
-            return folder;
+        if let Some(folder) = self.known().get(path) {
+            return Arc::clone(folder);
         }
-        let mut folder = Arc::new(Folder { files: array::from_fn(|_| Vec::new()), is_in_repository: false });
-        let above: Vec<&Path> = path.ancestors().collect();
-        for path in above.into_iter().rev() {
-            folder = known(path).unwrap_or_else(|| {
-                let found = Arc::new(folder.inner(path));
-                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                known.insert(path.to_owned(), Arc::clone(&found));
-                found
-            });
-        }
+        let outer = path.parent().map(|outer| self.folder(outer)).unwrap_or_default();
+        let folder = Arc::new(outer.inner(path));
+        self.known().insert(path.to_owned(), Arc::clone(&folder));
         folder
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Folder>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -97,13 +97,17 @@ impl PathParams {
     /// # Errors
     /// The first that is.
     pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
-        for param in self.iter() {
-            let values = input
-                .get(param)
-                .map_or(&[][..], |value| value.as_array().map_or(slice::from_ref(value), Vec::as_slice));
-            values.iter().filter_map(Value::as_str).try_for_each(|path| check_length(param, path))?;
-        }
-        Ok(())
+        let texts = |param| values(input, param).iter().filter_map(Value::as_str);
+        self.iter().try_for_each(|param| texts(param).try_for_each(|path| check_length(param, path)))
+    }
+}
+
+/// The values of a property: the elements of a list, or the one that it has. A missing one and an empty list are null.
+fn values<'a>(input: &'a Value, param: &str) -> &'a [Value] {
+    match input.get(param).unwrap_or(&Value::Null) {
+        Value::Array(list) if list.is_empty() => &[Value::Null],
+        Value::Array(list) => list,
+        value => slice::from_ref(value),
     }
 }
 
@@ -192,36 +196,25 @@ pub fn named_paths(
     input: &Value,
     folder: &Path,
 ) -> Result<Vec<NamedPath>, ModelError> {
-    let mut found = Vec::new();
-    for param in params.iter() {
-        match input.get(param) {
-            Some(Value::Array(list)) if !list.is_empty() => {
-                for value in list {
-                    found.push(named(kind, param, Some(value), folder)?);
-                }
-            }
-            Some(Value::Array(_)) => found.push(named(kind, param, None, folder)?),
-            value => found.push(named(kind, param, value, folder)?),
-        }
-    }
-    Ok(found)
+    let named = |param| values(input, param).iter().map(move |value| named(kind, param, value, folder));
+    params.iter().flat_map(named).collect()
 }
 
-fn named(kind: PathKind, param: &str, value: Option<&Value>, folder: &Path) -> Result<NamedPath, ModelError> {
-    if let Some(Value::String(path)) = value {
+fn named(kind: PathKind, param: &str, value: &Value, folder: &Path) -> Result<NamedPath, ModelError> {
+    if let Value::String(path) = value {
         check_length(param, path)?;
     }
     let at = |written: &str, path: PathBuf| NamedPath { written: Some(written.to_owned()), path, problem: None };
     let named = match value {
-        None | Some(Value::Null) => return Ok(NamedPath { written: None, path: folder.to_owned(), problem: None }),
-        Some(Value::String(path)) if kind == PathKind::File => at(path, paths::resolve(folder, Path::new(path))),
+        Value::Null => return Ok(NamedPath { written: None, path: folder.to_owned(), problem: None }),
+        Value::String(path) if kind == PathKind::File => at(path, paths::resolve(folder, Path::new(path))),
         // The tool refuses a name that leads out of the folder.
-        Some(Value::String(path)) if kind == PathKind::PageFolder => at(path, folder.join(path)),
-        Some(Value::String(page)) => match PageName::parse(page) {
+        Value::String(path) if kind == PathKind::PageFolder => at(path, folder.join(path)),
+        Value::String(page) => match PageName::parse(page) {
             Ok(name) => at(page, folder.join(name.file())),
             Err(problem) => NamedPath { problem: Some(problem), ..at(page, folder.join(page)) },
         },
-        Some(other) => {
+        other => {
             let shown = other.to_string();
             let short: String = shown.chars().take(MAX_SHOWN).collect();
             let more = if short.len() < shown.len() { "…" } else { "" };

@@ -75,7 +75,7 @@ pub struct AgentBase {
 #[derive(Clone, Debug, Default)]
 pub struct Permitted {
     chosen: Agents,
-    agents: OnceLock<Vec<Agent>>,
+    agents: OnceLock<Vec<Lists>>,
 }
 
 /// The agents of a conversation, before anybody has looked up where their paths lead.
@@ -106,27 +106,24 @@ impl Agents {
     }
 
     /// What each of them permits.
-    fn look_up(&self) -> Vec<Agent> {
+    fn look_up(&self) -> Vec<Lists> {
         let list = |paths: &Option<Vec<String>>| {
-            paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, &self.base)).collect::<Vec<_>>())
+            paths.as_ref().map(|paths| paths.iter().map(|path| Allowed::new(path, &self.base)).collect())
         };
-        let agent = |(name, options): &(String, AgentOptions)| Agent {
-            name: name.clone(),
-            read: list(&options.allowed_read_paths),
-            write: list(&options.allowed_write_paths),
-            unchecked_tools: options.unchecked_tools.clone(),
-        };
-        self.all.iter().map(agent).collect()
+        let lists = |options: &AgentOptions| [list(&options.allowed_read_paths), list(&options.allowed_write_paths)];
+        self.all.iter().map(|(_, options)| lists(options)).collect()
     }
 }
 
-/// What one agent permits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Agent {
-    name: String,
-    read: Option<Vec<Allowed>>,
-    write: Option<Vec<Allowed>>,
-    unchecked_tools: Vec<String>,
+/// What one agent lets tools read, and what it lets them write of that; `None` for everything.
+type Lists = [Option<Vec<Allowed>>; 2];
+
+/// What one agent does not permit.
+struct Refusal<'a> {
+    agent: &'a str,
+    access: Access,
+    /// What it permits.
+    list: &'a [Allowed],
 }
 
 /// One entry of a list of paths.
@@ -148,13 +145,13 @@ impl Permitted {
     /// The same once it is known where the paths lead. This reads the disk.
     #[must_use]
     pub fn looked_up(self) -> Self {
-        self.agents();
+        self.agents.get_or_init(|| self.chosen.look_up());
         self
     }
 
-    /// What each agent permits.
-    fn agents(&self) -> &[Agent] {
-        self.agents.get_or_init(|| self.chosen.look_up())
+    /// The agents with what each of them permits.
+    fn agents(&self) -> impl Iterator<Item = (&(String, AgentOptions), &Lists)> {
+        self.chosen.all.iter().zip(self.agents.get_or_init(|| self.chosen.look_up()))
     }
 
     fn disk(&self) -> &Disk {
@@ -196,11 +193,11 @@ impl Permitted {
     /// Whether something below a folder, whose links are resolved, may be read, although it may not be read itself.
     #[must_use]
     pub fn leads_on(&self, folder: &Path) -> bool {
-        self.agents().iter().all(|agent| {
+        self.agents().all(|(_, [read, _])| {
             let is_above = |allowed: &Allowed| {
                 allowed.places.iter().any(|place| place.starts_with(folder) || folder.starts_with(place))
             };
-            agent.read.as_ref().is_none_or(|list| list.iter().any(is_above))
+            read.as_ref().is_none_or(|list| list.iter().any(is_above))
         })
     }
 
@@ -220,12 +217,12 @@ impl Permitted {
     /// # Errors
     /// If an agent does not permit it.
     pub fn check_real<'a>(&self, access: Access, real: &Path, name: impl Into<PathName<'a>>) -> Result<(), ModelError> {
-        let Some((agent, access)) = self.refusing(access, real) else { return Ok(()) };
+        let Some(refusal) = self.refusing(access, real) else { return Ok(()) };
         // It may be in what the disk does not say.
-        if let Some(unclear) = agent.list(access).iter().flatten().find(|allowed| allowed.is_unclear) {
+        if let Some(unclear) = refusal.list.iter().find(|allowed| allowed.is_unclear) {
             self.disk().note_lacking(&unclear.path);
         }
-        Err(agent.refusal(access, real, name.into(), self.disk()))
+        Err(refusal.problem(real, name.into(), self.disk()))
     }
 
     /// Checks that a tool may run whose definition does not say which paths it uses.
@@ -246,24 +243,20 @@ impl Permitted {
     /// What each agent permits, for the user: its name, what may be read and what may be written (`None` for everything), and
     /// the tools that run unchecked.
     pub fn describe(&self) -> impl Iterator<Item = PermittedView<'_>> {
-        self.agents().iter().map(|agent| PermittedView {
-            agent: &agent.name,
-            read: agent.read.as_deref().map(shown),
-            write: agent.write.as_deref().map(shown),
-            unchecked_tools: &agent.unchecked_tools,
+        self.agents().map(|((agent, options), lists)| {
+            let [read, write] = lists.each_ref().map(|list| list.as_deref().map(shown));
+            PermittedView { agent, read, write, unchecked_tools: &options.unchecked_tools }
         })
     }
 
-    /// The first agent that does not permit this, and what it does not permit. The links of `real` are resolved.
-    fn refusing(&self, access: Access, real: &Path) -> Option<(&Agent, Access)> {
-        let covers = |list: &Option<Vec<Allowed>>| {
-            list.as_ref().is_none_or(|list| list.iter().any(|allowed| allowed.covers(real)))
-        };
-        self.agents().iter().find_map(|agent| match access {
-            _ if !covers(&agent.read) => Some((agent, Access::Read)),
-            Access::Write if !covers(&agent.write) => Some((agent, Access::Write)),
-            Access::Read | Access::Write => None,
-        })
+    /// The first agent that does not permit this. The links of `real` are resolved.
+    fn refusing(&self, wanted: Access, real: &Path) -> Option<Refusal<'_>> {
+        let refusals = self.agents().flat_map(|((agent, _), lists)| {
+            let lists = [Access::Read, Access::Write].into_iter().zip(lists);
+            lists.filter_map(move |(access, list)| Some(Refusal { agent, access, list: list.as_deref()? }))
+        });
+        let mut refusals = refusals.filter(|refusal| wanted == Access::Write || refusal.access == Access::Read);
+        refusals.find(|refusal| !refusal.list.iter().any(|allowed| allowed.covers(real)))
     }
 }
 
@@ -288,30 +281,20 @@ fn shown(list: &[Allowed]) -> Vec<String> {
     list.iter().map(show).collect()
 }
 
-impl Agent {
-    /// What may be used in this way.
-    const fn list(&self, access: Access) -> &Option<Vec<Allowed>> {
-        match access {
-            Access::Read => &self.read,
-            Access::Write => &self.write,
-        }
-    }
-
-    fn refusal(&self, access: Access, real: &Path, name: PathName<'_>, disk: &Disk) -> ModelError {
-        let verb = match access {
+impl Refusal<'_> {
+    fn problem(&self, real: &Path, name: PathName<'_>, disk: &Disk) -> ModelError {
+        let verb = match self.access {
             Access::Read => "read",
             Access::Write => "written",
         };
-        let list = self.list(access);
-        let entries = || list.iter().flatten();
         // Where a link leads is not said: the model would learn what there is outside.
         let why = match name {
-            PathName::Written(written) if entries().any(|allowed| allowed.leads_out(written, real, disk)) => {
+            PathName::Written(written) if self.list.iter().any(|allowed| allowed.leads_out(written, real, disk)) => {
                 ": it is a link, or a folder in it is, and what that leads to is not allowed"
             }
             _ => "",
         };
-        let list: Vec<String> = entries().map(Allowed::described).collect();
+        let list: Vec<String> = self.list.iter().map(Allowed::described).collect();
         let allowed = match list.as_slice() {
             [] => "Nothing may".to_owned(),
             list => format!("Only these paths may: {}", list.join(", ")),
@@ -320,7 +303,7 @@ impl Agent {
             PathName::Written(written) => format!("`{}`", escape_controls(written)),
             PathName::Folder(folder) => folder.to_owned(),
         };
-        ModelError::new(format!("The agent `{}` does not allow {name} to be {verb}{why}. {allowed}.", self.name))
+        ModelError::new(format!("The agent `{}` does not allow {name} to be {verb}{why}. {allowed}.", self.agent))
     }
 }
 
@@ -329,35 +312,32 @@ impl Allowed {
     fn new(written: &str, base: &AgentBase) -> Self {
         let path = Path::new(written);
         let first = path.components().next();
-        let known = |path: PathBuf, places: Option<Vec<PathBuf>>, is_link: bool| Self {
-            written: written.to_owned(),
-            path,
-            is_unclear: places.is_none(),
-            places: places.unwrap_or_default(),
-            is_link,
-        };
-        if path.is_absolute() || first == Some(Component::Normal("~".as_ref())) {
-            let path = plain(&paths::resolve(&base.folder, path));
-            let place = base.disk.real_if_known(&path).map(|place| vec![place]);
-            return known(path, place, false);
-        }
+        let is_fixed = path.is_absolute() || first == Some(Component::Normal("~".as_ref()));
         let is_dotted = matches!(first, Some(Component::CurDir | Component::ParentDir));
         let start = if is_dotted { &base.folder } else { &base.notes };
-        let Some(real) = base.disk.real_if_known(start) else { return known(plain(&start.join(path)), None, false) };
-        let path = plain(&real.join(path));
-        // Whoever brings or changes the content of the folder must not decide what may be read.
-        let place = |path: &Path| base.disk.real_if_known(path).map(|place| Some(place).filter(|place| place == path));
-        let Some(own) = place(&path) else { return known(path, None, false) };
-        let is_link = own.is_none();
-        let mut places = Vec::from_iter(own);
-        let is_name = Path::new(written).components().all(|part| matches!(part, Component::Normal(_)));
-        if is_name && !written.ends_with('/') {
-            let mut page = path.clone().into_os_string();
-            page.push(".md");
-            let Some(page) = place(Path::new(&page)) else { return known(path, None, is_link) };
-            places.extend(page);
+        let real = |path: &Path| base.disk.real_if_known(path);
+        let (path, places) = if is_fixed {
+            let path = plain(&paths::resolve(&base.folder, path));
+            let places = real(&path).map(|place| vec![place]);
+            (path, places)
+        } else if let Some(start) = real(start) {
+            let is_name = path.components().all(|part| matches!(part, Component::Normal(_))) && !written.ends_with('/');
+            let path = plain(&start.join(path));
+            let page = is_name.then(|| page(&path));
+            // Whoever brings or changes the content of the folder must not decide what may be read.
+            let own = |path: PathBuf| real(&path).map(|place| Some(path).filter(|path| *path == place));
+            let places: Option<Vec<_>> = [path.clone()].into_iter().chain(page).map(own).collect();
+            (path, places.map(|places| places.into_iter().flatten().collect()))
+        } else {
+            (plain(&start.join(path)), None)
+        };
+        Self {
+            written: written.to_owned(),
+            is_link: !is_fixed && places.as_ref().is_some_and(|places| !places.contains(&path)),
+            is_unclear: places.is_none(),
+            places: places.unwrap_or_default(),
+            path,
         }
-        known(path, Some(places), is_link)
     }
 
     /// Its path as messages show it.
@@ -377,9 +357,7 @@ impl Allowed {
             Err(_) => return false,
         };
         let own = plain(&own);
-        let mut page = own.clone().into_os_string();
-        page.push(".md");
-        [own, PathBuf::from(page)]
+        [page(&own), own]
             .iter()
             .any(|own| own.starts_with(&self.path) && own != real && disk.surely(|disk| disk.real(own) == *real))
     }
@@ -387,4 +365,11 @@ impl Allowed {
     fn covers(&self, real: &Path) -> bool {
         self.places.iter().any(|place| real.starts_with(place))
     }
+}
+
+/// The page of this name.
+fn page(path: &Path) -> PathBuf {
+    let mut page = path.as_os_str().to_owned();
+    page.push(".md");
+    page.into()
 }

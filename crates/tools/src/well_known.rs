@@ -10,7 +10,10 @@ use std::{
     fs::{self, DirEntry},
     os::unix::fs::DirEntryExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -41,27 +44,18 @@ struct WellKnown {
     is_partial: bool,
 }
 
-/// What was found last.
-struct Cache {
-    /// How often it was forgotten.
-    forgotten: u64,
-    /// Of which folders, and since when it holds.
-    found: Option<(Folders, Instant, Arc<WellKnown>)>,
-}
-
 /// The home folder, and those of 'runtimepath'.
 type Folders = (PathBuf, Vec<PathBuf>);
 
-static CACHE: Mutex<Cache> = Mutex::new(Cache { forgotten: 0, found: None });
+/// What was found last: of which folders, when, and how often it had been forgotten before.
+static FOUND: Mutex<Option<(Folders, Instant, u64, Arc<WellKnown>)>> = Mutex::new(None);
 
-fn cache() -> MutexGuard<'static, Cache> {
-    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// How often what was found was forgotten.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 
 /// A call is over that may have made links: what was found before it ended does not count any more.
 pub fn forget_well_known() {
-    let mut cache = cache();
-    *cache = Cache { forgotten: cache.forgotten + 1, found: None };
+    FORGOTTEN.fetch_add(1, Ordering::SeqCst);
 }
 
 /// The names that a file has in the places of a home folder and in what is run in the folders of 'runtimepath': by a link to it or to a
@@ -78,22 +72,18 @@ pub(super) fn names(found: &Path, linked: Option<Linked>, home: PathBuf, runtime
 }
 
 fn well_known(folders: Folders) -> Arc<WellKnown> {
-    let forgotten = {
-        let cache = cache();
-        if let Some((of, since, known)) = &cache.found
-            && *of == folders
-            && since.elapsed() < FRESH
-        {
-            return Arc::clone(known);
-        }
-        cache.forgotten
-    };
+    // Others who ask meanwhile wait for what is found.
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let forgotten = FORGOTTEN.load(Ordering::SeqCst);
+    if let Some((of, since, before, known)) = &*found
+        && (of, *before) == (&folders, forgotten)
+        && since.elapsed() < FRESH
+    {
+        return Arc::clone(known);
+    }
     let since = Instant::now();
     let known = Arc::new(WellKnown::find(&folders));
-    let mut cache = cache();
-    if cache.forgotten == forgotten {
-        cache.found = Some((folders, since, Arc::clone(&known)));
-    }
+    *found = Some((folders, since, forgotten, Arc::clone(&known)));
     known
 }
 

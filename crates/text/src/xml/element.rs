@@ -48,13 +48,11 @@ impl Element {
     /// The text in it, without that of its elements.
     #[must_use]
     pub fn text(&self) -> String {
-        self.content
-            .iter()
-            .map(|node| match node {
-                Node::Text(text) => text.as_str(),
-                Node::Element(_) => "",
-            })
-            .collect()
+        let texts = self.content.iter().filter_map(|node| match node {
+            Node::Text(text) => Some(text.as_str()),
+            Node::Element(_) => None,
+        });
+        texts.collect()
     }
 
     /// The value of an attribute.

@@ -5,16 +5,15 @@
 //! something: wrappers, `find -exec`, the text that a shell is given. What stays dark is a question for the user.
 
 use super::{
-    PathBase,
-    call_pattern::Pattern,
-    common, folders,
+    PathBase, common, folders,
     indirect_runs::DeniedPrograms,
     input, options,
     pattern::{CommandPattern, Likeness},
+    rule::Pattern,
     script::{self, CommandRun, ShellScript},
     unapprovable::{self, CodeSource},
     variables,
-    word::Word,
+    word::{Word, assigned},
     wrappers::{self, InnerCommand, MAX_DEPTH},
 };
 use flemma_process::Grammar;
@@ -35,7 +34,7 @@ pub(super) fn judge(
         Grammar::Unknown => false,
     };
     if !is_read_so {
-        return (maybe(!denying.is_empty()), false);
+        return (Likeness::maybe(!denying.is_empty()), false);
     }
     let script = script::read(command);
     let denied = if denying.is_empty() {
@@ -49,7 +48,7 @@ pub(super) fn judge(
 
 /// Whether rules approve every command of a script.
 fn approves(approving: &[Pattern], script: &ShellScript, path_base: &PathBase) -> bool {
-    script.approvable
+    !script.needs_approval
         && !script.hides
         && !script.runs.is_empty()
         && script.variables.iter().all(|name| variables::stays_within(name, &path_base.exported))
@@ -92,16 +91,10 @@ fn is_beyond_rules(run: &CommandRun) -> bool {
 
 /// Whether a command sets exactly the variables in the pattern, none of which changes what runs.
 fn sets_the_same(pattern: &CommandPattern, run: &CommandRun) -> bool {
-    let harmless = |assignment: &Word| {
-        assignment.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| !variables::is_powerful(name))
-    };
+    let harmless = |word: &Word| word.known().and_then(assigned).is_some_and(|name| !variables::is_powerful(name));
     run.assignments.len() == pattern.assignments.len()
         && run.assignments.iter().all(harmless)
         && run.assignments.iter().zip(&pattern.assignments).all(|(set, wanted)| set.known() == Some(wanted))
-}
-
-fn maybe(is_possible: bool) -> Likeness {
-    if is_possible { Likeness::Maybe } else { Likeness::No }
 }
 
 /// Searches for a denied command.
@@ -114,7 +107,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn script(&mut self, script: &ShellScript, depth: usize) -> Likeness {
-        let hidden = maybe(script.hides || self.names.may_be_handed_on_in(script));
+        let hidden = Likeness::maybe(script.hides || self.names.may_be_handed_on_in(script));
         script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
     }
 
@@ -132,7 +125,7 @@ impl Search<'_> {
         if denied == Likeness::Yes {
             return denied;
         }
-        denied = denied.max(self.text(run, depth)).max(maybe(self.names.may_be_run_by(run)));
+        denied = denied.max(self.text(run, depth)).max(Likeness::maybe(self.names.may_be_run_by(run)));
         match wrappers::inside(run) {
             Some(inside) => inside.iter().map(|inner| self.run(inner, depth + 1)).fold(denied, Likeness::max),
             None => denied.max(Likeness::Maybe),

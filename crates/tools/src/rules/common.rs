@@ -4,8 +4,9 @@
 //! and from a file, `/dev/null` and descriptors of one digit.
 
 use super::{
+    lexer::{self, REDIRECTIONS},
     programs::NAMES,
-    strict_lexer::{self, Token},
+    word::{Token, is_number},
 };
 
 /// The operators.
@@ -13,22 +14,24 @@ const OPERATORS: [&str; 10] = ["\n", ";", "&", "&&", "||", "|", "<", ">", ">>", 
 
 /// Whether every POSIX shell reads a command line as bash 5 does.
 pub(super) fn reads_alike(source: &str) -> bool {
-    let Some(tokens) = strict_lexer::tokens(source) else { return false };
+    let Some(tokens) = lexer::tokens(source) else { return false };
+    let raw = |place: usize| tokens.get(place).map_or("", Token::raw);
     is_plain(source)
         && tokens.iter().enumerate().all(|(place, token)| {
-            let before = place.checked_sub(1).map(|before| &tokens[before]);
-            let after = tokens.get(place + 1);
-            match (token, before, after) {
+            let before = tokens[..place].last();
+            let is_digit = |text: &str| is_number(text) && text.len() == 1;
+            match token {
+                Token::Operator(">&") => is_digit(raw(place + 1)),
+                Token::Operator(operator) => OPERATORS.contains(operator),
                 // It is the number of a descriptor, or not.
-                (Token::Word(word), before, Some(after)) if is_number(word) && redirects(after) => {
-                    word.len() == 1 && !before.is_some_and(redirects)
+                Token::Descriptor(number) => is_digit(number),
+                Token::Word(word) if is_number(&word.raw) && REDIRECTIONS.contains(&raw(place + 1)) => {
+                    is_digit(&word.raw) && !before.is_some_and(|before| REDIRECTIONS.contains(&before.raw()))
                 }
-                (Token::Word(word), None | Some(Token::Operator(_)), _) => !NAMES.shell_names.contains(word),
-                (Token::Word(_), ..) => true,
-                (Token::Operator(operator), _, Some(Token::Word(target))) if operator == ">&" => {
-                    is_number(target) && target.len() == 1
+                Token::Word(word) if matches!(before, None | Some(Token::Operator(_))) => {
+                    !NAMES.shell_names.contains(&word.raw)
                 }
-                (Token::Operator(operator), ..) => operator != ">&" && OPERATORS.contains(&operator.as_str()),
+                Token::Word(_) => true,
             }
         })
 }
@@ -49,12 +52,4 @@ fn is_plain(source: &str) -> bool {
         }
         (None, _) => character.is_ascii_alphanumeric() || "_-./,:=+@% \t\n;&|<>".contains(character),
     })
-}
-
-fn redirects(token: &Token) -> bool {
-    matches!(token, Token::Operator(operator) if operator.starts_with(['<', '>']))
-}
-
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -2,12 +2,26 @@
 
 use super::word::Word;
 
+/// Whether the arguments of a program are a program for one of these.
+pub(super) fn is_one(program: &str) -> bool {
+    program == "sed" || is_awk(program)
+}
+
+fn is_awk(program: &str) -> bool {
+    matches!(program, "awk" | "gawk" | "mawk" | "nawk" | "original-awk")
+}
+
+/// Whether a word of a command neither writes nor runs anything, as far as it is for one of these.
+pub(super) fn allows(program: &str, words: &[Word], place: usize, text: &str) -> bool {
+    (program != "sed" || sed(words, place, text)) && (!is_awk(program) || awk(text))
+}
+
 /// Options of sed that a wildcard matches.
 const SED_OPTIONS: [&str; 11] =
     ["-n", "-E", "-r", "-s", "-u", "-z", "--quiet", "--silent", "--regexp-extended", "--separate", "--debug"];
 
 /// Whether a word of `sed …` neither writes nor runs anything.
-pub(super) fn sed(words: &[Word], place: usize, text: &str) -> bool {
+fn sed(words: &[Word], place: usize, text: &str) -> bool {
     if text.starts_with('-') {
         return SED_OPTIONS.contains(&text);
     }
@@ -54,7 +68,7 @@ fn delimited(text: &str, delimiter: char) -> Option<&str> {
 }
 
 /// Whether a word of `awk …` neither runs nor writes anything: a program without `system`, pipes and redirections.
-pub(super) fn awk(text: &str) -> bool {
+fn awk(text: &str) -> bool {
     if text.starts_with('-') {
         return matches!(text, "-F" | "-v") || (text.starts_with("-F") && is_harmless_awk(text));
     }

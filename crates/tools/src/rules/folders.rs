@@ -58,16 +58,12 @@ fn is_the_same_anywhere(run: &CommandRun) -> bool {
 
 /// Whether a command, which is not a wrapper, only reads and prints.
 pub(super) fn reads_and_prints(run: &CommandRun) -> bool {
-    let is_filter = |allows: &dyn Fn(usize, &str) -> bool| {
-        run.words.iter().enumerate().skip(1).all(|(place, word)| word.known().is_some_and(|text| allows(place, text)))
-    };
     quiet_program(run).is_some_and(|program| {
-        NAMES.readers.contains(&program)
-            && match program.as_str() {
-                "sed" => is_filter(&|place, text| filters::sed(&run.words, place, text)),
-                "awk" | "gawk" | "mawk" => is_filter(&|_, text| filters::awk(text)),
-                _ => true,
-            }
+        let mut words = run.words.iter().enumerate().skip(1);
+        let is_plain = |(place, word): (usize, &Word)| {
+            word.known().is_some_and(|text| filters::allows(&program, &run.words, place, text))
+        };
+        NAMES.readers.contains(&program) && (!filters::is_one(&program) || words.all(is_plain))
     })
 }
 

@@ -5,9 +5,9 @@
 //! of an option (`git grep -Orm`), in its input, or in the output of another command.
 
 use super::{
-    call_pattern::Pattern,
     folders, input,
     programs::NAMES,
+    rule::Pattern,
     script::{CommandRun, ShellScript},
     unapprovable,
     word::Word,

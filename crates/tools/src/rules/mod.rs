@@ -4,21 +4,19 @@
 //! them. [`Rule::parse`] parses an entry; [`decide`] compares a call's [`Subject`] with all rules; [`suggest`] returns the
 //! rules that would approve exactly the same call.
 //!
-//! A command is parsed twice, with the shell's grammar and with a strict lexer of our own, and both must agree. A rule must
-//! approve every simple command in it, and one denied command denies all. A command is never approved if it cannot be
-//! parsed, may be read differently by the shell that runs it, is not known before it runs, or changes the meaning of the rest. If a denial might apply to it, the user is asked
+//! A command is read as bash reads it, and only as far as that is certain. A rule must approve every simple command in it, and
+//! one denied command denies all. A command is never approved if it cannot be read, may be read differently by the shell that
+//! runs it, is not known before it runs, or changes the meaning of the rest. If a denial might apply to it, the user is asked
 //! even if the tool is approved as a whole. Paths are compared after resolving links.
 //!
 //! | file             | contents                                                               |
 //! |------------------|------------------------------------------------------------------------|
 //! | `rule`           | one rule, and the decision of all rules about a call                   |
-//! | `subject`        | the part of a call that a rule can match                               |
-//! | `call_pattern`   | the pattern of one rule                                                |
 //! | `path_base`      | the base of relative paths                                             |
 //! | `pattern`        | the words of a command rule, and how they match                        |
-//! | `strict_lexer`   | the strict lexer for command lines                                     |
+//! | `lexer`          | the lexer for command lines                                            |
 //! | `script`         | the simple commands of a line, according to the shell's grammar        |
-//! | `word`           | the value of a word, as far as it is known                             |
+//! | `word`           | words and their values, as far as these are known                      |
 //! | `commands`       | the decision of the rules about a script                               |
 //! | `common`         | command lines that every POSIX shell reads alike                       |
 //! | `wrappers`       | programs that run the command in their arguments                       |
@@ -36,9 +34,8 @@
 //! | `files`          | path rules                                                             |
 //! | `read_rules`     | the effect of denials for `read` on other tools that read              |
 //! | `suggest`        | rules that approve a given call                                        |
-//! | `target`         | the subject of a call, as an owned value                               |
+//! | `target`         | the part of a call that a rule can match                               |
 
-mod call_pattern;
 mod commands;
 mod common;
 mod files;
@@ -46,10 +43,10 @@ mod filters;
 mod folders;
 mod git;
 mod guards;
-mod hard_links;
 mod indirect_runs;
 mod input;
 mod known_programs;
+mod lexer;
 mod options;
 mod path_base;
 mod pattern;
@@ -57,8 +54,6 @@ mod programs;
 mod read_rules;
 mod rule;
 mod script;
-mod strict_lexer;
-mod subject;
 mod suggest;
 mod target;
 mod unapprovable;
@@ -66,13 +61,10 @@ mod variables;
 mod word;
 mod wrappers;
 
-pub use call_pattern::SHELL_TOOL;
-pub use hard_links::Names;
 pub use path_base::{CommandShell, PathBase};
 pub(super) use read_rules::decide as decide_read;
 pub(super) use read_rules::is_url;
-pub use read_rules::{DeniedPaths, ReadTarget};
-pub use rule::{Rule, decide};
-pub use subject::Subject;
+pub use read_rules::{DeniedPaths, Names, ReadTarget};
+pub use rule::{Rule, SHELL_TOOL, decide};
 pub use suggest::suggest;
-pub use target::Target;
+pub use target::{Subject, Target};

@@ -51,8 +51,7 @@ fn allows_program(words: &[Word], wild: &[(usize, String)], launches: usize) -> 
                     "git" => git::is_harmless(words, *place, text),
                     "make" | "gmake" | "bmake" | "remake" => !text.contains('=') || text.starts_with('-'),
                     "curl" => !(text.starts_with('-') && text.contains('@')),
-                    "sed" => filters::sed(words, *place, text),
-                    "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => filters::awk(text),
+                    program if filters::is_one(program) => filters::allows(program, words, *place, text),
                     program if writes(program) => words.iter().skip(1).filter(|word| !word.is_option()).count() < 2,
                     _ if unapprovable::code(words).is_some() => interpreter(words, *place, text),
                     _ => true,
@@ -99,7 +98,7 @@ fn interpreter(words: &[Word], place: usize, text: &str) -> bool {
 
 /// Whether the arguments of a program are code, or have an effect through their number.
 fn is_special(program: &str) -> bool {
-    ["sed", "awk", "gawk", "mawk", "nawk", "original-awk"].contains(&program) || writes(program)
+    filters::is_one(program) || writes(program)
 }
 
 /// Whether the second argument of a program is the file that it writes.

@@ -4,8 +4,8 @@
 //! characters literal. An unquoted `*` matches any text within its word. On its own it matches one word, and as the last word
 //! any number of words.
 
-use super::{strict_lexer, word::Word};
-use crate::wildcard::Wildcard;
+use super::word::{Word, assigned};
+use crate::{Decision, wildcard::Wildcard};
 use flemma_model::UserError;
 
 /// A pattern for one simple command.
@@ -38,6 +38,22 @@ pub(super) enum Likeness {
     Yes,
 }
 
+impl Likeness {
+    /// What denials decide that match so.
+    pub(super) fn decision(self) -> Option<Decision> {
+        match self {
+            Self::Yes => Some(Decision::Deny),
+            Self::Maybe => Some(Decision::RequireApproval),
+            Self::No => None,
+        }
+    }
+
+    /// That of something that may be denied if anything is.
+    pub(super) fn maybe(is_possible: bool) -> Self {
+        if is_possible { Self::Maybe } else { Self::No }
+    }
+}
+
 impl CommandPattern {
     /// Parses a pattern.
     ///
@@ -45,20 +61,15 @@ impl CommandPattern {
     /// What is wrong with it and the fix, as the end of a message that begins with the rule.
     pub(super) fn parse(text: &str) -> Result<Self, UserError> {
         let mut words = split(text)?;
-        let is_assignment =
-            |word: &Wildcard| word.0[0].split_once('=').is_some_and(|(name, _)| strict_lexer::is_name(name));
-        let command = words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len());
-        let mut assignments = Vec::new();
-        for word in words.drain(..command) {
-            match word.literal() {
-                Some(assignment) => assignments.push(assignment.to_owned()),
-                None => return Err(UserError::new("it sets a variable with a wildcard. Write out the value")),
-            }
-        }
+        let command = words.iter().position(|word| assigned(&word.0[0]).is_none()).unwrap_or(words.len());
+        let literal = |word: Wildcard| {
+            let problem = || UserError::new("it sets a variable with a wildcard. Write out the value");
+            word.literal().map(str::to_owned).ok_or_else(problem)
+        };
+        let assignments = words.drain(..command).map(literal).collect::<Result<_, _>>()?;
         let open = words.last().is_some_and(Wildcard::is_anything);
         if open && words.len() > 1 {
             words.pop();
-            return Ok(Self { assignments, words, open });
         }
         if words.is_empty() {
             return Err(UserError::new("it names no command. Write one, like `git status`"));
@@ -129,10 +140,10 @@ impl CommandPattern {
 fn split(text: &str) -> Result<Vec<Wildcard>, UserError> {
     let mut words = Vec::new();
     let mut word: Option<Vec<String>> = None;
+    let mut quote = None;
     let mut rest = text.chars();
-    let unclosed = |quote: char| UserError::new(format!("a quote `{quote}` in it is not closed"));
     while let Some(character) = rest.next() {
-        if matches!(character, ' ' | '\t' | '\n') {
+        if quote.is_none() && matches!(character, ' ' | '\t' | '\n') {
             words.extend(word.take().map(Wildcard));
             continue;
         }
@@ -140,41 +151,35 @@ fn split(text: &str) -> Result<Vec<Wildcard>, UserError> {
             return Err(UserError::new("`#` starts a comment in a shell. Quote it to match it literally"));
         }
         let pieces = word.get_or_insert_with(|| vec![String::new()]);
-        let mut push = |character: char| {
-            if let Some(last) = pieces.last_mut() {
-                last.push(character);
+        let literal = match (quote, character) {
+            (None, '*') => {
+                pieces.push(String::new());
+                continue;
             }
-        };
-        match character {
-            '*' => pieces.push(String::new()),
-            '\\' => push(rest.next().ok_or_else(|| UserError::new("it ends in a backslash. Remove it, or write two"))?),
-            '\'' => loop {
-                match rest.next().ok_or_else(|| unclosed('\''))? {
-                    '\'' => break,
-                    character => push(character),
-                }
-            },
-            '"' => loop {
-                match rest.next().ok_or_else(|| unclosed('"'))? {
-                    '"' => break,
-                    '\\' => match rest.next().ok_or_else(|| unclosed('"'))? {
-                        character @ ('"' | '\\' | '$' | '`') => push(character),
-                        character => {
-                            push('\\');
-                            push(character);
-                        }
-                    },
-                    character => push(character),
-                }
-            },
-            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' => {
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                continue;
+            }
+            (Some(open), _) if open == character => {
+                quote = None;
+                continue;
+            }
+            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`') => {
                 return Err(UserError::new(format!(
                     "it has an unquoted `{character}`. A rule matches the words of a single command: write one rule \
                      for each command, and quote the character if it is part of a word"
                 )));
             }
-            character => push(character),
-        }
+            (None, '\\') => {
+                rest.next().ok_or_else(|| UserError::new("it ends in a backslash. Remove it, or write two"))?
+            }
+            (Some('"'), '\\') if rest.as_str().starts_with(['"', '\\', '$', '`']) => rest.next().unwrap_or(character),
+            _ => character,
+        };
+        pieces.last_mut().into_iter().for_each(|last| last.push(literal));
+    }
+    if let Some(quote) = quote {
+        return Err(UserError::new(format!("a quote `{quote}` in it is not closed")));
     }
     words.extend(word.take().map(Wildcard));
     Ok(words)

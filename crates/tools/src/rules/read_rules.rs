@@ -13,7 +13,7 @@ use std::{
 use super::{PathBase, Rule, Subject, files::PathPattern, pattern::Likeness, rule::strictest};
 use crate::{
     Decision, Disk,
-    linked::FilesBelow,
+    linked::{FilesBelow, Linked},
     paths::{self, plain},
 };
 
@@ -57,11 +57,7 @@ pub fn decide(rules: &[Rule], tool: &str, reading: Option<&ReadTarget<'_>>, path
             (Some(_), _) => Likeness::Maybe,
         });
     }
-    match found {
-        Likeness::Yes => Some(Decision::Deny),
-        Likeness::Maybe => Some(Decision::RequireApproval),
-        Likeness::No => None,
-    }
+    found.decision()
 }
 
 /// Whether a name is a URL, as Neovim sees it: `scheme://…`.
@@ -81,7 +77,26 @@ pub struct DeniedPaths {
     patterns: Vec<Denial>,
     disk: Disk,
     /// The files below the folders of the patterns, once somebody has asked for the names of a file.
-    pub(super) files: OnceLock<FilesBelow>,
+    files: OnceLock<FilesBelow>,
+}
+
+/// What the rules say of the names of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Names<'a> {
+    /// None of them is denied.
+    Allowed,
+    /// One is denied.
+    Denied {
+        /// The rule.
+        rule: &'a str,
+        /// The name.
+        name: PathBuf,
+    },
+    /// There are too many files in the folder of a rule to find out.
+    Unknown {
+        /// The rule.
+        rule: &'a str,
+    },
 }
 
 /// A rule with a pattern for paths.
@@ -151,8 +166,22 @@ impl DeniedPaths {
     }
 
     /// The rules with patterns, each with the folder of its pattern, or the file that it means.
-    pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
+    fn folders(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.patterns.iter().map(|denial| (&*denial.entry, denial.real(&self.disk).as_path()))
+    }
+
+    /// What the rules say of the names of a file, which is `None` for one that has no other name. This reads the disk when it is asked
+    /// about the first file with several names.
+    #[must_use]
+    pub fn judge_names(&self, file: Option<Linked>) -> Names<'_> {
+        let Some(file) = file.filter(|_| !self.is_empty()) else { return Names::Allowed };
+        let below = self.files.get_or_init(|| FilesBelow::find(self.folders().map(|(_, folder)| folder)));
+        let rule = |at: usize| self.folders().nth(at).map_or("", |(rule, _)| rule);
+        let mut names = below.names_of(file);
+        if let Some((at, name)) = names.find(|(at, name)| self.rule_about(name) == Some(rule(*at))) {
+            return Names::Denied { rule: rule(at), name: name.to_owned() };
+        }
+        below.partial().map_or(Names::Allowed, |at| Names::Unknown { rule: rule(at) })
     }
 
     /// Whether there is something at a path, and it is denied, as written or by where its links lead, or may be, because it has several

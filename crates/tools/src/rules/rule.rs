@@ -2,10 +2,20 @@
 
 use std::{fmt, path::Path};
 
-use super::{PathBase, Subject, call_pattern::Pattern, commands, pattern::Likeness};
+use super::{
+    PathBase, Subject, commands,
+    files::PathPattern,
+    pattern::{CommandPattern, Likeness},
+    unapprovable, variables,
+    word::assigned,
+    wrappers,
+};
 use crate::Decision;
 use flemma_model::UserError;
 use flemma_text::one_line;
+
+/// The tool whose rules match commands and never paths.
+pub const SHELL_TOOL: &str = "bash";
 
 /// How much of an entry is shown in a message, in characters.
 const MOST_SHOWN: usize = 200;
@@ -28,6 +38,50 @@ enum Reach {
     Everywhere,
     /// For the ordinary files of the conversation's project ([`project`](crate::project)).
     Project,
+}
+
+/// The pattern of a rule. The call determines which of the two is used.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) command: Option<CommandPattern>,
+    pub(super) path: Option<PathPattern>,
+}
+
+impl Pattern {
+    pub(super) fn parse(tool: &str, text: &str, denies: bool) -> Result<Self, UserError> {
+        let command = CommandPattern::parse(text).and_then(|pattern| check(pattern, denies));
+        if tool == SHELL_TOOL {
+            return Ok(Self { command: Some(command?), path: None });
+        }
+        Ok(Self { command: command.ok(), path: Some(PathPattern::parse(text)?) })
+    }
+}
+
+/// Checks conditions that a pattern alone cannot check.
+///
+/// # Errors
+/// If the pattern can never have an effect: what is wrong, and the fix.
+fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, UserError> {
+    if denies {
+        return Ok(pattern);
+    }
+    for assignment in &pattern.assignments {
+        if let Some(name) = assigned(assignment).filter(|name| variables::is_powerful(name)) {
+            return Err(UserError::new(format!(
+                "it sets {name}, which changes what runs, so no rule can approve it. Remove {name}"
+            )));
+        }
+    }
+    let Some(program) = pattern.program() else {
+        return Err(UserError::new("its first word, the program, is missing or has a wildcard. Write out the program"));
+    };
+    let program = unapprovable::program(program);
+    if unapprovable::is_never_approved(&program) || wrappers::is_never_approved(&program) {
+        return Err(UserError::new(format!(
+            "`{program}` runs commands that no rule can see, so no rule can approve it. Approve such calls by hand"
+        )));
+    }
+    Ok(pattern)
 }
 
 impl Rule {
@@ -72,7 +126,7 @@ impl Rule {
             }
             Some(text) => Some(Pattern::parse(tool, text, denies).map_err(|problem| wrong(&problem.to_string()))?),
         };
-        Ok(Self { entry: entry.to_owned(), tool: tool.to_owned(), denies, pattern, reach: Reach::Everywhere })
+        Ok(Self { entry: entry.to_owned(), denies, pattern, ..Self::approving(tool) })
     }
 
     /// The rule that approves every call of a tool.
@@ -148,20 +202,16 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
     let (denied, approved) = match subject {
         Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
         Subject::Path(path) => paths(&denying, &approving, path, path_base),
-        Subject::Paths(_) | Subject::Other => (if denying.is_empty() { Likeness::No } else { Likeness::Maybe }, false),
+        Subject::Paths(_) | Subject::Other => (Likeness::maybe(!denying.is_empty()), false),
     };
-    match denied {
-        Likeness::Yes => Some(Decision::Deny),
-        Likeness::Maybe => Some(Decision::RequireApproval),
-        Likeness::No if whole || approved => Some(Decision::Approve),
-        Likeness::No => match subject {
-            Subject::Path(path) if within_project => {
-                let PathBase { folder, home, disk, .. } = path_base;
-                disk.is_ordinary(path, folder, home.as_deref()).then_some(Decision::Approve)
-            }
-            _ => None,
-        },
-    }
+    let approved = match subject {
+        _ if whole || approved => true,
+        Subject::Path(path) if within_project && denied == Likeness::No => {
+            path_base.disk.is_ordinary(path, &path_base.folder, path_base.home.as_deref())
+        }
+        _ => false,
+    };
+    denied.decision().or(approved.then_some(Decision::Approve))
 }
 
 /// The decision about several paths: a denial or a question of one of them, else an approval of all of them. `None` for no
@@ -178,11 +228,9 @@ pub(super) fn strictest(decisions: impl Iterator<Item = Option<Decision>>) -> Op
 
 /// Whether rules deny a path, and whether they approve it.
 fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
-    let mut denied = Likeness::No;
-    for pattern in denying {
-        let likeness = pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
-        denied = denied.max(likeness);
-    }
+    let like =
+        |pattern: &Pattern| pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
+    let denied = denying.iter().map(like).max().unwrap_or(Likeness::No);
     let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
     (denied, approving.iter().any(means))
 }

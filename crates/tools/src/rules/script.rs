@@ -1,31 +1,37 @@
 //! The commands that a command line runs: every simple command in it, wherever it is.
 //!
-//! [`read`] walks the grammar's tree through lists, pipes, groups, conditions, loops, functions and substitutions and
+//! [`read`] follows bash's grammar through lists, pipes, groups, conditions, loops, functions and substitutions, and
 //! collects one [`CommandRun`] for each simple command. It also records whether something in the line must never run without
 //! approval, whatever the rules say about the commands (it writes to a file, or changes the meaning of names), and whether
-//! there may be commands that were not found. The match over the tree is exhaustive on purpose: additions in a newer version
-//! of the grammar do not compile until they are handled.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use brush_parser::{
-    ParserOptions, Token as GrammarToken,
-    ast::{
-        AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
-        CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind,
-        IoFileRedirectTarget, IoRedirect, Pipeline, ProcessSubstitutionKind, Program, RedirectList, SimpleCommand,
-        SubshellCommand, UnaryPredicate, Word as Raw,
-    },
-};
+//! there may be commands that were not found, because bash reads the line in a way that is not known here.
 
 use super::{
-    strict_lexer::{self, Token},
+    lexer::{self, REDIRECTIONS},
     unapprovable,
-    word::{self, DESCRIPTOR, Word},
+    word::{Token, Word, Written, is_name, is_of_name},
 };
 
-/// The maximum depth of nested code: substitutions, and text that is passed to shells.
-pub(super) const MAX_DEPTH: usize = 12;
+/// The maximum depth of constructs and substitutions in each other.
+const MAX_DEPTH: usize = 24;
+
+/// Words and operators at which a list of commands ends.
+const ENDS: [&str; 12] = [")", ";;", ";&", ";;&", "then", "elif", "else", "fi", "do", "done", "esac", "}"];
+
+/// The parts of a construct: the word before a list of commands, and those that may end it.
+const PARTS: [(&str, &[&str]); 9] = [
+    ("(", &[")"]),
+    ("{", &["}"]),
+    ("if", &["then"]),
+    ("then", &["elif", "else", "fi"]),
+    ("elif", &["then"]),
+    ("else", &["fi"]),
+    ("while", &["do"]),
+    ("until", &["do"]),
+    ("do", &["done"]),
+];
+
+/// Operators of `[[ … ]]` that evaluate a word as arithmetic, which runs the contents of a subscript.
+const ARITHMETIC: [&str; 8] = ["-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,15 +53,20 @@ impl CommandRun {
     pub(super) fn program(&self) -> Option<String> {
         self.words.first().and_then(Word::known).map(unapprovable::program)
     }
+
+    /// A command with the same input.
+    pub(super) fn running(&self, words: Vec<Word>) -> Self {
+        Self { words, input: self.input.clone(), fed: self.fed, ..Self::default() }
+    }
 }
 
 /// The result for a command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellScript {
     /// Its simple commands, in order.
     pub(super) runs: Vec<CommandRun>,
-    /// Whether it does nothing that always needs approval.
-    pub(super) approvable: bool,
+    /// Whether it does something that always needs approval.
+    pub(super) needs_approval: bool,
     /// Whether it may run something that is not among `runs`.
     pub(super) hides: bool,
     /// The input texts of its groups, loops and the like.
@@ -64,388 +75,359 @@ pub(super) struct ShellScript {
     pub(super) variables: Vec<String>,
 }
 
+impl ShellScript {
+    /// Something in it needs approval.
+    fn never(&mut self) {
+        self.needs_approval = true;
+    }
+
+    /// Something in it is not known.
+    fn unreadable(&mut self) {
+        self.needs_approval = true;
+        self.hides = true;
+    }
+
+    /// The commands from this one on have input.
+    fn feed(&mut self, first: usize) {
+        self.runs[first..].iter_mut().for_each(|run| run.fed = true);
+    }
+}
+
 /// Parses a command line.
 pub(super) fn read(source: &str) -> ShellScript {
-    let script =
-        ShellScript { runs: Vec::new(), approvable: true, hides: false, inputs: Vec::new(), variables: Vec::new() };
-    let mut reader = ScriptReader { script, depth: 0, fed: false };
-    reader.source(source);
-    reader.script
+    let mut script = ShellScript::default();
+    match lexer::tokens(source) {
+        Some(tokens) => ScriptReader { script: &mut script, rest: &tokens, depth: 0 }.all(),
+        None => script.unreadable(),
+    }
+    script
 }
 
-/// The tree of a command line, if both parsers agree.
-fn parse(source: &str) -> Option<Program> {
-    let expected = strict_lexer::tokens(source)?;
-    let options = ParserOptions::default();
-    // The crate may panic. It never gets text that is known to cause this, but it is not our code.
-    catch_unwind(AssertUnwindSafe(|| {
-        let found = brush_parser::uncached_tokenize_str(source, &options.tokenizer_options()).ok()?;
-        let same = |(found, expected): (&GrammarToken, &Token)| match (found, expected) {
-            (GrammarToken::Word(found, _), Token::Word(expected)) => found == expected,
-            (GrammarToken::Operator(found, _), Token::Operator(expected)) => found == expected,
-            _ => false,
-        };
-        let agree = found.len() == expected.len() && found.iter().zip(&expected).all(same);
-        if agree { brush_parser::parse_tokens(&found, &options).ok() } else { None }
-    }))
-    .ok()
-    .flatten()
-}
-
-struct ScriptReader {
-    script: ShellScript,
+/// Reads commands. Its methods give `None` where bash's grammar has something else.
+struct ScriptReader<'a> {
+    script: &'a mut ShellScript,
+    rest: &'a [Token],
     depth: usize,
-    /// Whether the current commands share an input.
-    fed: bool,
 }
 
-impl ScriptReader {
-    fn source(&mut self, source: &str) {
+impl<'a> ScriptReader<'a> {
+    fn all(&mut self) {
+        if self.list().is_none() || !self.rest.is_empty() {
+            self.script.unreadable();
+        }
+    }
+
+    /// The next word or operator; empty at the end.
+    fn peek(&self) -> &'a str {
+        self.rest.first().map_or("", Token::raw)
+    }
+
+    /// Skips the next word or operator if it is this one.
+    fn take(&mut self, text: &str) -> Option<()> {
+        let (_, rest) = self.rest.split_first().filter(|(token, _)| token.raw() == text)?;
+        self.rest = rest;
+        Some(())
+    }
+
+    fn take_one_of(&mut self, texts: &[&str]) -> Option<()> {
+        texts.iter().find_map(|text| self.take(text))
+    }
+
+    fn take_newlines(&mut self) {
+        while self.take("\n").is_some() {}
+    }
+
+    fn take_word(&mut self) -> Option<&'a Written> {
+        let [Token::Word(word), rest @ ..] = self.rest else { return None };
+        self.rest = rest;
+        Some(word)
+    }
+
+    /// Commands up to something at which a list ends.
+    fn list(&mut self) -> Option<()> {
+        loop {
+            self.take_newlines();
+            if self.rest.is_empty() || ENDS.contains(&self.peek()) {
+                return Some(());
+            }
+            self.pipeline()?;
+            while self.take_one_of(&["&&", "||"]).is_some() {
+                self.take_newlines();
+                self.pipeline()?;
+            }
+            if self.take_one_of(&[";", "&", "\n"]).is_none() {
+                return Some(());
+            }
+        }
+    }
+
+    fn pipeline(&mut self) -> Option<()> {
+        let mut is_timed = false;
+        loop {
+            if self.take("time").is_some() {
+                is_timed = true;
+                let _ = self.take("-p");
+                let _ = self.take("--");
+            } else if self.take("!").is_none() {
+                break;
+            }
+        }
+        let mut timed = vec![Word::Known("time".into())];
+        if self.command()? && !matches!(self.peek(), "|" | "|&") {
+            timed.extend(self.script.runs.last().into_iter().flat_map(|run| run.words.clone()));
+        }
+        while self.take_one_of(&["|", "|&"]).is_some() {
+            self.take_newlines();
+            let first = self.script.runs.len();
+            self.command()?;
+            self.script.feed(first);
+        }
+        if is_timed {
+            self.script.runs.push(CommandRun { words: timed, keyword: true, ..CommandRun::default() });
+        }
+        Some(())
+    }
+
+    /// A command. Gives whether it is a simple one.
+    fn command(&mut self) -> Option<bool> {
         if self.depth == MAX_DEPTH {
-            return self.unreadable();
+            return None;
         }
-        self.depth += 1;
-        match parse(source) {
-            Some(program) => program.complete_commands.iter().for_each(|list| self.list(list)),
-            None => self.unreadable(),
-        }
-        self.depth -= 1;
-    }
-
-    fn unreadable(&mut self) {
-        self.script.hides = true;
-        self.script.approvable = false;
-    }
-
-    fn never(&mut self) {
-        self.script.approvable = false;
-    }
-
-    /// Reads commands that have input if `feeds` is true or the enclosing construct has input.
-    fn feeding(&mut self, feeds: bool, read: impl FnOnce(&mut Self)) {
-        let outer = self.fed;
-        self.fed |= feeds;
-        read(self);
-        self.fed = outer;
-    }
-
-    fn list(&mut self, list: &CompoundList) {
-        for item in &list.0 {
-            let AndOrList { first, additional } = &item.0;
-            self.pipeline(first);
-            for AndOr::And(pipeline) | AndOr::Or(pipeline) in additional {
-                self.pipeline(pipeline);
-            }
-        }
-    }
-
-    fn pipeline(&mut self, pipeline: &Pipeline) {
         let first = self.script.runs.len();
-        for (place, command) in pipeline.seq.iter().enumerate() {
-            self.feeding(place > 0, |reader| reader.command(command));
+        self.depth += 1;
+        let is_compound = self.compound()?;
+        self.depth -= 1;
+        if !is_compound {
+            self.simple()?;
+            return Some(true);
         }
-        if pipeline.timed.is_some() {
-            let mut words = vec![Word::Known("time".into())];
-            if let ([Command::Simple(_)], Some(run)) = (pipeline.seq.as_slice(), self.script.runs.get(first)) {
-                words.extend(run.words.iter().cloned());
-            }
-            self.script.runs.push(CommandRun { words, keyword: true, ..CommandRun::default() });
+        let inner = first..self.script.runs.len();
+        while self.is_redirection() {
+            let (feeds, input) = self.redirection()?;
+            self.script.runs[inner.clone()].iter_mut().for_each(|run| run.fed |= feeds);
+            self.script.inputs.extend(input);
         }
+        Some(false)
     }
 
-    fn command(&mut self, command: &Command) {
-        match command {
-            Command::Simple(command) => self.simple(command),
-            Command::Compound(command, redirects) => {
-                self.feeding(feed(redirects.as_ref()), |reader| reader.compound(command));
-                self.redirects(redirects.as_ref());
+    /// A construct without its redirections. Gives whether there is one.
+    fn compound(&mut self) -> Option<bool> {
+        if let [Token::Word(_), Token::Operator("("), Token::Operator(")"), rest @ ..] = self.rest {
+            self.rest = rest;
+            return self.function().map(|()| true);
+        }
+        let (opening, here) = (self.peek(), self.rest);
+        self.rest = here.get(1..).unwrap_or_default();
+        match opening {
+            "(" | "{" | "if" | "while" | "until" => self.parts(opening)?,
+            "for" => self.for_loop()?,
+            "case" => self.case()?,
+            "[[" => self.test()?,
+            "function" => {
+                self.take_word()?;
+                if self.take("(").is_some() {
+                    self.take(")")?;
+                }
+                self.function()?;
             }
-            Command::Function(function) => {
-                // From here on, the name runs something other than the rules assume.
-                self.never();
-                self.feeding(feed(function.body.1.as_ref()), |reader| reader.compound(&function.body.0));
-                self.redirects(function.body.1.as_ref());
+            "coproc" => {
+                self.script.never();
+                // It may have a name.
+                if matches!(self.rest, [Token::Word(_), next, ..] if matches!(next.raw(), "(" | "{")) {
+                    self.take_word()?;
+                }
+                let first = self.script.runs.len();
+                self.command()?;
+                self.script.feed(first);
             }
-            Command::ExtendedTest(test, redirects) => {
-                // No rule covers it.
-                self.never();
-                self.test(&test.expr);
-                self.redirects(redirects.as_ref());
+            "!" | "select" => return None,
+            end if ENDS.contains(&end) => return None,
+            _ => {
+                self.rest = here;
+                return Some(false);
             }
         }
+        Some(true)
     }
 
-    fn compound(&mut self, command: &CompoundCommand) {
-        match command {
-            CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => self.unreadable(),
-            CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
-            CompoundCommand::ForClause(clause) => {
-                self.script.variables.push(clause.variable_name.clone());
-                for value in clause.values.iter().flatten() {
-                    self.settled(value);
-                }
-                self.list(&clause.body.list);
-            }
-            CompoundCommand::CaseClause(clause) => {
-                self.settled(&clause.value);
-                for case in &clause.cases {
-                    case.patterns.iter().for_each(|pattern| {
-                        // Its globs are compared with the value and do not match files.
-                        self.word(pattern);
-                    });
-                    case.cmd.iter().for_each(|list| self.list(list));
-                }
-            }
-            CompoundCommand::IfClause(clause) => {
-                self.list(&clause.condition);
-                self.list(&clause.then);
-                for other in clause.elses.iter().flatten() {
-                    other.condition.iter().for_each(|list| self.list(list));
-                    self.list(&other.body);
-                }
-            }
-            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0);
-                self.list(&clause.1.list);
-            }
-            CompoundCommand::Coprocess(coprocess) => {
-                self.never();
-                self.feeding(true, |reader| reader.command(&coprocess.body));
-            }
+    /// The lists of a construct, after the first word of it that stands before one, and the words between and behind them.
+    fn parts(&mut self, mut before: &'a str) -> Option<()> {
+        while let Some((_, ends)) = PARTS.iter().find(|(word, _)| *word == before) {
+            self.list()?;
+            before = self.peek();
+            self.take_one_of(ends)?;
         }
+        Some(())
     }
 
-    fn test(&mut self, test: &ExtendedTestExpr) {
-        match test {
-            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
-                self.test(left);
-                self.test(right);
-            }
-            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
-            ExtendedTestExpr::UnaryTest(predicate, word) => {
-                let word = self.word(word);
-                if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
-                    self.arithmetic(&word);
-                }
-            }
-            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
-                let operands = [self.word(left), self.word(right)];
-                if matches!(
-                    predicate,
-                    BinaryPredicate::ArithmeticEqualTo
-                        | BinaryPredicate::ArithmeticNotEqualTo
-                        | BinaryPredicate::ArithmeticLessThan
-                        | BinaryPredicate::ArithmeticLessThanOrEqualTo
-                        | BinaryPredicate::ArithmeticGreaterThan
-                        | BinaryPredicate::ArithmeticGreaterThanOrEqualTo
-                ) {
-                    operands.iter().for_each(|word| self.arithmetic(word));
-                }
-            }
-        }
+    /// The body of a function. From here on, its name runs something other than the rules assume.
+    fn function(&mut self) -> Option<()> {
+        self.script.never();
+        self.take_newlines();
+        let is_simple = self.command()?;
+        (!is_simple).then_some(())
     }
 
-    /// A word that is evaluated as arithmetic, which runs the contents of a subscript.
-    fn arithmetic(&mut self, word: &Word) {
-        if !word.known().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
-            self.unreadable();
+    fn for_loop(&mut self) -> Option<()> {
+        let name = &self.take_word()?.raw;
+        self.script.variables.push(name.clone());
+        self.take_newlines();
+        let has_values = self.take("in").is_some();
+        while let Some(value) = self.take_word().filter(|_| has_values) {
+            self.settled(value);
         }
+        let is_separated = self.take_one_of(&[";", "\n"]).is_some();
+        self.take_newlines();
+        self.take("do").filter(|()| is_name(name) && (is_separated || !has_values))?;
+        self.parts("do")
     }
 
-    fn simple(&mut self, command: &SimpleCommand) {
-        let mut run = CommandRun { fed: self.fed, ..CommandRun::default() };
-        for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
-            match item {
-                CommandPrefixOrSuffixItem::AssignmentWord(assignment, raw) => {
-                    let word = self.assignment(assignment, raw);
-                    run.assignments.push(word);
+    fn case(&mut self) -> Option<()> {
+        let value = self.take_word()?;
+        self.settled(value);
+        self.take_newlines();
+        self.take("in")?;
+        self.take_newlines();
+        while self.take("esac").is_none() {
+            let _ = self.take("(");
+            loop {
+                // Its globs are compared with the value and do not match files.
+                let pattern = self.take_word()?;
+                self.word(pattern);
+                if self.take("|").is_none() {
+                    break;
                 }
-                CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                    // A file that another command writes could become the command.
-                    self.list(&subshell.list);
-                    self.unreadable();
-                }
-                item => self.item(item, &mut run),
+            }
+            self.take(")")?;
+            self.list()?;
+            if self.take_one_of(&[";;", ";&", ";;&"]).is_none() && self.peek() != "esac" {
+                return None;
+            }
+            self.take_newlines();
+        }
+        Some(())
+    }
+
+    /// `[[ … ]]`. No rule covers it.
+    fn test(&mut self) -> Option<()> {
+        self.script.never();
+        while self.take("]]").is_none() {
+            if ARITHMETIC.contains(&self.peek()) {
+                self.script.unreadable();
+            }
+            match self.take_word() {
+                Some(word) => _ = self.word(word),
+                None => self.rest = self.rest.get(1..)?,
             }
         }
-        if let Some(name) = &command.word_or_name {
-            let name = self.word(name);
-            run.words.insert(0, name);
-        }
-        for item in command.suffix.iter().flat_map(|suffix| &suffix.0) {
-            self.item(item, &mut run);
+        Some(())
+    }
+
+    fn simple(&mut self) -> Option<()> {
+        let mut run = CommandRun::default();
+        let before = self.rest.len();
+        loop {
+            if let Some(written) = self.take_word() {
+                let word = self.word(written);
+                match self.assignment(written, &word).filter(|_| run.words.is_empty()) {
+                    Some(assignment) => run.assignments.push(assignment),
+                    None => run.words.push(word),
+                }
+            } else if self.is_redirection() {
+                let (feeds, input) = self.redirection()?;
+                run.fed |= feeds;
+                run.input = input.or(run.input);
+            } else {
+                break;
+            }
         }
         // A redirection on its own creates or empties a file, or does nothing. Assignments on their own affect what follows.
         if run.words.is_empty() {
-            self.never();
+            self.script.never();
         }
         self.script.runs.push(run);
+        (self.rest.len() < before).then_some(())
     }
 
-    fn item(&mut self, item: &CommandPrefixOrSuffixItem, run: &mut CommandRun) {
-        match item {
-            CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                run.fed |= feeds(redirect);
-                if let Some(input) = self.redirect(redirect) {
-                    run.input = Some(input);
-                }
-            }
-            CommandPrefixOrSuffixItem::Word(raw) | CommandPrefixOrSuffixItem::AssignmentWord(_, raw) => {
-                let word = self.word(raw);
-                run.words.push(word);
-            }
-            CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
-                self.feeding(is_written_to(kind), |reader| reader.list(&subshell.list));
-                run.words.push(Word::Filled(DESCRIPTOR.into()));
-            }
+    /// The value of a word before a command that sets a variable, with the name of that.
+    fn assignment(&mut self, written: &Written, word: &Word) -> Option<Word> {
+        let (name, rest) = written.raw.split_at(written.raw.find(|other| !is_of_name(other))?);
+        if !is_name(name) {
+            return None;
         }
-    }
-
-    fn assignment(&mut self, assignment: &Assignment, raw: &Raw) -> Word {
-        let word = self.word(raw);
-        let simple = matches!(assignment.name, AssignmentName::VariableName(_))
-            && matches!(assignment.value, AssignmentValue::Scalar(_))
-            && !assignment.append;
-        if simple {
+        if rest.starts_with('=') {
             // The value is not split into words, so the name is certain.
-            let name = raw.value.split('=').next().unwrap_or_default();
-            return if word == Word::Unknown { Word::Filled(format!("{name}=")) } else { word };
+            return Some(if *word == Word::Unknown { Word::Filled(format!("{name}=")) } else { word.clone() });
         }
         // A subscript is arithmetic, in which names and commands are expanded.
-        self.unreadable();
-        Word::Unknown
+        (rest.starts_with("+=") || rest.starts_with('[')).then(|| {
+            self.script.unreadable();
+            Word::Unknown
+        })
     }
 
-    fn redirects(&mut self, redirects: Option<&RedirectList>) {
-        for redirect in redirects.iter().flat_map(|list| &list.0) {
-            let input = self.redirect(redirect);
-            self.script.inputs.extend(input);
+    fn is_redirection(&self) -> bool {
+        matches!(self.rest, [Token::Descriptor(_), ..]) || REDIRECTIONS.contains(&self.peek())
+    }
+
+    /// A redirection. Gives whether it provides input, on any descriptor: another redirection may make it the standard input. With
+    /// it comes the text of that, if it is in the line.
+    fn redirection(&mut self) -> Option<(bool, Option<Word>)> {
+        if let [Token::Descriptor(_), rest @ ..] = self.rest {
+            self.rest = rest;
         }
-    }
-
-    /// Checks a redirection. The value is the input text that it provides, if any.
-    fn redirect(&mut self, redirect: &IoRedirect) -> Option<Word> {
-        match redirect {
-            IoRedirect::File(_, kind, target) => {
-                self.file(kind, target);
-                None
-            }
-            IoRedirect::OutputAndError(target, _) => {
-                self.output(target);
-                None
-            }
-            IoRedirect::HereString(_, raw) => Some(self.settled(raw)),
-            IoRedirect::HereDocument(_, document) if document.requires_expansion => {
-                let Some(decoded) = word::decode_document(&document.doc.value) else {
-                    self.unreadable();
-                    return Some(Word::Unknown);
-                };
-                decoded.code.iter().for_each(|code| self.source(code));
-                if decoded.word == Word::Unknown {
-                    self.never();
+        let [Token::Operator(operator), Token::Word(target), rest @ ..] = self.rest else { return None };
+        self.rest = rest;
+        let (raw, word) = (target.raw.as_str(), self.word(target));
+        match *operator {
+            "<<" | "<<-" | "<<<" => {
+                if word == Word::Unknown {
+                    self.script.never();
                 }
-                Some(decoded.word)
+                Some((true, Some(word)))
             }
-            IoRedirect::HereDocument(_, document) => Some(Word::Known(document.doc.value.clone())),
-        }
-    }
-
-    fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) {
-        match (kind, target) {
-            (_, IoFileRedirectTarget::ProcessSubstitution(direction, SubshellCommand { list, .. })) => {
-                self.feeding(is_written_to(direction), |reader| reader.list(list));
-                if is_written_to(direction) {
-                    self.never();
-                }
-            }
-            (_, IoFileRedirectTarget::Fd(_)) => {}
-            (
-                IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput,
-                IoFileRedirectTarget::Duplicate(raw) | IoFileRedirectTarget::Filename(raw),
-            ) => {
-                let number = raw.value.strip_suffix('-').unwrap_or(&raw.value);
-                if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-                    // Bash expands this word twice, and then finds code in what quotes hide.
-                    let is_plain =
-                        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
-                    if !is_plain(&raw.value) {
-                        self.unreadable();
-                    }
-                    self.output(raw);
-                }
-            }
-            (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw)) => {
-                let source = self.settled(raw);
+            "<" => {
                 // Bash opens a connection for these, whether or not such a file exists.
-                if source.known().is_none_or(|path| path.contains("/dev/tcp") || path.contains("/dev/udp")) {
-                    self.never();
+                let is_device = |path: &str| path.contains("/dev/tcp") || path.contains("/dev/udp");
+                if raw != "<(" && word.known().is_none_or(is_device) {
+                    self.script.never();
                 }
+                Some((raw != "/dev/null", None))
             }
-            (
-                IoFileRedirectKind::Write
-                | IoFileRedirectKind::Append
-                | IoFileRedirectKind::ReadAndWrite
-                | IoFileRedirectKind::Clobber,
-                IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw),
-            ) => self.output(raw),
-        }
-    }
-
-    fn output(&mut self, target: &Raw) {
-        if self.word(target).known() != Some("/dev/null") {
-            self.never();
+            // Copies of descriptors, which belong to the shell or were opened by another redirection.
+            ">&" | "<&" if raw.strip_suffix('-').unwrap_or(raw).bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some((false, None))
+            }
+            operator => {
+                // Bash expands this word twice after `>&`, and then finds code in what quotes hide.
+                let is_plain = raw.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
+                if matches!(operator, ">&" | "<&") && !is_plain {
+                    self.script.unreadable();
+                }
+                if word.known() != Some("/dev/null") {
+                    self.script.never();
+                }
+                Some((operator == "<>", None))
+            }
         }
     }
 
     /// A word that rules do not check. It must not run anything itself.
-    fn settled(&mut self, raw: &Raw) -> Word {
-        let word = self.word(raw);
-        if word == Word::Unknown {
-            self.never();
+    fn settled(&mut self, written: &Written) {
+        if self.word(written) == Word::Unknown {
+            self.script.never();
         }
-        word
     }
 
     /// The value of a word. The commands that it runs are read too.
-    fn word(&mut self, raw: &Raw) -> Word {
-        let Some(decoded) = word::decode(&raw.value) else {
-            self.unreadable();
-            return Word::Unknown;
-        };
-        decoded.code.iter().for_each(|code| self.source(code));
-        decoded.word
-    }
-}
-
-fn is_written_to(direction: &ProcessSubstitutionKind) -> bool {
-    matches!(direction, ProcessSubstitutionKind::Write)
-}
-
-/// Whether redirections provide input.
-fn feed(redirects: Option<&RedirectList>) -> bool {
-    redirects.iter().flat_map(|list| &list.0).any(feeds)
-}
-
-/// Whether a redirection provides input on any descriptor: another redirection may make it the standard input.
-fn feeds(redirect: &IoRedirect) -> bool {
-    match redirect {
-        IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
-        IoRedirect::OutputAndError(..) => false,
-        IoRedirect::File(_, kind, target) => match (kind, target) {
-            (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(raw) | IoFileRedirectTarget::Duplicate(raw)) => {
-                raw.value != "/dev/null"
-            }
-            (IoFileRedirectKind::Read | IoFileRedirectKind::ReadAndWrite, _) => true,
-            // Copies of descriptors, which belong to the shell or were opened by another redirection.
-            (
-                IoFileRedirectKind::DuplicateInput
-                | IoFileRedirectKind::DuplicateOutput
-                | IoFileRedirectKind::Write
-                | IoFileRedirectKind::Append
-                | IoFileRedirectKind::Clobber,
-                _,
-            ) => false,
-        },
+    fn word(&mut self, written: &Written) -> Word {
+        let first = self.script.runs.len();
+        for code in &written.code {
+            ScriptReader { script: self.script, rest: code, depth: self.depth + 1 }.all();
+        }
+        if written.raw == ">(" {
+            self.script.feed(first);
+        }
+        written.word()
     }
 }

@@ -1,6 +1,6 @@
 //! Rules that approve a given call, for `tool:approve always`.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use super::{PathBase, Rule, Subject, decide, options::is_ascii_text, script, word::Word, wrappers};
 use crate::Decision;
@@ -13,17 +13,8 @@ use crate::Decision;
 pub fn suggest(tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Vec<String>> {
     let entries = match subject {
         Subject::Command(command) => for_command(tool, command)?,
-        Subject::Path(path) => vec![format!("{tool}({})", for_path(path, path_base)?)],
-        Subject::Paths(paths) => {
-            let mut entries = Vec::new();
-            for path in *paths {
-                let entry = format!("{tool}({})", for_path(path, path_base)?);
-                if !entries.contains(&entry) {
-                    entries.push(entry);
-                }
-            }
-            entries
-        }
+        Subject::Path(path) => for_paths(tool, &[path], path_base)?,
+        Subject::Paths(paths) => for_paths(tool, paths, path_base)?,
         Subject::Other => return None,
     };
     let rules = entries.iter().map(|entry| Rule::parse(entry)).collect::<Result<Vec<_>, _>>().ok()?;
@@ -46,6 +37,14 @@ fn for_command(tool: &str, command: &str) -> Option<Vec<String>> {
             }
         }
     }
+    Some(entries)
+}
+
+fn for_paths(tool: &str, paths: &[impl AsRef<Path>], path_base: &PathBase) -> Option<Vec<String>> {
+    let entry = |path: &_| Some(format!("{tool}({})", for_path(AsRef::as_ref(path), path_base)?));
+    let mut entries = paths.iter().map(entry).collect::<Option<Vec<_>>>()?;
+    let mut known = HashSet::new();
+    entries.retain(|entry| known.insert(entry.clone()));
     Some(entries)
 }
 

@@ -6,7 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{programs::NAMES, script::CommandRun, strict_lexer, word::Word};
+use super::{
+    programs::NAMES,
+    script::CommandRun,
+    word::{Word, is_name},
+};
 
 /// Whether a variable with this name changes what runs.
 pub(super) fn is_powerful(name: &str) -> bool {
@@ -49,7 +53,7 @@ pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
         }
         "test" | "[" => run.words.windows(2).any(|pair| {
             let asks = pair[0].known().is_none_or(|word| matches!(word, "-v" | "-R"));
-            asks && !matches!(pair[1].known(), Some(name) if strict_lexer::is_name(name) || name == "]")
+            asks && !matches!(pair[1].known(), Some(name) if is_name(name) || name == "]")
         }),
         _ => SPECIAL.contains(&program) && !run.assignments.is_empty(),
     }

@@ -1,11 +1,4 @@
-//! The value of a word of a command line, as far as it is known before the command runs.
-
-use brush_parser::{
-    ParserOptions,
-    word::{self, WordPiece, WordPieceWithSource},
-};
-
-use super::strict_lexer;
+//! The words of a command line, and their values, as far as they are known before the command runs.
 
 /// The beginning of the path of a process substitution.
 pub(super) const DESCRIPTOR: &str = "/dev/fd/";
@@ -36,140 +29,95 @@ impl Word {
     }
 }
 
-/// A word and the commands that it runs.
+/// A piece of a command line.
 #[derive(Debug)]
-pub(super) struct Decoded {
-    /// Its value.
-    pub(super) word: Word,
+pub(super) enum Token {
+    /// A word. After the operator of a here-document, it is the text of that.
+    Word(Written),
+    /// The number of a descriptor. A redirection follows.
+    Descriptor(String),
+    /// An operator, or the end of a line.
+    Operator(&'static str),
+}
+
+impl Token {
+    /// It as it is written.
+    pub(super) fn raw(&self) -> &str {
+        match self {
+            Self::Word(word) => &word.raw,
+            Self::Descriptor(text) => text,
+            Self::Operator(text) => text,
+        }
+    }
+}
+
+/// A word as it is written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Its text with its quotes, and without line continuations. Of a process substitution it is `<(` or `>(`.
+    pub(super) raw: String,
     /// The commands that are substituted in it, in order.
-    pub(super) code: Vec<String>,
+    pub(super) code: Vec<Vec<Token>>,
+    /// Its text without its quotes.
+    pub(super) text: String,
+    /// Where the text of the first substitution in quotes belongs.
+    pub(super) filled: Option<usize>,
+    /// Whether something in it is not known that may become any number of words.
+    pub(super) is_unknown: bool,
+    /// Whether it has a brace, and what the shell expands braces around: a comma or a range.
+    pub(super) has_brace: bool,
+    pub(super) has_list: bool,
 }
 
-/// Parses a word as written; `None` if it cannot be parsed.
-pub(super) fn decode(raw: &str) -> Option<Decoded> {
-    if raw == "[" {
-        // The command with this name; in any longer word, it may start a glob.
-        return Some(Decoded { word: Word::Known(raw.to_owned()), code: Vec::new() });
-    }
-    let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
-    agreed(&pieces, false, strict_lexer::code_in_word(raw)?)
-}
-
-/// Parses the text of a here-document that the shell expands; `None` if it cannot be parsed.
-pub(super) fn decode_document(raw: &str) -> Option<Decoded> {
-    let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
-    agreed(&pieces, true, strict_lexer::code_in_document(raw)?)
-}
-
-/// What these pieces are, if both parsers find the same commands in them.
-fn agreed(pieces: &[WordPieceWithSource], quoted: bool, expected: Vec<String>) -> Option<Decoded> {
-    let mut decoder = WordDecoder::default();
-    decoder.pieces(pieces, quoted);
-    let word = match decoder.filled {
-        // Braces are only expanded around a comma or a range.
-        _ if decoder.unknown || (decoder.brace && decoder.list) => Word::Unknown,
-        Some(start) => Word::Filled(start),
-        None => Word::Known(decoder.text),
-    };
-    (decoder.code == expected).then_some(Decoded { word, code: expected })
-}
-
-#[derive(Default)]
-struct WordDecoder {
-    text: String,
-    /// The text before the first substitution.
-    filled: Option<String>,
-    unknown: bool,
-    brace: bool,
-    list: bool,
-    code: Vec<String>,
-}
-
-impl WordDecoder {
-    fn pieces(&mut self, pieces: &[WordPieceWithSource], quoted: bool) {
-        for piece in pieces {
-            self.piece(&piece.piece, quoted);
+impl Written {
+    /// Its value.
+    pub(super) fn word(&self) -> Word {
+        match self.filled {
+            // The command with this name; in any longer word, it may start a glob.
+            _ if self.raw == "[" => Word::Known(self.raw.clone()),
+            _ if self.is_unknown || (self.has_brace && self.has_list) => Word::Unknown,
+            Some(end) => Word::Filled(self.text[..end].to_owned()),
+            None => Word::Known(self.text.clone()),
         }
     }
 
-    fn piece(&mut self, piece: &WordPiece, quoted: bool) {
-        match piece {
-            WordPiece::Text(text) if quoted => self.text.push_str(text),
-            WordPiece::Text(text) => self.bare(text),
-            WordPiece::SingleQuotedText(text) => self.text.push_str(text),
-            WordPiece::AnsiCQuotedText(text) => match ansi_c(text) {
-                Some(text) => self.text.push_str(&text),
-                None => self.unknown = true,
-            },
-            WordPiece::DoubleQuotedSequence(pieces) => self.pieces(pieces, true),
-            WordPiece::EscapeSequence(escape) => self.text.push_str(escape.strip_prefix('\\').unwrap_or(escape)),
-            WordPiece::CommandSubstitution(code) | WordPiece::BackquotedCommandSubstitution(code) => {
-                self.code.push(code.clone());
-                if quoted && self.filled.is_none() {
-                    self.filled = Some(self.text.clone());
-                }
-                self.unknown |= !quoted;
-            }
-            WordPiece::GettextDoubleQuotedSequence(_)
-            | WordPiece::TildeExpansion(_)
-            | WordPiece::ParameterExpansion(_)
-            | WordPiece::ArithmeticExpression(_) => self.unknown = true,
+    /// Adds a character outside quotes, where the shell looks for globs, braces and tildes.
+    pub(super) fn push_bare(&mut self, character: char) {
+        match character {
+            '*' | '?' | '[' => self.is_unknown = true,
+            '{' => self.has_brace = true,
+            ',' => self.has_list = true,
+            '.' => self.has_list |= self.text.ends_with('.'),
+            '~' => self.is_unknown |= self.text.is_empty() || self.text.ends_with(['=', ':']),
+            _ => {}
         }
+        self.text.push(character);
     }
 
-    /// Text outside quotes, in which the shell looks for globs, braces and tildes.
-    fn bare(&mut self, text: &str) {
-        for character in text.chars() {
-            match character {
-                '*' | '?' | '[' => self.unknown = true,
-                '{' => self.brace = true,
-                ',' => self.list = true,
-                '.' => self.list |= self.text.ends_with('.'),
-                '~' => self.unknown |= self.text.is_empty() || self.text.ends_with(['=', ':']),
-                _ => {}
-            }
-            self.text.push(character);
-        }
+    /// Adds the output of a command.
+    pub(super) fn push_code(&mut self, code: Vec<Token>, is_quoted: bool) {
+        self.code.push(code);
+        self.is_unknown |= !is_quoted;
+        self.filled.get_or_insert(self.text.len());
     }
 }
 
-/// The text in `$'…'`, according to "ANSI-C Quoting" in bash's manual; `None` if it is unusual or not text.
-fn ansi_c(raw: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = raw.chars().peekable();
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            text.push(character);
-            continue;
-        }
-        let code = match rest.next()? {
-            'n' => '\n',
-            't' => '\t',
-            quote @ ('\\' | '\'' | '"' | '?') => quote,
-            'x' => {
-                let mut code = rest.next()?.to_digit(16)?;
-                if let Some(digit) = rest.peek().and_then(|digit| digit.to_digit(16)) {
-                    code = code * 16 + digit;
-                    rest.next();
-                }
-                printable(code)?
-            }
-            digit => {
-                let mut code = digit.to_digit(8)?;
-                for _ in 0..2 {
-                    if let Some(digit) = rest.peek().and_then(|digit| digit.to_digit(8)) {
-                        code = code * 8 + digit;
-                        rest.next();
-                    }
-                }
-                printable(code)?
-            }
-        };
-        text.push(code);
-    }
-    Some(text)
+/// The name of the variable that a word sets: `NAME=value`.
+pub(super) fn assigned(text: &str) -> Option<&str> {
+    text.split_once('=').map(|(name, _)| name).filter(|name| is_name(name))
 }
 
-fn printable(code: u32) -> Option<char> {
-    char::from_u32(code).filter(|character| matches!(character, ' '..='~' | '\n' | '\t'))
+/// Whether this is a valid name for a shell variable.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.starts_with(|first: char| first.is_ascii_digit()) && !text.is_empty() && text.chars().all(is_of_name)
+}
+
+/// Whether a name of a variable may have this character.
+pub(super) fn is_of_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// Whether a word is a number.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

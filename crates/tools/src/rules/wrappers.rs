@@ -11,8 +11,7 @@ use super::{
     guards,
     programs::{self, NAMES},
     script::CommandRun,
-    strict_lexer,
-    word::Word,
+    word::{Word, assigned},
 };
 
 /// The maximum depth of nested commands that are examined.
@@ -91,8 +90,8 @@ fn take_apart(wrapper: &Wrapper, run: &CommandRun) -> Option<InnerCommand> {
         rest = rest.get(used..)?;
     }
     rest = rest.get(wrapper.operands..)?;
-    let mut inner = CommandRun { input: run.input.clone(), fed: run.fed, ..CommandRun::default() };
-    while let Some(word) = rest.first().filter(|word| wrapper.assigns && is_assignment(word)) {
+    let mut inner = run.running(Vec::new());
+    while let Some(word) = rest.first().filter(|word| wrapper.assigns && word.known().and_then(assigned).is_some()) {
         inner.assignments.push(word.clone());
         rest = &rest[1..];
     }
@@ -103,22 +102,13 @@ fn take_apart(wrapper: &Wrapper, run: &CommandRun) -> Option<InnerCommand> {
     Some(InnerCommand::Run(inner))
 }
 
-fn is_assignment(word: &Word) -> bool {
-    word.known().and_then(|text| text.split_once('=')).is_some_and(|(name, _)| strict_lexer::is_name(name))
-}
-
 /// The commands that the arguments of another command may run, for comparison with the denying rules; `None` if there are
 /// too many.
 pub(super) fn inside(run: &CommandRun) -> Option<Vec<CommandRun>> {
     let Some(program) = run.program() else {
         return Some(Vec::new());
     };
-    let from = |start: usize| CommandRun {
-        words: run.words[start..].to_vec(),
-        input: run.input.clone(),
-        fed: run.fed,
-        ..CommandRun::default()
-    };
+    let from = |start: usize| run.running(run.words[start..].to_vec());
     let few = run.words.len() <= MAX_WORDS;
     let any = || few.then(|| (1..run.words.len()).map(from).collect());
     match program.as_str() {
