@@ -6,10 +6,7 @@ use flemma_runtime::Journal;
 use flemma_workspace::{Preview, PreviewLine, Taken};
 use serde_json::{Value, json};
 
-use super::{
-    harness::{Harness, Setup, calls, prose},
-    slow_proposals::hold,
-};
+use super::harness::{Harness, Setup, calls, prose};
 
 /// The input of a call of `write`.
 pub fn write(path: &str, content: &str) -> Value {
@@ -334,7 +331,7 @@ fn an_edit_that_was_killed_after_its_write_asks() {
     let journal = Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
     approve(&chat, "call_0");
     // The start is recorded, and the file is written, but not the result.
-    let held = hold(&chat, "a.txt");
+    let held = super::slow_proposals::hold(&chat, "a.txt");
     while !fs::read_to_string(&journal).unwrap_or_default().contains("\"started\"") {
         chat.drain_once();
     }

@@ -224,9 +224,7 @@ impl Permissions {
     pub(crate) fn log_not_permitted(&self, tool: &str, problem: &ModelError) {
         self.shared.log(Level::Info, &format!("a call of `{tool}` is not permitted: {problem}"));
     }
-}
 
-impl Permissions {
     /// What the messages of a conversation may refer to.
     pub(crate) fn readable(&self, conversation: &Conversation) -> Readable {
         let (denied, permitted) = (self.denied(conversation), self.permitted(conversation));

@@ -287,9 +287,7 @@ impl Execution {
             }
         }
     }
-}
 
-impl Execution {
     /// A call has arrived, and is not in the document yet: the journal is told before a file can have it. It is new, whatever the
     /// journal holds of calls with its key.
     ///

@@ -249,9 +249,7 @@ impl Journaling {
         self.shared.tell(LoopEvent::JournalUnreadable(conversation, problem));
         self.ownership.lock_while_wanted(conversation);
     }
-}
 
-impl Journaling {
     /// Shortens a long journal, away from the main thread: calls that the conversation no longer has are left out.
     pub(crate) fn shorten_journal(&self, conversation: &Conversation) {
         let Some(path) = conversation.records.path().filter(|_| conversation.records.is_long.take()) else { return };

@@ -183,6 +183,7 @@ impl Holding {
 }
 
 /// The locks of this process.
+#[derive(Default)]
 pub(crate) struct Locks {
     /// Where those of this user are.
     pub(crate) folder: PathBuf,
@@ -201,13 +202,7 @@ pub(crate) struct Locks {
 impl Locks {
     /// Locks in `folder`, which need not be there.
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self {
-            folder,
-            buffers: RefCell::default(),
-            leaving: RefCell::default(),
-            told: RefCell::default(),
-            is_closing: Arc::default(),
-        }
+        Self { folder, ..Self::default() }
     }
 
     /// The conversation of a buffer was closed.

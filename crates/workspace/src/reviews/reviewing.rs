@@ -179,9 +179,7 @@ impl Reviews {
         self.background.run(work, then);
         true
     }
-}
 
-impl Reviews {
     /// Finds out how hunks are drawn, and gives that to a Lua function. `places` are those of the hunks; if there are none, the
     /// contents are compared.
     pub fn draw_hunks(

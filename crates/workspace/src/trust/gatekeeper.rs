@@ -200,9 +200,7 @@ impl Gatekeeper {
         );
         self.shared.host.notify(Level::Warn, &message);
     }
-}
 
-impl Gatekeeper {
     /// Approves calls, and all like them from now on: `:Flemma tool:approve always`. The file is trusted, and no other process holds it.
     ///
     /// What is approved is written into the frontmatter, so that the user sees it and can take it back. An entry that has no
