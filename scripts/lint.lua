@@ -4,7 +4,7 @@
 local broken = 0
 local checked = 0
 local paths = { "build.lua" }
-for _, folder in ipairs({ "lua", "plugin", "ftplugin", "ftdetect", "scripts", "tests", "benches" }) do
+for _, folder in ipairs({ "lua", "plugin", "ftplugin", "ftdetect", "scripts", "tests", "benches", "crates" }) do
   local is_lua = function(name) return name:sub(-4) == ".lua" end
   vim.list_extend(paths, vim.fs.find(is_lua, { path = folder, type = "file", limit = math.huge }))
 end

@@ -34,10 +34,21 @@ fn request() -> Request {
     }
 }
 
-async fn ask(http: &Http, base_url: &str, timeouts: Timeouts, sink: impl FnMut(Event)) -> Result<(), ProviderError> {
+async fn ask(
+    http: &Http,
+    base_url: &str,
+    timeouts: Timeouts,
+    mut sink: impl FnMut(Event),
+) -> Result<(), ProviderError> {
     let provider = provider_of("anthropic", json!({"base_url": base_url}), Environment::new(|_| Some(KEY.to_owned())));
     match provider.prepare(&request())? {
-        Exchange::Http { request, decoder } => http.perform(request, decoder, timeouts, sink).await,
+        Exchange::Http { request, decoder } => {
+            http.perform(request, decoder, timeouts, |event| {
+                sink(event);
+                Ok(())
+            })
+            .await
+        }
         Exchange::Script(_) => panic!("Anthropic is no script"),
     }
 }

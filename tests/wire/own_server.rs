@@ -41,7 +41,12 @@ async fn perform(
     let mut events = Vec::new();
     let result = match provider.prepare(request).unwrap() {
         Exchange::Http { request, decoder } => {
-            Http::default().perform(request, decoder, timeouts, |event| events.push(event)).await
+            Http::default()
+                .perform(request, decoder, timeouts, |event| {
+                    events.push(event);
+                    Ok(())
+                })
+                .await
         }
         Exchange::Script(_) => panic!("no script is asked"),
     };

@@ -112,7 +112,11 @@ async fn play(
     let mut events = Vec::new();
     let result = match (vendor.build)(base_url).prepare(&request).unwrap() {
         Exchange::Http { request, decoder } => {
-            http.perform(request, decoder, timeouts, |event| events.push(event)).await
+            http.perform(request, decoder, timeouts, |event| {
+                events.push(event);
+                Ok(())
+            })
+            .await
         }
         Exchange::Script(_) => panic!("no script is asked"),
     };

@@ -24,31 +24,21 @@ pub fn bare_names(document: &Document, range: &Range<usize>, text: &dyn Text) ->
     let start = document.after_last_reply().first().map_or(document.line_count(), |message| message.start);
     let mut found = Vec::new();
     document.read_users_prose(&(range.start.max(start)..range.end), text, &mut |line, _, prose| {
-        found.extend(names_in(prose).into_iter().map(|(path, reference)| BareName {
-            line,
-            path: path.into(),
-            reference,
-        }));
-    });
-    found
-}
-
-/// The words in a line of prose: the path of each, and the reference to it.
-fn names_in(line: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    read_at_signs(line, mention::BEFORE, |text, _, before| {
-        let is_other = text.starts_with('{') || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
-        if is_other || editor_reference::read(text, before).is_some() {
-            return 0;
-        }
-        let written = reference::path_word(text, before);
-        let path = LineRange::split(written).map_or(written, |(path, _)| path);
-        let name = path.trim_end_matches('/');
-        if !name.is_empty() && name == path {
-            let beginning = if path.starts_with('/') { "@/" } else { "@./" };
-            found.push((reference::plain(path), format!("{beginning}{written}")));
-        }
-        written.len()
+        read_at_signs(prose, mention::BEFORE, |text, _, before| {
+            let is_other = text.starts_with('{') || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
+            if is_other || editor_reference::read(text, before).is_some() {
+                return 0;
+            }
+            let written = reference::path_word(text, before);
+            let path = LineRange::split(written).map_or(written, |(path, _)| path);
+            let name = path.trim_end_matches('/');
+            if !name.is_empty() && name == path {
+                let beginning = if path.starts_with('/') { "@/" } else { "@./" };
+                let reference = format!("{beginning}{written}");
+                found.push(BareName { line, path: reference::plain(path).into(), reference });
+            }
+            written.len()
+        });
     });
     found
 }

@@ -28,12 +28,7 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
             Ok(vec![TextEdit::insert(Position::start_of(last), lines)])
         }
         "json" => {
-            let mut code = String::new();
-            text.read(1..last, &mut |line: &str| {
-                code.push_str(line);
-                code.push('\n');
-            });
-            let json: Value = serde_json::from_str(&code)
+            let json: Value = serde_json::from_str(&text.lines(1..last).join("\n"))
                 .map_err(|error| UserError::new(format!("its JSON is not valid: {error}")))?;
             let amended = json_with(json, entries)?;
             let mut lines: Vec<String> = format!("{amended:#}").lines().map(str::to_owned).collect();

@@ -35,12 +35,8 @@ impl Glance {
     #[must_use]
     pub fn of_text(text: &dyn Text) -> Self {
         let count = text.line_count();
-        let read = |lines: std::ops::Range<usize>| {
-            let mut read = Vec::new();
-            text.read(lines, &mut |line| read.push(line.to_owned()));
-            read
-        };
-        Self::of_lines(&read(0..count.min(Self::LINES)), &read(count.saturating_sub(Self::LINES)..count))
+        let first = text.lines(0..count.min(Self::LINES));
+        Self::of_lines(&first, &text.lines(count.saturating_sub(Self::LINES)..count))
     }
 
     fn of_lines(beginning: &[String], end: &[String]) -> Self {

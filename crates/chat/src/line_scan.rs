@@ -1,8 +1,9 @@
-//! Scans lines without parsing them, to track who wrote them.
+//! Scans lines without parsing them, to track who wrote them, and keeps them as hashes.
 //!
 //! See [`super::Provenance`]. A line's flags are bits of one byte, in which that module keeps bits of its own.
 
 use std::{
+    collections::HashSet,
     fmt,
     hash::{BuildHasher, Hasher as _, RandomState},
     sync::OnceLock,
@@ -107,4 +108,44 @@ fn plain(words: &str) -> String {
         }
     }
     plain
+}
+
+/// Hashes of lines. They are random numbers, so a fast hasher is sufficient.
+pub(super) type Hashes = HashSet<u64, foldhash::fast::RandomState>;
+
+/// A set of lines, as hashes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LineSet {
+    hashes: Hashes,
+    /// Hashes that are not in `hashes` yet. Inserting one costs as much as parsing the line, and most are never looked
+    /// up.
+    loose: Vec<u64>,
+    /// Some lines are missing, so any line may be in the set.
+    pub incomplete: bool,
+    /// Some lines are still to be added, so any line may be in the set until then.
+    pub is_reading: bool,
+}
+
+impl LineSet {
+    pub fn insert(&mut self, hash: u64) {
+        self.loose.push(hash);
+    }
+
+    /// Adds scanned lines. Blank lines have no author and are skipped.
+    pub fn extend<'a>(&mut self, lines: impl IntoIterator<Item = &'a (u8, u64)>) {
+        self.loose.extend(lines.into_iter().filter(|(flags, _)| flags & BLANK == 0).map(|(_, hash)| *hash));
+    }
+
+    /// Whether any line may be in the set.
+    pub fn is_unsure(&self) -> bool {
+        self.incomplete || self.is_reading
+    }
+
+    pub fn contains(&mut self, hash: u64) -> bool {
+        if self.is_unsure() {
+            return true;
+        }
+        self.hashes.extend(std::mem::take(&mut self.loose));
+        self.hashes.contains(&hash)
+    }
 }

@@ -13,12 +13,8 @@
 //!   anywhere. A tool header elsewhere is invalid ([`BlockKind::Stray`]).
 
 use super::{
-    Block, BlockKind, CodeFence, Frontmatter, ResultBody, Speaker, StatusBlock, ToolFence, ToolResult, ToolUse,
-    attachment,
-    block::Cache,
-    captured,
-    status::RESERVED,
-    syntax::{self, Header},
+    Block, BlockKind, CodeFence, Frontmatter, ResultBody, Speaker, StatusBlock, ToolFence, attachment, captured,
+    status::RESERVED, syntax,
 };
 use flemma_text::Fence;
 
@@ -238,23 +234,13 @@ impl Segment {
 fn tool_header(role: Speaker, line: &str) -> Option<(BlockKind, BodyState)> {
     let stray = |stray| Some((BlockKind::Stray(stray), BodyState::Prose));
     let assistant = role == Speaker::Assistant;
-    match Header::read(line)? {
+    match syntax::header(line)? {
         None if line.starts_with(syntax::TOOL_USE) => stray(BROKEN_USE),
         None => stray(BROKEN_RESULT),
-        Some(Header::Use { .. }) if !assistant => stray(MISPLACED_USE),
-        Some(Header::Result { hosted: true, .. }) if !assistant => stray(MISPLACED_HOSTED_RESULT),
-        Some(Header::Result { hosted: false, .. }) if role != Speaker::You => stray(MISPLACED_RESULT),
-        Some(Header::Use { name, id, hosted }) => Some((
-            BlockKind::ToolUse(Box::new(ToolUse { id, name, hosted, input: None, known: Cache::default() })),
-            BodyState::Header,
-        )),
-        Some(Header::Result { id, is_error, hosted }) => {
-            let body = ResultBody::Missing;
-            Some((
-                BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body, known: Cache::default() })),
-                BodyState::Header,
-            ))
-        }
+        Some(BlockKind::ToolUse(_)) if !assistant => stray(MISPLACED_USE),
+        Some(BlockKind::ToolResult(tool)) if tool.hosted && !assistant => stray(MISPLACED_HOSTED_RESULT),
+        Some(BlockKind::ToolResult(tool)) if !tool.hosted && role != Speaker::You => stray(MISPLACED_RESULT),
+        Some(kind) => Some((kind, BodyState::Header)),
     }
 }
 

@@ -177,8 +177,7 @@ pub fn append_words(text: &dyn Text, words: &str) -> TextEdit {
 pub fn count_words(messages: &[ParsedMessage], words: &str, text: &dyn Text) -> usize {
     let words: Vec<_> = words.split('\n').map(escape).collect();
     let count = |message: &ParsedMessage| {
-        let mut lines = Vec::new();
-        text.read(message.range(), &mut |line| lines.push(line.to_owned()));
+        let lines = text.lines(message.range());
         lines.windows(words.len()).filter(|lines| lines.iter().eq(&words)).count()
     };
     messages.iter().filter(|message| message.role == Speaker::You).map(count).sum()

@@ -3,7 +3,7 @@
 //! Each is recognised from its line alone, in column 0. The parser decides where such a line may occur. Carriage
 //! returns and white space at the end of a structural line are ignored.
 
-use super::{Speaker, attributes};
+use super::{BlockKind, ResultBody, Speaker, ToolResult, ToolUse, attributes, block::Cache};
 use flemma_model::{CallId, Digest, Signature};
 use flemma_text::code_span::{code_span, read_code_span};
 
@@ -26,37 +26,30 @@ pub(super) fn marker(line: &str) -> Option<(Speaker, usize)> {
     Some((role, line.len() - line[colon..].trim_start().len()))
 }
 
-/// A parsed tool header.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Header {
-    /// `` **Tool Use:** `name` (`id`) ``
-    Use { name: String, id: CallId, hosted: bool },
-    /// `` **Tool Result:** `id` ``
-    Result { id: CallId, is_error: bool, hosted: bool },
+/// Reads a tool header, as the block that begins with it. `None`: it is not a tool header. `Some(None)`: it starts like one but is
+/// malformed.
+pub(super) fn header(line: &str) -> Option<Option<BlockKind>> {
+    match line.strip_prefix(TOOL_USE) {
+        Some(rest) => Some(read_use(rest)),
+        None => line.strip_prefix(TOOL_RESULT).map(read_result),
+    }
 }
 
-impl Header {
-    /// Reads a line. `None`: it is not a tool header. `Some(None)`: it starts like one but is malformed.
-    pub fn read(line: &str) -> Option<Option<Self>> {
-        if let Some(rest) = line.strip_prefix(TOOL_USE) {
-            Some(Self::read_use(rest))
-        } else {
-            line.strip_prefix(TOOL_RESULT).map(Self::read_result)
-        }
-    }
+/// `` **Tool Use:** `name` (`id`) ``
+fn read_use(rest: &str) -> Option<BlockKind> {
+    let (name, rest) = read_code_span(rest.trim_start())?;
+    let (id, rest) = read_code_span(rest.trim_start().strip_prefix('(')?)?;
+    let (hosted, is_error) = suffixes(rest.strip_prefix(')')?)?;
+    let tool = ToolUse { id: id.into(), name: name.to_owned(), hosted, input: None, known: Cache::default() };
+    (!is_error).then(|| BlockKind::ToolUse(Box::new(tool)))
+}
 
-    fn read_use(rest: &str) -> Option<Self> {
-        let (name, rest) = read_code_span(rest.trim_start())?;
-        let (id, rest) = read_code_span(rest.trim_start().strip_prefix('(')?)?;
-        let (hosted, is_error) = suffixes(rest.strip_prefix(')')?)?;
-        (!is_error).then(|| Self::Use { name: name.to_owned(), id: id.into(), hosted })
-    }
-
-    fn read_result(rest: &str) -> Option<Self> {
-        let (id, rest) = read_code_span(rest.trim_start())?;
-        let (hosted, is_error) = suffixes(rest)?;
-        Some(Self::Result { id: id.into(), is_error, hosted })
-    }
+/// `` **Tool Result:** `id` ``
+fn read_result(rest: &str) -> Option<BlockKind> {
+    let (id, rest) = read_code_span(rest.trim_start())?;
+    let (hosted, is_error) = suffixes(rest)?;
+    let tool = ToolResult { id: id.into(), is_error, hosted, body: ResultBody::Missing, known: Cache::default() };
+    Some(BlockKind::ToolResult(Box::new(tool)))
 }
 
 /// Reads ` (provider)` and ` (error)` in any order, and returns whether each is there. `None` if there is anything

@@ -2,6 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn result(id: CallId, is_error: bool, hosted: bool) -> BlockKind {
+    let body = ResultBody::Missing;
+    BlockKind::ToolResult(Box::new(ToolResult { id, is_error, hosted, body, known: Cache::default() }))
+}
+
 #[test]
 fn a_marker_stands_in_column_0_with_its_colon() {
     assert_eq!(marker("@You:"), Some((Speaker::You, 5)));
@@ -15,17 +20,17 @@ fn a_marker_stands_in_column_0_with_its_colon() {
 #[test]
 fn a_broken_header_is_not_taken_for_prose() {
     for broken in ["**Tool Use:** bash", "**Tool Use:** `bash` `x`", "**Tool Use:** `a` (`b`) (error)"] {
-        assert_eq!(Header::read(broken), Some(None), "{broken}");
+        assert_eq!(header(broken), Some(None), "{broken}");
     }
-    assert_eq!(Header::read("**Tool Result:** `a` (oops)"), Some(None));
-    assert_eq!(Header::read("**Tools:**"), None);
+    assert_eq!(header("**Tool Result:** `a` (oops)"), Some(None));
+    assert_eq!(header("**Tools:**"), None);
 }
 
 #[test]
 fn suffixes_come_in_any_order() {
-    let expected = Header::Result { id: "a".into(), is_error: true, hosted: true };
-    assert_eq!(Header::read("**Tool Result:** `a` (error) (provider)\r"), Some(Some(expected.clone())));
-    assert_eq!(Header::read("**Tool Result:** `a` (provider)(error)"), Some(Some(expected)));
+    let expected = result("a".into(), true, true);
+    assert_eq!(header("**Tool Result:** `a` (error) (provider)\r"), Some(Some(expected.clone())));
+    assert_eq!(header("**Tool Result:** `a` (provider)(error)"), Some(Some(expected)));
 }
 
 #[test]
@@ -40,14 +45,15 @@ fn a_thinking_tag_stands_alone_on_its_line() {
 proptest! {
     #[test]
     fn headers_read_back(name in "[^\\p{Cc}]{1,8}", id in "[^\\p{Cc}]{1,8}", hosted: bool, is_error: bool) {
-        let (name, id) = (name, CallId(id));
+        let id = CallId(id);
+        let tool = ToolUse { name: name.clone(), id: id.clone(), hosted, input: None, known: Cache::default() };
         prop_assert_eq!(
-            Header::read(&use_header(&name, &id, hosted)),
-            Some(Some(Header::Use { name, id: id.clone(), hosted }))
+            header(&use_header(&name, &id, hosted)),
+            Some(Some(BlockKind::ToolUse(Box::new(tool))))
         );
         prop_assert_eq!(
-            Header::read(&result_header(&id, is_error, hosted)),
-            Some(Some(Header::Result { id, is_error, hosted }))
+            header(&result_header(&id, is_error, hosted)),
+            Some(Some(result(id, is_error, hosted)))
         );
     }
 

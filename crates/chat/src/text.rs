@@ -19,6 +19,13 @@ pub trait Text {
         found
     }
 
+    /// These lines.
+    fn lines(&self, lines: Range<usize>) -> Vec<String> {
+        let mut found = Vec::new();
+        self.read(lines, &mut |line| found.push(line.to_owned()));
+        found
+    }
+
     /// The number of bytes of a line in its buffer. It equals the length of [`Text::line`], unless the line has bytes
     /// that are not valid UTF-8.
     fn length(&self, line: usize) -> usize {
@@ -30,19 +37,9 @@ pub trait Text {
         self.read(lines, &mut |line| each(line.as_bytes()));
     }
 
-    /// The first of these lines that is not blank. Of a long text, only its beginning is read.
-    fn first_written(&self, lines: Range<usize>) -> Option<usize> {
-        let (mut from, mut length, mut found) = (lines.start, 16, None);
-        while from < lines.end && found.is_none() {
-            let to = lines.end.min(from + length);
-            let mut line = from;
-            self.read(from..to, &mut |content| {
-                found = found.or((!content.trim().is_empty()).then_some(line));
-                line += 1;
-            });
-            (from, length) = (to, length * 2);
-        }
-        found
+    /// The first of these lines that is not blank.
+    fn first_written(&self, mut lines: Range<usize>) -> Option<usize> {
+        lines.find(|line| !self.line(*line).trim().is_empty())
     }
 
     /// The last of these lines that is not blank.

@@ -45,7 +45,7 @@ pub(super) const WARN: u64 = 3;
 ///
 /// Before that, it tells the errors of the configuration, which the user of an editor sees. What failed may have been a policy or
 /// a tool, or what loads Flemma. They are in the messages, as `v:errmsg` is also set by what is `:silent!`.
-const RUN: &str = include_str!("run.lua");
+const RUN: &str = include_str!("headless.lua");
 const STOP: &str = "require('flemma.command_line.headless').stop()";
 
 /// Something that happens while a conversation is carried on.

@@ -8,7 +8,7 @@ use std::{
     sync::mpsc::Sender,
 };
 
-use super::{files, names, report::Failure};
+use super::{files, report::Failure};
 use flemma_agent::Level;
 use flemma_chat::{Author, Text, TextEdit};
 use flemma_workspace::{
@@ -40,8 +40,6 @@ pub(super) struct FileHost {
     lines: Rc<Lines>,
     layout: Cell<FileLayout>,
     path: PathBuf,
-    /// Its name.
-    file: String,
     /// Why the file could not be read again.
     pub(super) failure: RefCell<Option<Failure>>,
     cwd: PathBuf,
@@ -59,14 +57,10 @@ impl FileHost {
     /// When it cannot be read, or is no text.
     pub(super) fn open(path: PathBuf, cwd: PathBuf, waker: Sender<()>) -> Result<Self, Failure> {
         let (layout, lines) = files::read(&path)?;
-        let file = path.to_str().ok_or_else(|| {
-            Failure::Failed(format!("{} is not UTF-8: rename the file or its folder", names::path(&path)))
-        })?;
         Ok(Self {
             workspace: RefCell::default(),
             lines: Rc::new(Lines(RefCell::new(lines))),
             layout: Cell::new(layout),
-            file: file.to_owned(),
             path,
             failure: RefCell::default(),
             cwd,
@@ -116,11 +110,11 @@ impl Host for FileHost {
     }
 
     fn place(&self, _: i32) -> Place {
-        Place { file: self.file.clone(), cwd: self.cwd.clone(), project: None }
+        Place { file: self.path.to_string_lossy().into_owned(), cwd: self.cwd.clone(), project: None }
     }
 
     fn open_conversations(&self) -> Vec<PathBuf> {
-        vec![PathBuf::from(&self.file)]
+        vec![self.path.clone()]
     }
 
     fn has_ui(&self) -> bool {

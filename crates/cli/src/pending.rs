@@ -17,7 +17,7 @@ pub(super) fn pending(place: &Place) -> Result<Report, Failure> {
     let look = Look::new()?;
     let mut calls = Vec::new();
     let errors = Found::at(&place.path)?.each(|file| {
-        calls.extend(look.at(file)?.into_iter().filter(Call::is_waiting));
+        calls.extend(look.at(file)?.into_iter().filter(|call| call.found.is_waiting()));
         Ok(())
     });
     let lines: Vec<String> = calls.iter().map(Call::to_line).collect();

@@ -74,7 +74,7 @@ fn try_to_run(arguments: &Run) -> Result<Report, Failure> {
     }
     let mut lines = Vec::new();
     if result["state"] == "suspended" {
-        let calls = Look::new()?.at(&arguments.path)?.into_iter().filter(Call::is_waiting);
+        let calls = Look::new()?.at(&arguments.path)?.into_iter().filter(|call| call.found.is_waiting());
         let calls: Vec<Call> = calls.collect();
         lines.extend(calls.iter().map(line_of_call));
         if let Some(waiting) = result["waiting"].as_array_mut() {

@@ -23,7 +23,7 @@ pub(super) fn show(file: &File) -> Result<Report, Failure> {
     let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
     let warnings = diagnostics.len() - errors;
     let calls = Look::new()?.of(&file.path, &document, &lines)?;
-    let (open, waiting) = (calls.len(), calls.iter().filter(|call| call.is_waiting()).count());
+    let (open, waiting) = (calls.len(), calls.iter().filter(|call| call.found.is_waiting()).count());
     let said = |speaker: Speaker| document.messages().iter().filter(|message| message.role == speaker).count();
     let (of_user, of_model) = (said(Speaker::You), said(Speaker::Assistant));
 
@@ -45,7 +45,7 @@ pub(super) fn show(file: &File) -> Result<Report, Failure> {
         "open": open,
         "errors": errors,
         "warnings": warnings,
-        "pending": calls.iter().filter(|call| call.is_waiting()).map(Call::to_json).collect::<Vec<_>>(),
+        "pending": calls.iter().filter(|call| call.found.is_waiting()).map(Call::to_json).collect::<Vec<_>>(),
         "calls": calls.iter().map(Call::to_json).collect::<Vec<_>>(),
     });
     Ok(Report::done(text, json))

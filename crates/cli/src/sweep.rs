@@ -13,7 +13,7 @@ use super::{
     names,
     report::{Failure, Report, who},
     state,
-    waiting::{Call, Look},
+    waiting::Look,
 };
 use flemma_journal::Role;
 use flemma_runtime::holder;
@@ -38,7 +38,7 @@ pub(super) fn sweep(Sweep { place, takeover }: &Sweep) -> Result<Report, Failure
     let look = Look::new()?;
     let mut swept = Swept::default();
     let failed = Found::at(&place.path)?.each(|file| {
-        if !look.at(file)?.iter().any(Call::is_overdue) {
+        if !look.at(file)?.iter().any(|call| call.found.is_overdue) {
             holder::tidy(&state::locks()?, file);
             return Ok(());
         }

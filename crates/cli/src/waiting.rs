@@ -29,7 +29,7 @@ pub(super) struct Call {
     file: String,
     /// The file, for a person.
     name: String,
-    found: CallOnDisk,
+    pub(super) found: CallOnDisk,
 }
 
 impl Look {
@@ -135,19 +135,9 @@ fn sentence(state: &CallState) -> String {
 }
 
 impl Call {
-    /// Whether somebody has to do something for it.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.found.is_waiting()
-    }
-
     /// What it waits for.
     pub(super) fn kind(&self) -> Option<&'static str> {
         self.found.state.kind().map(AwaitKind::as_str)
-    }
-
-    /// Whether its deadline has passed.
-    pub(super) fn is_overdue(&self) -> bool {
-        self.found.is_overdue
     }
 
     /// For programs.

@@ -24,7 +24,7 @@ use super::{Event, Record};
 /// The version of the format.
 const VERSION: u64 = 2;
 
-/// Why a line is not a record.
+/// Why a line is not a record, of a call or of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
     /// It was cut off while it was written: by a kill, or by a loss of power, which can leave zeros.

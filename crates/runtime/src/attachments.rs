@@ -8,7 +8,7 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io::{self, BufReader, Cursor, Read},
+    io::{self, Cursor, Read},
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -156,22 +156,17 @@ fn content(by: AttachedBy, file: File, largest: usize) -> Result<(Arc<[u8]>, Opt
         let (size, largest) = (format_size(length), format_size(largest as u64));
         return Err(format!("the file has {size}; up to {largest} can be sent"));
     }
-    let mut reader = BufReader::new(file);
-    let begins = Media::detect(&mut reader).map_err(|error| reason(by, &error))?;
-    if begins.is_none() && by == AttachedBy::Tool {
-        return Err(NO_MEDIA.to_owned());
-    }
-    if begins.is_none() && length > MAX_TEXT as u64 {
-        let (size, most) = (format_size(length), format_size(MAX_TEXT as u64));
-        return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
-    }
     let mut data = Vec::new();
     // One byte more than there should be, to notice a file that grows; it is never read without end.
-    reader.take(length + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
+    file.take(length + 1).read_to_end(&mut data).map_err(|error| reason(by, &error))?;
     if data.len() as u64 != length {
         return Err("it changed while it was being read".to_owned());
     }
     let media = Media::detect(&mut Cursor::new(data.as_slice())).map_err(|error| reason(by, &error))?;
+    if media.is_none() && by == AttachedBy::User && length > MAX_TEXT as u64 {
+        let (size, most) = (format_size(length), format_size(MAX_TEXT as u64));
+        return Err(format!("it is neither an image nor a PDF and has {size}; up to {most} of text can be sent"));
+    }
     Ok((data.into(), media))
 }
 

@@ -7,7 +7,6 @@
 mod attachments;
 pub mod backups;
 pub mod conversation_folder;
-mod conversation_id;
 mod conversation_list;
 mod credentials;
 mod disk;
@@ -30,7 +29,6 @@ pub mod trust;
 mod worker;
 
 pub use attachments::{Attachments, Findings, SkippedFile};
-pub use conversation_id::ConversationId;
 pub use conversation_list::{Conversations, ListedConversation, MOST_LISTED};
 pub use credentials::Credentials;
 pub use external_paths::{ExternalFile, external_paths};
@@ -44,5 +42,5 @@ pub use log::Log;
 pub use message_notes::{MessageNotes, Reached, SHORTEN_ABOVE};
 pub use outbox::{KeptMessage, OutboxContent, OutboxFiles};
 pub use outputs::Outputs;
-pub use queue::{NextDrain, Notice, PAUSE, Queue};
+pub use queue::{ConversationId, NextDrain, Notice, PAUSE, Queue};
 pub use worker::{Build, OnUpdate, Recipient, RequestUpdate, Worker};

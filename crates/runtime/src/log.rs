@@ -43,21 +43,6 @@ impl Log {
         Self { sender: started.then_some(sender), level }
     }
 
-    /// Logs something good to know.
-    pub fn info(&self, line: &str) {
-        self.line(LevelFilter::Info, line);
-    }
-
-    /// Logs something that is not as it should be.
-    pub fn warn(&self, line: &str) {
-        self.line(LevelFilter::Warn, line);
-    }
-
-    /// Logs something that failed.
-    pub fn error(&self, line: &str) {
-        self.line(LevelFilter::Error, line);
-    }
-
     /// Logs a line at a level.
     pub fn line(&self, level: LevelFilter, line: &str) {
         if level < self.level {
@@ -65,7 +50,7 @@ impl Log {
         }
         if let Some(sender) = &self.sender {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let word = ["debug", "info", "warn", "error"][level as usize];
+            let word = format!("{level:?}").to_lowercase();
             let line = line.replace('\n', " ");
             let _ = sender.send(format!("{}.{:03} {word} {line}", now.as_secs(), now.subsec_millis()));
         }

@@ -1,15 +1,15 @@
 //! The one way from the tasks to the main thread.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
-use super::{conversation_id::ConversationId, disk::lock};
+use super::disk::lock;
 use flemma_agent::{Input, RequestId};
 use flemma_model::Event;
 use flemma_provider::reply_limit;
+
+/// Names a conversation for as long as it is open; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConversationId(pub u64);
 
 /// Something that a background task leaves for the main thread.
 ///
@@ -57,30 +57,19 @@ pub struct Queue<J> {
 
 struct Waiting<J> {
     notices: VecDeque<Notice<J>>,
-    /// How many notices were drained before the first of `notices`.
-    drained: u64,
-    /// The number of each conversation's last notice, counted from the first that was ever pushed.
-    last: HashMap<ConversationId, u64>,
-    /// The number of the first notice that came after this round of drains began. What comes in between waits for the
-    /// next round, or several fast replies would keep the drain busy without a pause.
-    round: u64,
+    /// How many of them belong to this round of drains. What comes meanwhile waits for the next round, or several fast replies
+    /// would keep the drain busy without a pause.
+    round: usize,
     /// Whether a drain is about to come, because it was woken or has more to do.
     is_woken: bool,
     /// Whether a drain comes after the pause.
     is_pausing: bool,
 }
 
-impl<J> std::fmt::Debug for Queue<J> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("waiting", &lock(&self.waiting).notices.len()).finish_non_exhaustive()
-    }
-}
-
 impl<J> Queue<J> {
     /// A queue that calls `wake` when a drain is due and none is on its way. `wake` may be called from any thread.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let (notices, last) = (VecDeque::new(), HashMap::new());
-        let waiting = Waiting { notices, drained: 0, last, round: 0, is_woken: false, is_pausing: false };
+        let waiting = Waiting { notices: VecDeque::new(), round: 0, is_woken: false, is_pausing: false };
         Self { waiting: Mutex::new(waiting), wake: Box::new(wake) }
     }
 
@@ -105,11 +94,10 @@ impl<J> Queue<J> {
         let mut waiting = lock(&self.waiting);
         let (mut bytes, mut count) = (0, 0);
         let mut replies: Vec<ConversationId> = Vec::new();
-        if waiting.round <= waiting.drained {
-            waiting.round = waiting.drained + waiting.notices.len() as u64;
+        if waiting.round == 0 {
+            waiting.round = waiting.notices.len();
         }
-        let left = usize::try_from(waiting.round - waiting.drained).unwrap_or(usize::MAX);
-        for notice in waiting.notices.iter().take(SLICE_NOTICES.min(left)) {
+        for notice in waiting.notices.iter().take(SLICE_NOTICES.min(waiting.round)) {
             if let Some(conversation) = reply_of(notice).filter(|conversation| !replies.contains(conversation)) {
                 if replies.len() == SLICE_REPLIES {
                     break;
@@ -123,13 +111,10 @@ impl<J> Queue<J> {
             }
         }
         let slice: Vec<Notice<J>> = waiting.notices.drain(..count).collect();
-        waiting.drained += slice.len() as u64;
-        let is_over = waiting.drained >= waiting.round;
+        waiting.round -= slice.len();
+        let is_over = waiting.round == 0;
         waiting.is_woken = !is_over || waiting.notices.iter().any(|notice| !is_patient(notice));
         waiting.is_pausing = !waiting.is_woken && slice.iter().chain(&waiting.notices).any(is_patient);
-        if waiting.notices.is_empty() {
-            waiting.last.clear();
-        }
         let next = match (waiting.is_woken, waiting.is_pausing) {
             (true, _) => NextDrain::Now,
             (false, true) => NextDrain::After(PAUSE),
@@ -141,7 +126,7 @@ impl<J> Queue<J> {
     /// Gives the last notices of a slice back, for which there was no time. The caller comes back at once.
     pub fn give_back(&self, rest: Vec<Notice<J>>) {
         let mut waiting = lock(&self.waiting);
-        waiting.drained -= rest.len() as u64;
+        waiting.round += rest.len();
         rest.into_iter().rev().for_each(|notice| waiting.notices.push_front(notice));
         (waiting.is_woken, waiting.is_pausing) = (true, false);
     }
@@ -150,15 +135,12 @@ impl<J> Queue<J> {
 impl<J> Waiting<J> {
     fn push(&mut self, notice: Notice<J>) {
         if let Notice::Input(conversation, input) = &notice {
-            let last = self.last.get(conversation).and_then(|number| number.checked_sub(self.drained));
-            let last = last.and_then(|index| self.notices.get_mut(usize::try_from(index).ok()?));
-            if last.is_some_and(|last| join(last, input)) {
+            // A job may be about any conversation: nothing that comes after it may be taken before it.
+            let mut behind = self.notices.iter_mut().rev().take_while(|notice| matches!(notice, Notice::Input(..)));
+            let is_of_it = |notice: &&mut Notice<J>| matches!(notice, Notice::Input(other, _) if other == conversation);
+            if behind.find(is_of_it).is_some_and(|last| join(last, input)) {
                 return;
             }
-            self.last.insert(*conversation, self.drained + self.notices.len() as u64);
-        } else {
-            // A job may be about any conversation: nothing that comes after it may be taken before it.
-            self.last.clear();
         }
         self.notices.push_back(notice);
     }

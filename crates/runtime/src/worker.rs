@@ -12,7 +12,6 @@ use std::{
 use once_cell::sync::OnceCell;
 use tokio::{
     runtime,
-    sync::oneshot,
     task::{self, AbortHandle},
     time,
 };
@@ -146,8 +145,7 @@ impl Worker {
     ) -> io::Result<AbortHandle> {
         let task = RequestTask { shared: Arc::clone(&self.shared), on_update, conversation, readable, timeouts };
         self.spawn(async move {
-            let sink = |event: Event| (task.on_update)(RequestUpdate::Event(event));
-            if let Err(error) = task.run(recipient, request, sink).await {
+            if let Err(error) = task.run(recipient, request).await {
                 (task.on_update)(RequestUpdate::Failed(error));
             }
         })
@@ -258,12 +256,7 @@ struct RequestTask {
 }
 
 impl RequestTask {
-    async fn run(
-        &self,
-        recipient: Recipient,
-        request: Request,
-        mut sink: impl FnMut(Event) + Send,
-    ) -> Result<(), ProviderError> {
+    async fn run(&self, recipient: Recipient, request: Request) -> Result<(), ProviderError> {
         let Recipient { environment, credential, build, max_reply_bytes } = recipient;
         let environment = self.shared.credentials.complete(environment, credential.as_ref(), self.timeouts).await?;
         let provider = build(environment)?;
@@ -271,33 +264,14 @@ impl RequestTask {
         let is_xml = request.parameters.calls_in_xml;
         let probe = if is_xml { None } else { provider.capability_probe(&request) };
         let exchange = if is_xml { xml_tools::prepare(&*provider, &request) } else { provider.prepare(&request) };
+        let sink = |event| (self.on_update)(RequestUpdate::Event(event));
         match exchange? {
             Exchange::Http { request, decoder } => {
                 self.warn_of_plain_http(&request.url);
                 self.probe(probe);
                 let mut limit = ReplyLimit::new(max_reply_bytes);
-                let (tell, mut over) = oneshot::channel();
-                let mut tell = Some(tell);
-                let sink = |event| {
-                    // After the end nothing more is let through, though the rest of a chunk may still come.
-                    if let Some(end) = tell.take() {
-                        match limit.pass(event, &mut sink) {
-                            Ok(()) => tell = Some(end),
-                            Err(error) => drop(end.send(error)),
-                        }
-                    }
-                };
-                let result = {
-                    let performed = self.shared.http.perform(request, decoder, self.timeouts, sink);
-                    tokio::pin!(performed);
-                    tokio::select! {
-                        biased;
-                        Ok(error) = &mut over => Err(error),
-                        result = &mut performed => result,
-                    }
-                };
-                // Both may have come to pass at once.
-                let result = over.try_recv().map_or(result, Err);
+                let sink = |event| limit.pass(event, sink);
+                let result = self.shared.http.perform(request, decoder, self.timeouts, sink).await;
                 if let Err(error) = &result {
                     self.shared.credentials.forget_refused(credential.as_ref(), error);
                 }

@@ -97,7 +97,7 @@ struct ClientSettings {
 
 impl Http {
     /// Sends `request`, feeds the response to `decoder` and every event to `sink`, as soon as it is
-    /// complete. Must run on a tokio runtime with I/O and time.
+    /// complete. Must run on a tokio runtime with I/O and time. An error of `sink` ends the exchange.
     ///
     /// # Errors
     /// One line for the user that names the host, and what to check. The events that came before the
@@ -107,7 +107,7 @@ impl Http {
         request: HttpRequest,
         mut decoder: Box<dyn Decoder>,
         timeouts: Timeouts,
-        mut sink: impl FnMut(Event),
+        mut sink: impl FnMut(Event) -> Result<(), ProviderError>,
     ) -> Result<(), ProviderError> {
         let (peer, response) = self.send(request, timeouts).await?;
         let mut response = match response {
@@ -137,7 +137,7 @@ impl Http {
             for event in events.drain(..) {
                 is_complete |= matches!(event, Event::Finished(_));
                 has_begun |= !matches!(event, Event::Usage(_));
-                sink(event);
+                sink(event)?;
             }
             result?;
             if is_complete {

@@ -1,7 +1,7 @@
 //! The journal, as its users see it.
 
 use std::{
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     file,
+    lost::named,
     writer::{Append, EXTENSION, Job, Then, Writer, answer},
 };
 use crate::{
@@ -31,13 +32,6 @@ pub const COMPACT_ABOVE: u64 = 1 << 20;
 #[derive(Clone)]
 pub struct Journal(Arc<Shared>, Option<Fence>);
 
-impl fmt::Debug for Journal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Journal").field(&self.0).finish_non_exhaustive()
-    }
-}
-
-#[derive(Debug)]
 struct Shared {
     folder: PathBuf,
     /// The way to the thread, if it has been started.
@@ -150,8 +144,4 @@ impl Journal {
         thread::Builder::new().name("flemma-journal".into()).spawn(move || writer.run(&jobs))?;
         Ok(sender)
     }
-}
-
-fn named(file: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }

@@ -14,21 +14,11 @@ use std::{
 use flemma_journal::CallKey;
 
 /// An error that several appends have in common.
-#[derive(Clone)]
-pub(super) struct Failure {
-    kind: io::ErrorKind,
-    message: Arc<str>,
-}
+pub(super) type Failure = Arc<io::Error>;
 
-impl Failure {
-    /// What went wrong with a file.
-    pub(super) fn of(path: &Path, error: &io::Error) -> Self {
-        Self { kind: error.kind(), message: format!("{}: {error}", path.display()).into() }
-    }
-
-    pub(super) fn error(&self) -> io::Error {
-        io::Error::new(self.kind, &*self.message)
-    }
+/// What went wrong with a file.
+pub(super) fn named(file: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }
 
 /// The calls of which a record was lost.

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::lost::{Failure, Lost};
+use super::lost::{Failure, Lost, named};
 use crate::{
     disk::state_file,
     line_file::{self, Fence, Flush},
@@ -111,7 +111,7 @@ impl Writer {
                 None => Ok(()),
                 Some(failure) => {
                     self.lost.answered(&file, &keys, self.sent.load(Ordering::SeqCst));
-                    Err(failure.error())
+                    Err(io::Error::new(failure.kind(), failure.to_string()))
                 }
             };
             answer(then, outcome);
@@ -151,7 +151,7 @@ impl Writer {
     /// Writes the lines for a file. An error is noted with the appends that they come from.
     fn write(&mut self, file: &Path, lines: &Lines, pending: &mut [Pending]) {
         let Err(error) = line_file::append(file, &lines.bytes, Flush::Now, &lines.fences) else { return };
-        let failure = Failure::of(file, &error);
+        let failure = Failure::new(named(file, &error));
         for append in pending.iter_mut().filter(|append| append.failure.is_none() && append.file == file) {
             self.lost.insert(append.number, file, &append.keys, &failure);
             append.failure = Some(failure.clone());

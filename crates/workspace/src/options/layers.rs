@@ -97,12 +97,12 @@ impl OptionLayers {
 
     /// Writes to the log, if there is one.
     pub(crate) fn log(&self, level: Level, line: &str) {
-        let log = self.log.borrow();
-        match level {
-            Level::Info => log.info(line),
-            Level::Warn => log.warn(line),
-            Level::Error => log.error(line),
-        }
+        let level = match level {
+            Level::Info => LevelFilter::Info,
+            Level::Warn => LevelFilter::Warn,
+            Level::Error => LevelFilter::Error,
+        };
+        self.log_line(level, line);
     }
 
     /// The same at any level.
