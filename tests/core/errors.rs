@@ -10,7 +10,7 @@ const PARTS: [(&str, usize); 4] = [
     ("src/nvim/convert.rs", 2),
     ("src/nvim/lua_tools.rs", 1),
     ("crates/runtime/src/attachments.rs", 2),
-    ("crates/tools/src/builtin/arithmetic.rs", 1),
+    ("crates/tools/src/builtin/calculator.rs", 1),
 ];
 
 /// The layer that has a type for the errors of requests, and is not held to the rule yet.

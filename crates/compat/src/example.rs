@@ -95,7 +95,7 @@ struct Group<'a> {
 
 /// The elements by kind, in the order of their first examples.
 fn kinds<'a>(elements: &[&'a Map<String, Value>]) -> Result<Vec<Group<'a>>, UserError> {
-    let attributes = elements.iter().map(|element| sample::attributes(*element)).collect::<Result<Vec<_>, _>>()?;
+    let attributes = elements.iter().copied().map(sample::attributes).collect::<Result<Vec<_>, _>>()?;
     let value = |at: usize, name: &str| attributes[at].iter().find(|(own, _)| *own == name).map(|(_, text)| text);
     let all = || 0..elements.len();
     let keys = |at: usize| elements[at].keys().collect::<BTreeSet<_>>();
@@ -153,7 +153,7 @@ fn merged(elements: &[&Map<String, Value>], kind: Option<&str>, is_tool: bool) -
 }
 
 fn of_attributes(elements: &[&Map<String, Value>], kind: Option<&str>) -> Result<Value, UserError> {
-    let attributes = elements.iter().map(|element| sample::attributes(element)).collect::<Result<Vec<_>, _>>()?;
+    let attributes = elements.iter().copied().map(sample::attributes).collect::<Result<Vec<_>, _>>()?;
     let names: BTreeSet<&str> = attributes.iter().flatten().map(|(name, _)| *name).collect();
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for name in names {

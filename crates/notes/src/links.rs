@@ -26,14 +26,6 @@ pub enum Quote {
     Double,
 }
 
-impl Quote {
-    /// Whether the link stands in the frontmatter.
-    #[must_use]
-    pub const fn is_yaml(self) -> bool {
-        matches!(self, Self::Plain | Self::Single | Self::Double)
-    }
-}
-
 /// A link in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {

@@ -52,7 +52,7 @@ impl<'a> Renaming<'a> {
         if relinked.links == 0 {
             return None;
         }
-        let in_text = self.written(page, content, &outline, |link| !link.quote.is_yaml());
+        let in_text = self.written(page, content, &outline, |link| matches!(link.quote, Quote::None | Quote::Brackets));
         let in_frontmatter = relinked.links - in_text.links;
         // Without quotes, not every name can stand in YAML.
         if in_frontmatter == 0 || has_same_values(content, &outline, &relinked.content) {

@@ -4,7 +4,7 @@
 //! one. A word in the name of a page or in a heading counts several times. A word in quotes, or several, must occur exactly
 //! like this, apart from upper and lower case.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -54,11 +54,9 @@ impl Query {
         let quoted = lower.split('"').skip(1).step_by(2).filter(|_| is_quoted);
         let phrases: Vec<String> =
             quoted.map(|phrase| phrase.trim().to_owned()).filter(|phrase| !phrase.is_empty()).collect();
-        let mut words: Vec<String> = lower.unicode_words().map(str::to_owned).collect();
-        words.sort_unstable();
-        words.dedup();
+        let words: BTreeSet<&str> = lower.unicode_words().collect();
         ModelError::when(words.is_empty() && phrases.is_empty(), "`query` has no words to search for.")?;
-        Ok(Self { words, phrases })
+        Ok(Self { words: words.into_iter().map(str::to_owned).collect(), phrases })
     }
 
     /// What a page has of the query; `None` if it has no word of it, or lacks a phrase.

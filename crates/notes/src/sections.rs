@@ -2,7 +2,7 @@
 
 use super::{
     Outline, Section,
-    content::{line_break, with_breaks_of},
+    content::{BOM, bom, line_break, with_breaks_of},
 };
 use flemma_model::ModelError;
 use flemma_text::{suggest::nearest, things, visible::differences};
@@ -104,6 +104,9 @@ pub fn list<'a>(sections: impl IntoIterator<Item = &'a Section>) -> String {
 pub fn update_section(content: &[u8], section: &Section, text: &str, mode: Mode) -> Vec<u8> {
     let (start, end) = (section.heading.end, section.end);
     let old = &content[start..end];
+    // The empty lines before and behind the old text.
+    let before = leading_breaks(old);
+    let after = if before == old.len() { 0 } else { trailing_breaks(old) };
     match mode {
         Mode::Replace => {
             // A model often writes the heading as well.
@@ -113,23 +116,12 @@ pub fn update_section(content: &[u8], section: &Section, text: &str, mode: Mode)
                     && (&own.title, own.level) == (&section.title, section.level)
             });
             let text = repeats.map_or(text, |own| &text[own.heading.end..]);
-            // The empty lines before and behind the old text stay.
-            let blank_before = leading_breaks(old);
-            let blank_after = if blank_before == old.len() { 0 } else { trailing_breaks(old) };
-            let has_own = text.starts_with(['\n', '\r']);
-            let first = start + if has_own { 0 } else { blank_before };
-            let last = end - blank_after;
-            join(content, first, last.max(first), text.trim_end_matches(['\n', '\r']))
+            // They stay.
+            let first = start + if text.starts_with(['\n', '\r']) { 0 } else { before };
+            join(content, first, (end - after).max(first), text.trim_end_matches(['\n', '\r']))
         }
-        Mode::Append => {
-            let blank = if leading_breaks(old) == old.len() { 0 } else { trailing_breaks(old) };
-            let at = end - blank;
-            join(content, at, at, text)
-        }
-        Mode::Prepend => {
-            let at = start + leading_breaks(old);
-            join(content, at, at, text)
-        }
+        Mode::Append => join(content, end - after, end - after, text),
+        Mode::Prepend => join(content, start + before, start + before, text),
     }
 }
 
@@ -139,9 +131,7 @@ pub fn update_page(content: &[u8], text: &str, mode: Mode) -> Vec<u8> {
     let outline = Outline::new(content);
     let has_own = Outline::new(text.as_bytes()).frontmatter.is_some();
     match mode {
-        Mode::Replace if has_own => {
-            [&content[..super::content::bom(content)], with_breaks_of(content, text).as_bytes()].concat()
-        }
+        Mode::Replace if has_own => [&content[..bom(content)], with_breaks_of(content, text).as_bytes()].concat(),
         Mode::Replace => {
             let text = if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
             [&content[..outline.body], with_breaks_of(content, &text).as_bytes()].concat()
@@ -153,24 +143,12 @@ pub fn update_page(content: &[u8], text: &str, mode: Mode) -> Vec<u8> {
 
 /// The content with `text` in place of `start..end`, as lines of its own.
 fn join(content: &[u8], start: usize, end: usize, text: &str) -> Vec<u8> {
-    let newline = line_break(content);
     let text = with_breaks_of(content, text);
     let (before, after) = (&content[..start], &content[end..]);
-    let is_at_line = |before: &[u8]| {
-        before.is_empty() || before.ends_with(b"\n") || before.ends_with(b"\r") || before == super::content::BOM
-    };
-    let mut new = before.to_vec();
-    if !text.is_empty() {
-        if !is_at_line(before) {
-            new.extend_from_slice(newline.as_bytes());
-        }
-        new.extend_from_slice(text.as_bytes());
-        if !text.ends_with(['\n', '\r']) {
-            new.extend_from_slice(newline.as_bytes());
-        }
-    }
-    new.extend_from_slice(after);
-    new
+    let is_line_start = before.is_empty() || before == BOM || before.ends_with(b"\n") || before.ends_with(b"\r");
+    let break_unless = |is_there: bool| if is_there || text.is_empty() { "" } else { line_break(content) };
+    let (above, below) = (break_unless(is_line_start), break_unless(text.ends_with(['\n', '\r'])));
+    [before, above.as_bytes(), text.as_bytes(), below.as_bytes(), after].concat()
 }
 
 /// The length of the empty lines that a text begins with.

@@ -55,6 +55,7 @@ mod definition;
 mod diff_lines;
 mod disk;
 mod earlier;
+mod field;
 mod file_class;
 pub mod form;
 mod group;

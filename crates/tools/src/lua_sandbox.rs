@@ -58,7 +58,7 @@ struct Ended {
 #[derive(Clone, Debug)]
 pub(super) struct Evaluated {
     /// What it returned; or what went wrong, and in which line.
-    pub(super) values: Result<Vec<Value>, String>,
+    pub(super) values: Result<Vec<Value>, LuaError>,
     /// What it printed, or the beginning of that.
     pub(super) printed: String,
     /// Whether the values are not whole, because there is too much.
@@ -91,9 +91,9 @@ impl LuaSandbox {
         request: &Value,
         is_over: &dyn Fn() -> bool,
         answer: &Answer<'_>,
-    ) -> Result<Option<Ended>, String> {
-        let mut child = self.start().map_err(|error| format!("Neovim could not be started: {error}"))?;
-        let gone = || "the program ended its Neovim, perhaps because it used too much memory".to_owned();
+    ) -> Result<Option<Ended>, LuaError> {
+        let mut child = self.start().map_err(|error| LuaError(format!("Neovim could not be started: {error}")))?;
+        let gone = || LuaError::new("the program ended its Neovim, perhaps because it used too much memory");
         child.send(&request.to_string()).map_err(|_| gone())?;
         loop {
             let line = child.next(TICK);
@@ -106,7 +106,7 @@ impl LuaSandbox {
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             };
             let said = serde_json::from_str(&String::from_utf8_lossy(&line));
-            match said.map_err(|error| format!("its answer could not be read: {error}"))? {
+            match said.map_err(|error| LuaError(format!("its answer could not be read: {error}")))? {
                 Said::End { end } => return Ok(Some(end)),
                 Said::Ask { ask, page } => {
                     let answer = match answer(&ask, &page) {
@@ -128,7 +128,7 @@ impl LuaSandbox {
 }
 
 impl Evaluated {
-    fn failed(problem: String) -> Self {
+    fn failed(problem: LuaError) -> Self {
         Self { values: Err(problem), printed: String::new(), is_cut: false, is_printed_cut: false }
     }
 }
@@ -137,10 +137,10 @@ impl Ended {
     fn evaluated(self) -> Evaluated {
         if let Some(megabytes) = self.memory {
             let problem = format!("the program used more than {megabytes} MB of memory and was stopped");
-            return Evaluated::failed(problem);
+            return Evaluated::failed(LuaError(problem));
         }
         let values = serde_json::from_str(&self.values.unwrap_or_default());
-        let unread = |error| self.problem.unwrap_or_else(|| format!("the result could not be read: {error}"));
+        let unread = |error| LuaError(self.problem.unwrap_or_else(|| format!("the result could not be read: {error}")));
         let Self { printed, is_cut, is_printed_cut, .. } = self;
         Evaluated { values: values.map_err(unread), printed, is_cut, is_printed_cut }
     }

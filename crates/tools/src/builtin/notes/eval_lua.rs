@@ -19,7 +19,9 @@ use super::{
     },
     space::Space,
 };
-use crate::{Context, NativeTool, Outcome, Output, lua_sandbox::Evaluated, native::json_text, preview, seconds};
+use crate::{
+    Context, LuaError, NativeTool, Outcome, Output, lua_sandbox::Evaluated, native::json_text, preview, seconds,
+};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
 
@@ -187,7 +189,8 @@ fn outcome(code: &str, limit: Duration, context: &Context) -> Result<Outcome, Mo
 }
 
 /// Why a program has failed, as a sentence.
-fn in_words(problem: String) -> ModelError {
+fn in_words(problem: LuaError) -> ModelError {
+    let problem = problem.to_string();
     let end = if problem.ends_with(['.', '?', '!']) { "" } else { "." };
     ModelError::new(format!("{problem}{end}"))
 }
