@@ -13,7 +13,7 @@ use super::paths;
 use flemma_chat::{BEGINNINGS, LineRange};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
-use flemma_text::escape_controls;
+use flemma_text::{escape_controls, one_line};
 
 /// The longest path in bytes that systems take (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
@@ -52,12 +52,6 @@ impl PathKind {
 pub struct PathParams(Vec<String>);
 
 impl PathParams {
-    /// No property.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
     /// The names of the properties.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
@@ -215,16 +209,13 @@ fn named(kind: PathKind, param: &str, value: &Value, folder: &Path) -> Result<Na
             Err(problem) => NamedPath { problem: Some(problem), ..at(page, folder.join(page)) },
         },
         other => {
-            let shown = other.to_string();
-            let short: String = shown.chars().take(MAX_SHOWN).collect();
-            let more = if short.len() < shown.len() { "…" } else { "" };
-            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {short}{more}.")));
+            let shown = one_line(&other.to_string(), MAX_SHOWN);
+            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {shown}.")));
         }
     };
-    let has_nul = named.written.as_deref().is_some_and(|written| written.contains('\0'));
-    let nul = has_nul.then(|| {
-        let shown = escape_controls(named.written.as_deref().unwrap_or_default()).into_owned();
-        ModelError::new(format!("`{shown}` contains a NUL character, which a file name cannot contain."))
-    });
+    let written = named.written.as_deref().filter(|written| written.contains('\0'));
+    let nul = written
+        .map(escape_controls)
+        .map(|shown| ModelError::new(format!("`{shown}` contains a NUL character, which a file name cannot contain.")));
     Ok(NamedPath { problem: nul.or(named.problem), ..named })
 }
