@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::{
     diff_line::DrawnLine,
-    hunk_lines::{SidedLine, all_have_breaks, drawn, is_alike, sided},
+    hunk_lines::{SidedLine, drawn, is_alike, sided},
     hunk_places::HunkPlace,
     unified::{NO_BREAK, readable},
     visible::{Naming, drawn as drawn_clusters},
@@ -204,7 +204,7 @@ impl<'a> Lines<'a> {
 
 /// Whether a line is the last one and has no line break, while the other side has one.
 fn lacks_break(line: &SidedLine<'_>, others: &[SidedLine<'_>]) -> bool {
-    line.lacks_break && all_have_breaks(others)
+    line.lacks_break && !others.iter().any(|other| other.lacks_break)
 }
 
 /// A line in one row.

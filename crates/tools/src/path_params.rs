@@ -63,6 +63,15 @@ impl PathParams {
         self.0.is_empty()
     }
 
+    /// Checks that no path in these properties is too long to be one. Looking where it leads would take long as well.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
+        let texts = |param| values(input, param).iter().filter_map(Value::as_str);
+        self.iter().try_for_each(|param| texts(param).try_for_each(|path| check_length(param, path)))
+    }
+
     /// As a definition writes it: a name, or a list of names.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -82,17 +91,6 @@ impl From<&str> for PathParams {
 impl From<Vec<String>> for PathParams {
     fn from(names: Vec<String>) -> Self {
         Self(names)
-    }
-}
-
-impl PathParams {
-    /// Checks that no path in these properties is too long to be one. Looking where it leads would take long as well.
-    ///
-    /// # Errors
-    /// The first that is.
-    pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
-        let texts = |param| values(input, param).iter().filter_map(Value::as_str);
-        self.iter().try_for_each(|param| texts(param).try_for_each(|path| check_length(param, path)))
     }
 }
 
