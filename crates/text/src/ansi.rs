@@ -101,28 +101,26 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
             rest = after;
             return Some(Piece::Text(before));
         }
-        let body = &rest[1..];
-        if let Some(control) = body.strip_prefix('[') {
-            // Parameters, and one final byte. Anything else ends a sequence that is damaged.
-            let end = control.find(|byte: char| !('\u{20}'..='?').contains(&byte)).unwrap_or(control.len());
-            let last = control[end..].chars().next().filter(|byte| ('@'..='~').contains(byte));
-            let (sequence, after) = rest.split_at(2 + end + usize::from(last.is_some()));
-            rest = after;
-            return Some(if last == Some('m') { Piece::Colour(sequence) } else { Piece::Other });
-        }
-        if let Some(string) = body.strip_prefix([']', 'P', '_', '^']) {
-            // A title or a link: it goes up to BEL or ESC \, and not over the end of a line.
-            let end = string.find(['\u{7}', ESCAPE, '\n']).unwrap_or(string.len());
-            rest = &string[end..];
-            rest = rest.strip_prefix('\u{7}').or_else(|| rest.strip_prefix("\u{1b}\\")).unwrap_or(rest);
-            return Some(Piece::Other);
-        }
-        // A short sequence, such as the choice of a character set: `(B`.
-        let end = body.find(|byte: char| !('\u{20}'..='/').contains(&byte)).unwrap_or(body.len());
-        let last = body[end..].starts_with(|byte: char| ('0'..='~').contains(&byte));
-        rest = &body[end + usize::from(last)..];
-        Some(Piece::Other)
+        let (sequence, after) = rest.split_at(ESCAPE.len_utf8() + length(&rest[1..]));
+        rest = after;
+        let is_colour = sequence.starts_with("\u{1b}[") && sequence.ends_with('m');
+        Some(if is_colour { Piece::Colour(sequence) } else { Piece::Other })
     })
+}
+
+/// How long a sequence is, after the escape character.
+fn length(body: &str) -> usize {
+    if let Some(string) = body.strip_prefix([']', 'P', '_', '^']) {
+        // A title or a link: it goes up to BEL or ESC \\, and not over the end of a line.
+        let end = string.find(['\u{7}', ESCAPE, '\n']).unwrap_or(string.len());
+        let mark = ["\u{7}", "\u{1b}\\"].into_iter().find(|mark| string[end..].starts_with(mark));
+        return 1 + end + mark.map_or(0, str::len);
+    }
+    // Parameters, and one final byte; or a short sequence, such as the choice of a character set: `(B`. Anything else ends a
+    // sequence that is damaged.
+    let (start, inner, last) = if body.starts_with('[') { (1, '\u{20}'..='?', '@') } else { (0, '\u{20}'..='/', '0') };
+    let end = body[start..].find(|byte: char| !inner.contains(&byte)).map_or(body.len(), |end| start + end);
+    end + usize::from(body[end..].starts_with(|byte: char| (last..='~').contains(&byte)))
 }
 
 /// The text without sequences.

@@ -89,13 +89,13 @@ impl DrawnLine {
         let last = self.parts.len().saturating_sub(1);
         let mut line = String::new();
         for (at, (part, room)) in self.parts.iter().zip(&rooms).enumerate() {
-            let cut = match () {
-                () if part.is_changed || (at == 0 && at == last) => Cut::End,
-                () if at == 0 => Cut::Start,
-                () if at == last => Cut::End,
-                () => Cut::Middle,
+            // The end of a line is cut, and its beginning; of what is the same in between, the middle.
+            let halves = match () {
+                () if part.is_changed || at == last => 0,
+                () if at == 0 => 2,
+                () => 1,
             };
-            line.push_str(&part.fit(*room, cut));
+            line.push_str(&part.fit(*room, halves));
         }
         if rooms.len() < self.parts.len() && width > 0 {
             line.push_str(ELLIPSIS);
@@ -160,14 +160,6 @@ impl DrawnLine {
     }
 }
 
-/// Where a part is cut.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cut {
-    Start,
-    Middle,
-    End,
-}
-
 impl Part {
     fn of(text: &str, naming: Naming, is_changed: bool) -> Self {
         let shortened = shortened(text);
@@ -181,7 +173,8 @@ impl Part {
         drawn(&self.text, self.naming).map(|(_, cells)| cells).sum()
     }
 
-    fn fit(&self, room: usize, cut: Cut) -> String {
+    /// The part in so many cells. Of what is left out, so many halves of them are behind it.
+    fn fit(&self, room: usize, halves: usize) -> String {
         let pieces: Vec<(Cow<'_, str>, usize)> = drawn(&self.text, self.naming).collect();
         if pieces.iter().map(|(_, cells)| cells).sum::<usize>() <= room {
             return pieces.into_iter().map(|(drawn, _)| drawn).collect();
@@ -189,11 +182,7 @@ impl Part {
             return String::new();
         }
         let room = room - 1;
-        let at_end = match cut {
-            Cut::Start => room,
-            Cut::Middle => room / 2,
-            Cut::End => 0,
-        };
+        let at_end = room * halves / 2;
         let head = taken(pieces.iter(), room - at_end);
         let tail = taken(pieces.iter().rev(), at_end);
         let head = pieces[..head].iter().map(|(drawn, _)| drawn.as_ref());

@@ -105,11 +105,6 @@ pub(super) fn is_alike(line: &SidedLine<'_>, other: &SidedLine<'_>) -> bool {
     one.trim_end() == other.trim_end() || (one.len() + other.len() <= MAX_LOOKS && looks_same(one, other))
 }
 
-/// Whether none of the lines lacks its line break.
-pub(super) fn all_have_breaks(lines: &[SidedLine<'_>]) -> bool {
-    !lines.iter().any(|line| line.lacks_break)
-}
-
 /// Lines of a side, which may have their line breaks.
 pub(super) fn sided(pieces: &[String]) -> Vec<SidedLine<'_>> {
     let lines = pieces.iter().enumerate().map(|(place, piece)| {

@@ -4,7 +4,6 @@
 //! gets the rows that can be reached.
 
 use std::{
-    borrow::Cow,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::{
     diff_line::DrawnLine,
-    hunk_lines::{SidedLine, all_have_breaks, drawn, is_alike, sided},
+    hunk_lines::{SidedLine, drawn, is_alike, sided},
     hunk_places::HunkPlace,
     unified::{NO_BREAK, readable},
     visible::{Naming, drawn as drawn_clusters},
@@ -78,11 +77,8 @@ impl HunkRows {
         places.iter().map(one).collect()
     }
 
-    fn of_one(old: &[Cow<'_, [u8]>], new: &[Cow<'_, [u8]>], reach: usize, room: HunkRoom, deadline: Instant) -> Self {
-        let texts =
-            |pieces: &[Cow<'_, [u8]>]| pieces.iter().map(|piece| readable(piece).into_owned()).collect::<Vec<_>>();
-        let (old, new) = (texts(old), texts(new));
-        let (gone, come) = (sided(&old), sided(&new));
+    fn of_one(old: &[String], new: &[String], reach: usize, room: HunkRoom, deadline: Instant) -> Self {
+        let (gone, come) = (sided(old), sided(new));
         let [gone_drawn, come_drawn] = drawn(&gone, &come, deadline);
         let is_cut = |drawn: &DrawnLine| drawn.cells() > if room.wraps { room.width * room.rows } else { room.width };
         let is_repeated = |(line, (drawn, other)): (&SidedLine<'_>, &Drawn<'_>)| {
@@ -170,11 +166,11 @@ impl<'a> Lines<'a> {
     }
 
     /// Those of a hunk that are drawn, as they are drawn.
-    fn cut(&self, lines: &Range<usize>) -> Vec<Cow<'a, [u8]>> {
+    fn cut(&self, lines: &Range<usize>) -> Vec<String> {
         let lines = self.lines.get(lines.clone()).unwrap_or_default().iter().take(self.room.lines);
-        let line = |line: &&'a [u8]| match line.strip_suffix(b"\r\n").filter(|_| self.room.is_dos) {
-            Some(text) => Cow::Owned([text, b"\n"].concat()),
-            None => Cow::Borrowed(*line),
+        let line = |line: &&[u8]| match line.strip_suffix(b"\r\n").filter(|_| self.room.is_dos) {
+            Some(text) => readable(text).into_owned() + "\n",
+            None => readable(line).into_owned(),
         };
         lines.map(line).collect()
     }
@@ -208,7 +204,7 @@ impl<'a> Lines<'a> {
 
 /// Whether a line is the last one and has no line break, while the other side has one.
 fn lacks_break(line: &SidedLine<'_>, others: &[SidedLine<'_>]) -> bool {
-    line.lacks_break && all_have_breaks(others)
+    line.lacks_break && !others.iter().any(|other| other.lacks_break)
 }
 
 /// A line in one row.

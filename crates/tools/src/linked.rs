@@ -17,7 +17,8 @@ const MOST: usize = 50_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Linked {
     device: u64,
-    inode: u64,
+    /// The number that it has in its file system.
+    pub(super) inode: u64,
 }
 
 impl Linked {
@@ -39,11 +40,6 @@ impl Linked {
     pub fn at(path: &Path) -> Option<Self> {
         path.symlink_metadata().ok().as_ref().and_then(Self::of)
     }
-
-    /// The number that the file has in its file system.
-    pub(super) const fn inode(self) -> u64 {
-        self.inode
-    }
 }
 
 /// The regular files in several folders, by their inodes, each with the place of its folder.
@@ -51,7 +47,7 @@ impl Linked {
 pub(super) struct FilesBelow {
     files: HashMap<u64, Vec<(usize, PathBuf)>>,
     /// The place of a folder of which not all files could be looked at.
-    partial: Option<usize>,
+    pub(super) partial: Option<usize>,
 }
 
 impl FilesBelow {
@@ -77,10 +73,5 @@ impl FilesBelow {
     pub(super) fn names_of(&self, file: Linked) -> impl Iterator<Item = (usize, &Path)> {
         let names = self.files.get(&file.inode).into_iter().flatten().map(|(at, path)| (*at, path.as_path()));
         names.filter(move |(_, path)| Linked::at(path) == Some(file))
-    }
-
-    /// The place of a folder that has too many files.
-    pub(super) const fn partial(&self) -> Option<usize> {
-        self.partial
     }
 }

@@ -13,7 +13,7 @@ use super::paths;
 use flemma_chat::{BEGINNINGS, LineRange};
 use flemma_model::ModelError;
 use flemma_notes::PageName;
-use flemma_text::escape_controls;
+use flemma_text::{escape_controls, one_line};
 
 /// The longest path in bytes that systems take (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
@@ -52,12 +52,6 @@ impl PathKind {
 pub struct PathParams(Vec<String>);
 
 impl PathParams {
-    /// No property.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
     /// The names of the properties.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
@@ -67,6 +61,15 @@ impl PathParams {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Checks that no path in these properties is too long to be one. Looking where it leads would take long as well.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
+        let texts = |param| values(input, param).iter().filter_map(Value::as_str);
+        self.iter().try_for_each(|param| texts(param).try_for_each(|path| check_length(param, path)))
     }
 
     /// As a definition writes it: a name, or a list of names.
@@ -88,17 +91,6 @@ impl From<&str> for PathParams {
 impl From<Vec<String>> for PathParams {
     fn from(names: Vec<String>) -> Self {
         Self(names)
-    }
-}
-
-impl PathParams {
-    /// Checks that no path in these properties is too long to be one. Looking where it leads would take long as well.
-    ///
-    /// # Errors
-    /// The first that is.
-    pub(super) fn check_lengths(&self, input: &Value) -> Result<(), ModelError> {
-        let texts = |param| values(input, param).iter().filter_map(Value::as_str);
-        self.iter().try_for_each(|param| texts(param).try_for_each(|path| check_length(param, path)))
     }
 }
 
@@ -215,16 +207,13 @@ fn named(kind: PathKind, param: &str, value: &Value, folder: &Path) -> Result<Na
             Err(problem) => NamedPath { problem: Some(problem), ..at(page, folder.join(page)) },
         },
         other => {
-            let shown = other.to_string();
-            let short: String = shown.chars().take(MAX_SHOWN).collect();
-            let more = if short.len() < shown.len() { "…" } else { "" };
-            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {short}{more}.")));
+            let shown = one_line(&other.to_string(), MAX_SHOWN);
+            return Err(ModelError::new(format!("`{param}` must be a path or a list of paths, not {shown}.")));
         }
     };
-    let has_nul = named.written.as_deref().is_some_and(|written| written.contains('\0'));
-    let nul = has_nul.then(|| {
-        let shown = escape_controls(named.written.as_deref().unwrap_or_default()).into_owned();
-        ModelError::new(format!("`{shown}` contains a NUL character, which a file name cannot contain."))
-    });
+    let written = named.written.as_deref().filter(|written| written.contains('\0'));
+    let nul = written
+        .map(escape_controls)
+        .map(|shown| ModelError::new(format!("`{shown}` contains a NUL character, which a file name cannot contain.")));
     Ok(NamedPath { problem: nul.or(named.problem), ..named })
 }

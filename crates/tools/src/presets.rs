@@ -128,9 +128,7 @@ impl Policy {
 
 /// The entries that were removed from a list.
 struct Removed {
-    /// Entries for all calls of a tool remove everything that a preset approves for it.
-    whole: BTreeSet<String>,
-    /// Other rules only remove themselves.
+    /// Those for all calls of a tool remove everything that a preset approves for it, and others only themselves.
     rules: Vec<Rule>,
     /// All tools that the removed entries approved.
     tools: BTreeSet<String>,
@@ -138,7 +136,7 @@ struct Removed {
 
 impl Removed {
     fn new(entries: &[String], presets: &Presets) -> Self {
-        let mut removed = Self { whole: BTreeSet::new(), rules: Vec::new(), tools: BTreeSet::new() };
+        let mut removed = Self { rules: Vec::new(), tools: BTreeSet::new() };
         for entry in entries {
             if let Some(preset) = presets.get(entry) {
                 // The other presets in the list still approve their tools.
@@ -146,18 +144,15 @@ impl Removed {
                 removed.tools.extend(approving.map(|rule| rule.tool().to_owned()));
             } else if let Some(rule) = rule(entry).filter(|rule| !rule.denies()) {
                 removed.tools.insert(rule.tool().to_owned());
-                if rule.is_whole() {
-                    removed.whole.insert(rule.tool().to_owned());
-                } else {
-                    removed.rules.push(rule);
-                }
+                removed.rules.push(rule);
             }
         }
         removed
     }
 
     fn takes_out(&self, rule: &Rule) -> bool {
-        !rule.denies() && (self.whole.contains(rule.tool()) || self.rules.contains(rule))
+        let is_meant = |removed: &Rule| removed == rule || (removed.is_whole() && removed.tool() == rule.tool());
+        !rule.denies() && self.rules.iter().any(is_meant)
     }
 }
 

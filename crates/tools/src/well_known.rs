@@ -66,7 +66,7 @@ pub(super) fn names(found: &Path, linked: Option<Linked>, home: PathBuf, runtime
     let by_link = known.links.iter().filter_map(|(target, link)| Some(link.join(found.strip_prefix(target).ok()?)));
     let mut names: Vec<PathBuf> = by_link.collect();
     let Some(linked) = linked else { return Some(names) };
-    let others = known.files.get(&linked.inode()).into_iter().flatten();
+    let others = known.files.get(&linked.inode).into_iter().flatten();
     names.extend(others.filter(|other| *other != found && Linked::at(other) == Some(linked)).cloned());
     (!names.is_empty() || !known.is_partial).then_some(names)
 }

@@ -84,7 +84,6 @@ fn approves_run(approving: &[Pattern], run: &CommandRun, depth: usize) -> bool {
 fn is_beyond_rules(run: &CommandRun) -> bool {
     let Some(program) = run.program() else { return true };
     unapprovable::is_never_approved(&program)
-        || wrappers::is_never_approved(&program)
         || variables::touches(&program, run)
         || matches!(unapprovable::code(&run.words), Some(CodeSource::Given { .. }))
 }

@@ -181,7 +181,7 @@ impl DeniedPaths {
         if let Some((at, name)) = names.find(|(at, name)| self.rule_about(name) == Some(rule(*at))) {
             return Names::Denied { rule: rule(at), name: name.to_owned() };
         }
-        below.partial().map_or(Names::Allowed, |at| Names::Unknown { rule: rule(at) })
+        below.partial.map_or(Names::Allowed, |at| Names::Unknown { rule: rule(at) })
     }
 
     /// Whether there is something at a path, and it is denied, as written or by where its links lead, or may be, because it has several

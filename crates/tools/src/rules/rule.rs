@@ -8,7 +8,6 @@ use super::{
     pattern::{CommandPattern, Likeness},
     unapprovable, variables,
     word::assigned,
-    wrappers,
 };
 use crate::Decision;
 use flemma_model::UserError;
@@ -76,7 +75,7 @@ fn check(pattern: CommandPattern, denies: bool) -> Result<CommandPattern, UserEr
         return Err(UserError::new("its first word, the program, is missing or has a wildcard. Write out the program"));
     };
     let program = unapprovable::program(program);
-    if unapprovable::is_never_approved(&program) || wrappers::is_never_approved(&program) {
+    if unapprovable::is_never_approved(&program) {
         return Err(UserError::new(format!(
             "`{program}` runs commands that no rule can see, so no rule can approve it. Approve such calls by hand"
         )));

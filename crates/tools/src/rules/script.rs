@@ -76,11 +76,6 @@ pub(super) struct ShellScript {
 }
 
 impl ShellScript {
-    /// Something in it needs approval.
-    fn never(&mut self) {
-        self.needs_approval = true;
-    }
-
     /// Something in it is not known.
     fn unreadable(&mut self) {
         self.needs_approval = true;
@@ -231,7 +226,7 @@ impl<'a> ScriptReader<'a> {
                 self.function()?;
             }
             "coproc" => {
-                self.script.never();
+                self.script.needs_approval = true;
                 // It may have a name.
                 if matches!(self.rest, [Token::Word(_), next, ..] if matches!(next.raw(), "(" | "{")) {
                     self.take_word()?;
@@ -262,7 +257,7 @@ impl<'a> ScriptReader<'a> {
 
     /// The body of a function. From here on, its name runs something other than the rules assume.
     fn function(&mut self) -> Option<()> {
-        self.script.never();
+        self.script.needs_approval = true;
         self.take_newlines();
         let is_simple = self.command()?;
         (!is_simple).then_some(())
@@ -273,7 +268,7 @@ impl<'a> ScriptReader<'a> {
         self.script.variables.push(name.clone());
         self.take_newlines();
         let has_values = self.take("in").is_some();
-        while let Some(value) = self.take_word().filter(|_| has_values) {
+        while has_values && let Some(value) = self.take_word() {
             self.settled(value);
         }
         let is_separated = self.take_one_of(&[";", "\n"]).is_some();
@@ -310,7 +305,7 @@ impl<'a> ScriptReader<'a> {
 
     /// `[[ … ]]`. No rule covers it.
     fn test(&mut self) -> Option<()> {
-        self.script.never();
+        self.script.needs_approval = true;
         while self.take("]]").is_none() {
             if ARITHMETIC.contains(&self.peek()) {
                 self.script.unreadable();
@@ -329,7 +324,7 @@ impl<'a> ScriptReader<'a> {
         loop {
             if let Some(written) = self.take_word() {
                 let word = self.word(written);
-                match self.assignment(written, &word).filter(|_| run.words.is_empty()) {
+                match run.words.is_empty().then(|| self.assignment(written, &word)).flatten() {
                     Some(assignment) => run.assignments.push(assignment),
                     None => run.words.push(word),
                 }
@@ -342,9 +337,7 @@ impl<'a> ScriptReader<'a> {
             }
         }
         // A redirection on its own creates or empties a file, or does nothing. Assignments on their own affect what follows.
-        if run.words.is_empty() {
-            self.script.never();
-        }
+        self.script.needs_approval |= run.words.is_empty();
         self.script.runs.push(run);
         (self.rest.len() < before).then_some(())
     }
@@ -379,44 +372,34 @@ impl<'a> ScriptReader<'a> {
         let [Token::Operator(operator), Token::Word(target), rest @ ..] = self.rest else { return None };
         self.rest = rest;
         let (raw, word) = (target.raw.as_str(), self.word(target));
-        match *operator {
-            "<<" | "<<-" | "<<<" => {
-                if word == Word::Unknown {
-                    self.script.never();
-                }
-                Some((true, Some(word)))
-            }
+        let is_null = word.known() == Some("/dev/null");
+        let (feeds, is_harmless) = match *operator {
+            "<<" | "<<-" | "<<<" => (true, word != Word::Unknown),
+            // Bash opens a connection for these, whether or not such a file exists.
             "<" => {
-                // Bash opens a connection for these, whether or not such a file exists.
                 let is_device = |path: &str| path.contains("/dev/tcp") || path.contains("/dev/udp");
-                if raw != "<(" && word.known().is_none_or(is_device) {
-                    self.script.never();
-                }
-                Some((raw != "/dev/null", None))
+                (raw != "/dev/null", raw == "<(" || !word.known().is_none_or(is_device))
             }
             // Copies of descriptors, which belong to the shell or were opened by another redirection.
             ">&" | "<&" if raw.strip_suffix('-').unwrap_or(raw).bytes().all(|byte| byte.is_ascii_digit()) => {
-                Some((false, None))
+                (false, true)
             }
-            operator => {
-                // Bash expands this word twice after `>&`, and then finds code in what quotes hide.
-                let is_plain = raw.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte));
-                if matches!(operator, ">&" | "<&") && !is_plain {
+            ">&" | "<&" => {
+                // Bash expands this word twice, and then finds code in what quotes hide.
+                if !raw.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte)) {
                     self.script.unreadable();
                 }
-                if word.known() != Some("/dev/null") {
-                    self.script.never();
-                }
-                Some((operator == "<>", None))
+                (false, is_null)
             }
-        }
+            operator => (operator == "<>", is_null),
+        };
+        self.script.needs_approval |= !is_harmless;
+        Some((feeds, Some(word).filter(|_| operator.starts_with("<<"))))
     }
 
     /// A word that rules do not check. It must not run anything itself.
     fn settled(&mut self, written: &Written) {
-        if self.word(written) == Word::Unknown {
-            self.script.never();
-        }
+        self.script.needs_approval |= self.word(written) == Word::Unknown;
     }
 
     /// The value of a word. The commands that it runs are read too.

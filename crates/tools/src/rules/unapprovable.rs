@@ -17,9 +17,9 @@ pub(super) fn program(word: &str) -> String {
     name.strip_prefix('g').filter(|plain| NAMES.gnu.contains(*plain)).map(str::to_owned).unwrap_or(name)
 }
 
-/// Whether a command is one that no rule can approve.
+/// Whether a program is one that no rule can approve: its arguments do not contain all that it runs.
 pub(super) fn is_never_approved(program: &str) -> bool {
-    NAMES.unapprovable.contains(program)
+    NAMES.unapprovable.contains(program) || NAMES.deferring.contains(program)
 }
 
 /// How interpreters get their program: one row of the table.

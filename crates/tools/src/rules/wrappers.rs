@@ -53,11 +53,6 @@ pub(super) enum InnerCommand {
     Unclear,
 }
 
-/// Whether a program always needs approval, since its arguments do not contain the whole command.
-pub(super) fn is_never_approved(program: &str) -> bool {
-    NAMES.deferring.contains(program)
-}
-
 /// Whether a wildcard never matches an argument of this program.
 pub(super) fn is_runner(program: &str) -> bool {
     guards::names(program).iter().any(|name| NAMES.runners.contains(*name))
@@ -131,7 +126,7 @@ pub(super) fn inside(run: &CommandRun) -> Option<Vec<CommandRun>> {
             Some(InnerCommand::Run(inner)) => Some(vec![inner]),
             Some(InnerCommand::Nothing) => Some(Vec::new()),
             Some(InnerCommand::Unclear) => any(),
-            None if is_runner(&program) || is_never_approved(&program) || program == "exec" => any(),
+            None if is_runner(&program) || NAMES.deferring.contains(&program) || program == "exec" => any(),
             None => Some(Vec::new()),
         },
     }
