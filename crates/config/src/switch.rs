@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     Config, OptionDocumentation,
     layers::{self, nested},
+    options::Recipient,
 };
 use flemma_model::UserError;
 use flemma_model::options::{self, Problem, Table};
@@ -150,8 +151,8 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
 }
 
 /// Reads the option `presets`.
-pub(super) fn read_presets(table: &mut Table<'_>) -> BTreeMap<String, Value> {
-    table.entries("presets", |table, name| {
+pub(super) fn presets(table: &mut Table<'_>, key: &str) -> BTreeMap<String, Value> {
+    table.entries(key, |table, name| {
         let written = table.raw(name)?;
         let problems = if !name.starts_with(PRESET) || name.len() == 1 || name.contains(char::is_whitespace) {
             Some(odd("the name of a preset begins with `$` and contains no spaces, as in `$fast`"))
@@ -189,7 +190,7 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
             }
         }
         Value::Object(_) => {
-            let read = options::read(written, Config::read_recipient);
+            let read = options::read(written, Recipient::read);
             read.map(|_| written.clone()).map_err(|error| error.problems)
         }
         other => {
