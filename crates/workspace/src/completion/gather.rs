@@ -11,8 +11,9 @@ use crate::{
     approval::{chain, permissions::Permissions},
     background::Background,
     completion::{
-        Completion, Item, ItemKind, json, lua,
+        Completion, Item, ItemKind,
         options::{Sources, Syntax, group_item, tool_items},
+        spot,
     },
     shared::Shared,
 };
@@ -235,8 +236,8 @@ impl Completions {
 
     fn complete_code(&self, language: &str, before: &str, after: &str, column: usize) -> Option<Completion> {
         let (syntax, spot) = match language {
-            "lua" => (Syntax::Lua, lua::spot(before)?),
-            "json" => (Syntax::Json, json::spot(before)?),
+            "lua" => (Syntax::Lua, spot::in_lua(before)?),
+            "json" => (Syntax::Json, spot::in_json(before)?),
             _ => return None,
         };
         let config = self.shared.config();
