@@ -6,13 +6,14 @@ use jiff::Timestamp;
 use mlua::{BString, Table};
 
 use super::{buffer::BufferText, convert, shim::Shim, usage_table};
-use flemma_agent::{CursorReason, Level};
+use flemma_agent::{CursorReason, Level, LifecycleEvent};
 use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
 use flemma_model::UserError;
+use flemma_provider::usage::Record;
 use flemma_tools::Written;
 use flemma_workspace::{
     Host, HostEffect, LookedUp,
-    ports::{Announcement, HostError, Place, Question, Saved},
+    ports::{HostError, Place, Question, Saved},
 };
 
 /// What `lua/flemma/host.lua` is told of an effect.
@@ -57,7 +58,9 @@ impl Shim {
             HostEffect::RefuseLate { buffer, tool, call, text } => {
                 self.tell("refuse_late", (buffer, tool, call, self.lua.create_string(text)?))
             }
-            HostEffect::Announce { buffer, what } => self.tell("announce", self.announcement(buffer, what)?),
+            HostEffect::Announce { buffer, moment, usage } => {
+                self.tell("announce", self.announcement(buffer, moment, usage)?)
+            }
             HostEffect::Ask { buffer, number, question } => {
                 self.tell("ask", (buffer, number, self.question(question)?))
             }
@@ -75,28 +78,33 @@ impl Shim {
         }
     }
 
-    fn announcement(&self, buffer: i32, what: Announcement<'_>) -> mlua::Result<(&'static str, Table)> {
+    fn announcement(
+        &self,
+        buffer: i32,
+        moment: LifecycleEvent<'_>,
+        usage: Option<Record>,
+    ) -> mlua::Result<(&'static str, Table)> {
         let data = self.lua.create_table()?;
         data.set("buf", buffer)?;
-        let event = match what {
-            Announcement::RequestSending => "FlemmaRequestSending",
-            Announcement::RequestFinished { complete, usage } => {
+        let event = match moment {
+            LifecycleEvent::RequestSending => "FlemmaRequestSending",
+            LifecycleEvent::RequestFinished { complete } => {
                 data.set("complete", complete)?;
                 let usage = usage.map(|record| usage_table::record(&self.lua, &record)).transpose()?;
                 data.set("usage", usage)?;
                 "FlemmaRequestFinished"
             }
-            Announcement::ToolExecuting { tool, call } => {
-                data.set("tool", tool)?;
-                data.set("id", call)?;
+            LifecycleEvent::ToolExecuting(call) => {
+                data.set("tool", call.name.as_str())?;
+                data.set("id", call.id.0.as_str())?;
                 "FlemmaToolExecuting"
             }
-            Announcement::ToolFinished { call } => {
-                data.set("id", call)?;
+            LifecycleEvent::ToolFinished(id) => {
+                data.set("id", id.0.as_str())?;
                 "FlemmaToolFinished"
             }
-            Announcement::ToolPending { call, kind } => {
-                data.set("id", call)?;
+            LifecycleEvent::ToolPending(id, kind) => {
+                data.set("id", id.0.as_str())?;
                 data.set("kind", kind.as_str())?;
                 "FlemmaToolPending"
             }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLuaMulti, Lua, Table, Value};
+use mlua::{IntoLuaMulti, Lua, Value};
 use nvim_oxi::api;
 
 use super::{convert, functions::Functions, lua_tools, opt, policies, review_table, shim::Shim, tool_functions};
@@ -41,6 +41,15 @@ impl LuaScripts {
         let Some(function) = self.functions.get(function) else { return Ok(Value::Nil) };
         let asked = arguments().and_then(|arguments| self.shim.ask_tool(buffer, &function, arguments));
         asked.map_err(|error| convert::lua_error(&error))
+    }
+
+    /// Calls a function that waits for something, for the first and the last time.
+    fn call_back(&self, callback: LuaRef, arguments: mlua::Result<impl IntoLuaMulti>) {
+        let Some(function) = self.functions.get(callback) else { return };
+        self.functions.release(callback);
+        if let Err(error) = arguments.and_then(|arguments| function.call::<()>(arguments)) {
+            self.shim.report(&error);
+        }
     }
 }
 
@@ -158,20 +167,13 @@ impl Scripts for LuaScripts {
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match files {
-            Ok(files) => function.call::<()>((files.paths, files.more, files.denied, files.is_partial)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
+        match files {
+            Ok(files) => self.call_back(callback, Ok((files.paths, files.more, files.denied, files.is_partial))),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
         }
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
         let table = || {
             let table = self.lua.create_table()?;
             table.set("code", result.code)?;
@@ -182,78 +184,29 @@ impl Scripts for LuaScripts {
             table.set("problem", result.problem.map(|problem| problem.to_string()))?;
             Ok(table)
         };
-        if let Err(error) = table().and_then(|table: Table| function.call::<()>(table)) {
-            self.shim.report(&error);
-        }
-    }
-
-    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match outcome {
-            Ok(()) => function.call::<()>(true),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, table());
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match answer {
-            Ok(answer) => convert::from_json(&self.lua, &answer).and_then(|answer| function.call::<()>(answer)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
+        match answer {
+            Ok(answer) => self.call_back(callback, convert::from_json(&self.lua, &answer)),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
         }
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match reviewed {
-            Ok(reviewed) => review_table::review(&self.lua, &reviewed).and_then(|review| function.call::<()>(review)),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
+        match reviewed {
+            Ok(reviewed) => self.call_back(callback, review_table::review(&self.lua, &reviewed)),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
         }
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = review_table::drawn(&self.lua, drawn).and_then(|drawn| function.call::<()>(drawn));
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
-    }
-
-    fn ended(&self, callback: LuaRef, problem: Option<UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        if let Err(error) = function.call::<()>(problem.map(|problem| problem.to_string())) {
-            self.shim.report(&error);
-        }
+        self.call_back(callback, review_table::drawn(&self.lua, drawn));
     }
 
     fn forget(&self, callback: LuaRef) {
         self.functions.release(callback);
-    }
-
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
-        let Some(function) = self.functions.get(callback) else { return };
-        self.functions.release(callback);
-        let called = match models {
-            Ok(models) => function.call::<()>(models),
-            Err(problem) => function.call((Value::Nil, problem.to_string())),
-        };
-        if let Err(error) = called {
-            self.shim.report(&error);
-        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Which conversation a notice is for.
 
 /// Names a conversation for as long as it is open; never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);

@@ -31,6 +31,7 @@ use flemma_runtime::{ConversationId, backups::Proposal};
 use flemma_tools::TurnTools;
 
 /// A conversation.
+#[derive(Default)]
 pub struct Conversation {
     id: ConversationId,
     buffer: i32,
@@ -72,36 +73,7 @@ pub struct Conversation {
 impl Conversation {
     /// The conversation in a buffer of the host's. `file` is what is known of its file.
     pub(crate) fn new(id: ConversationId, buffer: i32, host: &Rc<dyn Host>, file: FileOnDisk) -> Self {
-        Self {
-            id,
-            buffer,
-            page: Page::new(host.text(buffer)),
-            session: Session::default(),
-            tasks: Tasks::default(),
-            accounts: Accounts::default(),
-            replies: Replies::default(),
-            known_calls: KnownCalls::default(),
-            bare_names: BareNames::default(),
-            outbox: KeptOutbox::default(),
-            evaluated: Evaluated::default(),
-            turn_tools: RefCell::default(),
-            gate: RefCell::default(),
-            captures: Captures::default(),
-            holding: Holding::default(),
-            questions: Questions::default(),
-            records: Records::default(),
-            deadlines: Generation::default(),
-            drive: Drive::default(),
-            ending: TurnEnding::default(),
-            file,
-            proposal: RefCell::default(),
-            proposals: Proposals::default(),
-            interrupted: InterruptedCalls::default(),
-            is_write_due: Cell::new(false),
-            is_review_due: Cell::new(false),
-            is_revived: Cell::new(false),
-            is_diagnosed: Cell::new(false),
-        }
+        Self { id, buffer, page: Page::new(host.text(buffer)), file, ..Self::default() }
     }
 
     pub(crate) fn id(&self) -> ConversationId {

@@ -12,8 +12,6 @@ use crate::{
     Conversation, HostEffect, Workspace,
     before_sending::Sending,
     calls::{Standing, key::Keyed as _},
-    options::recipient,
-    ports::Announcement,
     shared::Leaving,
     usage::accounts::PricedRequest,
     writer::Writer,
@@ -25,8 +23,8 @@ use flemma_agent::{
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit};
 use flemma_model::{CallId, ToolInput, Usage};
-use flemma_provider::{ErrorKind, ProviderError};
-use flemma_runtime::{OnUpdate, RequestUpdate};
+use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
+use flemma_runtime::{OnUpdate, Recipient, RequestUpdate, http::Timeouts};
 
 /// How long inputs are taken and effects are performed at a time. The user's keys are heard in between.
 pub(crate) const SLICE: Duration = Duration::from_millis(25);
@@ -164,7 +162,9 @@ impl Shell for Effects<'_> {
         let page = &self.conversation.page;
         page.files().begin_request();
         let readable = self.workspace.permissions.readable(self.conversation);
-        let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
+        let options = config.parameters_for(config.provider);
+        let timeouts = Timeouts::of(&options);
+        let recipient = Recipient::of(options, Environment::of_process());
         let worker = self.workspace.background.worker();
         let on_update = self.on_update(request);
         let handle =
@@ -287,40 +287,21 @@ impl Shell for Effects<'_> {
     }
 
     fn announce(&self, moment: LifecycleEvent<'_>) {
-        let host = &self.workspace.shared.host;
-        let accounts = &self.conversation.accounts;
+        let mut usage = None;
         match moment {
-            LifecycleEvent::RequestSending => {
-                accounts.take_ended();
-                host.perform(HostEffect::Announce { buffer: self.buffer(), what: Announcement::RequestSending });
+            LifecycleEvent::RequestSending | LifecycleEvent::RequestFinished { .. } => {
+                usage = self.conversation.accounts.take_ended();
             }
-            LifecycleEvent::RequestFinished { complete } => {
-                let usage = accounts.take_ended();
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::RequestFinished { complete, usage },
-                });
-            }
-            LifecycleEvent::ToolExecuting(call) => {
-                let announcement = Announcement::ToolExecuting { tool: &call.name, call: &call.id.0 };
-                host.perform(HostEffect::Announce { buffer: self.buffer(), what: announcement });
-            }
+            LifecycleEvent::ToolExecuting(_) => {}
             LifecycleEvent::ToolFinished(id) => {
                 self.conversation.tasks.remove_tool(id);
                 self.workspace.execution.drop_suspended(self.conversation, id);
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::ToolFinished { call: &id.0 },
-                });
-                self.workspace.execution.files_were_written();
             }
-            LifecycleEvent::ToolPending(id, kind) => {
-                self.workspace.journaling.note_asked(self.conversation, id, kind);
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::ToolPending { call: &id.0, kind },
-                });
-            }
+            LifecycleEvent::ToolPending(id, kind) => self.workspace.journaling.note_asked(self.conversation, id, kind),
+        }
+        self.workspace.shared.host.perform(HostEffect::Announce { buffer: self.buffer(), moment, usage });
+        if let LifecycleEvent::ToolFinished(_) = moment {
+            self.workspace.execution.files_were_written();
         }
     }
 

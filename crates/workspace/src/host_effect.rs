@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::references::editor_view::LookedUp;
-use flemma_agent::{CursorTarget, Level};
-use flemma_chat::{AwaitKind, Diagnostic};
+use flemma_agent::{CursorTarget, Level, LifecycleEvent};
+use flemma_chat::Diagnostic;
 use flemma_model::{CallId, UserError};
 use flemma_provider::usage::Record;
 use flemma_tools::Written;
@@ -52,8 +52,8 @@ pub enum HostEffect<'a> {
     Notify { level: Level, message: &'a str },
     /// The user's answer came when its call had ended: tells them, and keeps the text that they typed.
     RefuseLate { buffer: i32, tool: &'a str, call: &'a str, text: &'a [u8] },
-    /// Tells other plugins what happened.
-    Announce { buffer: i32, what: Announcement<'a> },
+    /// Tells other plugins what happened; when a request is over, also what it has used, if the provider has counted that.
+    Announce { buffer: i32, moment: LifecycleEvent<'a>, usage: Option<Record> },
     /// Asks the user. The answer comes back as [`crate::Command::Answer`] with this number; the answer to an earlier question
     /// has no effect any more.
     Ask { buffer: i32, number: u64, question: Question },
@@ -84,39 +84,6 @@ pub enum Question {
         references: Vec<String>,
         /// The line, from 0, that names the first of them.
         line: usize,
-    },
-}
-
-/// What other plugins are told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Announcement<'a> {
-    /// A request goes out.
-    RequestSending,
-    /// A request is over.
-    RequestFinished {
-        /// Whether its reply is complete.
-        complete: bool,
-        /// What it has used; `None` where the provider counted nothing.
-        usage: Option<Record>,
-    },
-    /// A tool starts.
-    ToolExecuting {
-        /// The tool's name.
-        tool: &'a str,
-        /// The call's id.
-        call: &'a str,
-    },
-    /// A call has its result.
-    ToolFinished {
-        /// The call's id.
-        call: &'a str,
-    },
-    /// A call waits.
-    ToolPending {
-        /// The call's id.
-        call: &'a str,
-        /// What it waits for.
-        kind: AwaitKind,
     },
 }
 

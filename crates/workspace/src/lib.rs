@@ -78,7 +78,6 @@ mod shared;
 mod tools;
 pub mod trust;
 mod undo;
-mod unsettled;
 mod usage;
 mod views;
 mod workspace;
@@ -131,8 +130,8 @@ pub mod components {
         options::Frontmatter, options::switch::Switches, ownership::Ownership, projects::ProjectConversations,
         queue::Queue, references::References, resolutions::Resolutions, resolutions::answers::Answers,
         resolutions::deadlines::Deadlines, resolutions::starts::Starts, resolutions::written::WrittenBlocks,
-        reviews::Reviews, saving::Saving, shared::Shared, tools::Tools, trust::gatekeeper::Gatekeeper,
-        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Looks, views::previews::Previews,
-        views::status::StatusReports,
+        reviews::Reviews, saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox,
+        trust::gatekeeper::Gatekeeper, trust::store::TrustStore, undo::Undo, usage::Accounting, views::Looks,
+        views::previews::Previews, views::status::StatusReports,
     };
 }

@@ -28,7 +28,7 @@ use flemma_tools::{
     command::CommandResult,
 };
 
-pub use crate::host_effect::{Announcement, Question, Saved};
+pub use crate::host_effect::{Question, Saved};
 
 /// Where a conversation is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -297,15 +297,12 @@ pub trait Scripts {
     /// Calls a function that waits for the end of a command.
     fn command_ended(&self, _callback: LuaRef, _result: CommandResult) {}
 
-    /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
-    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
-
     /// What evaluates the Lua of models; `None` where there is none.
     fn sandbox(&self) -> Option<LuaSandbox> {
         None
     }
 
-    /// Calls a function that asked for something: with the answer, or with `nil` and why there is none.
+    /// Calls a function that waits for something: with the answer, or with `nil` and why there is none.
     fn answered(&self, _callback: LuaRef, _answer: Result<Value, UserError>) {}
 
     /// Nobody calls this function any more.
@@ -316,12 +313,6 @@ pub trait Scripts {
 
     /// Calls a function that asked how hunks are drawn.
     fn drawn(&self, _callback: LuaRef, _drawn: &DrawnHunks) {}
-
-    /// Calls a function that waits for the end of something: with nothing, or with why it failed.
-    fn ended(&self, _callback: LuaRef, _problem: Option<UserError>) {}
-
-    /// Calls a function that asked for models: with their names, or with why there are none.
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
 }
 
 /// Scripts of a host without Lua: no tool, policy or frontmatter in Lua can run.
@@ -371,8 +362,4 @@ impl Scripts for NoScripts {
     }
 
     fn release(&self, _: &Definition) {}
-
-    fn resolved(&self, _: LuaRef, _: Result<(), UserError>) {}
-
-    fn models(&self, _: LuaRef, _: Result<Vec<String>, UserError>) {}
 }

@@ -91,7 +91,8 @@ pub struct Shared {
     pub(crate) scripts: Rc<dyn Scripts>,
     pub(crate) worker: Rc<Worker>,
     pub(crate) options: OptionLayers,
-    pub(crate) toolbox: Toolbox,
+    /// The tools.
+    pub toolbox: Toolbox,
     pub(crate) projects: Projects,
     pub(crate) conversations: Conversations,
     /// Where the whole of a truncated output is kept for a few days.
@@ -173,11 +174,6 @@ impl Shared {
             let words = format!("the file system of {} does not answer.", place.display());
             UserError::new(words).with_advice("Try again when it does.")
         })
-    }
-
-    /// Tells a Lua function how a resolution ended.
-    pub fn call_back(&self, callback: LuaRef, outcome: Result<(), UserError>) {
-        self.scripts.resolved(callback, outcome);
     }
 
     /// Tells the user something about a conversation.

@@ -18,6 +18,7 @@ use crate::{
     calls::{OpenCalls, forms::Forms},
     completion::Completions,
     drives::Drives,
+    event_loop::Unsettled,
     execution::{Execution, commands::Commands, context::ToolContexts},
     journaling::{Journaling, commits::Commits, recovery::Recovery},
     lists::Lists,
@@ -34,7 +35,6 @@ use crate::{
     tools::{Tools, toolbox::Toolbox},
     trust::{gatekeeper::Gatekeeper, store::TrustStore},
     undo::Undo,
-    unsettled::Unsettled,
     usage::{Accounting, known_messages::KnownMessages},
     views::{Looks, previews::Previews, status::StatusReports},
 };
@@ -59,7 +59,7 @@ macro_rules! components {
             pub shared: Rc<Shared>,
             $($(#[$doc])* pub $name: Rc<$type>,)*
             pub(crate) background: Background<Self>,
-            pub(crate) unsettled: Unsettled<Self>,
+            pub(crate) unsettled: RefCell<Vec<Unsettled<Self>>>,
         }
 
         impl $workspace {
@@ -70,7 +70,7 @@ macro_rules! components {
                     $($asked: Rc::clone(&$asked),)*
                     $($($state: $value,)*)?
                 });)*
-                Self { $shared, $($name,)* $background, unsettled: Unsettled::default() }
+                Self { $shared, $($name,)* $background, unsettled: RefCell::default() }
             }
         }
     };

@@ -55,10 +55,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match resolution {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
-                    workspace.shared.call_back(callback, resolved.map_err(|error| words(&error, role)));
+                    let outcome = resolved.map(|()| true.into()).map_err(|error| words(&error, role));
+                    workspace.shared.give_answer(callback, outcome);
                 });
             }
-            Err(problem) => binding.workspace.shared.call_back(callback, Err(problem)),
+            Err(problem) => binding.workspace.shared.give_answer(callback, Err(problem)),
         }
         Ok((None, None))
     })?;

@@ -61,7 +61,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match (buffer, what) {
             (Some(buffer), what) => of_one(lua, binding, buffer, what),
             (None, State::StatusLine) => binding.workspace.status.overview().into_lua_multi(lua),
-            (None, State::ToolsReady) => binding.workspace.tools.tools_are_ready().into_lua_multi(lua),
+            (None, State::ToolsReady) => binding.workspace.shared.toolbox.is_ready().into_lua_multi(lua),
             (None, _) => Err(mlua::Error::runtime("the buffer is missing")),
         }
     })
@@ -102,6 +102,6 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
         }
         State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
         State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
-        State::ToolsReady => workspace.tools.tools_are_ready().into_lua_multi(lua),
+        State::ToolsReady => workspace.shared.toolbox.is_ready().into_lua_multi(lua),
     }
 }

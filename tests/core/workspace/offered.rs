@@ -263,7 +263,7 @@ fn an_illegal_group_is_refused_with_its_field() {
         let problem = refused.unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");
     }
-    assert!(chat.workspace.tools.groups().is_empty());
+    assert!(chat.workspace.shared.toolbox.groups().is_empty());
 }
 
 #[test]

@@ -48,16 +48,12 @@ pub struct FakeScripts {
     pub ran: RefCell<Vec<String>>,
     /// The functions that were released.
     pub released: RefCell<Vec<String>>,
-    /// How the resolutions with a callback ended.
-    pub resolved: RefCell<Vec<Result<(), String>>>,
     /// The latest run of each call.
     pub runs: RefCell<BTreeMap<String, u64>>,
     /// In which roles calls were let run, oldest first.
     pub let_by: RefCell<Vec<&'static str>>,
     /// What functions were called with that asked for something.
     pub answers: RefCell<BTreeMap<LuaRef, Result<Value, String>>>,
-    /// The lists of models that have arrived.
-    pub models: RefCell<Vec<Result<Vec<String>, String>>>,
 }
 
 impl FakeScripts {
@@ -177,13 +173,5 @@ impl Scripts for FakeScripts {
 
     fn answered(&self, callback: LuaRef, answer: Result<Value, UserError>) {
         self.answers.borrow_mut().insert(callback, answer.map_err(|problem| problem.to_string()));
-    }
-
-    fn resolved(&self, _: LuaRef, outcome: Result<(), UserError>) {
-        self.resolved.borrow_mut().push(outcome.map_err(|error| error.to_string()));
-    }
-
-    fn models(&self, _: LuaRef, models: Result<Vec<String>, UserError>) {
-        self.models.borrow_mut().push(models.map_err(|error| error.to_string()));
     }
 }

@@ -216,14 +216,13 @@ fn a_server_lists_its_models_and_a_vendors_are_known() {
     let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "llama3.3"}]});
     let chat = start("@You:\nHello", [Reply::json(200, &list), Reply::status(404).chunk("no such page")]);
     let ask = |provider: &str| {
-        let before = chat.scripts.models.borrow().len();
         chat.workspace.switches.models(provider, flemma_tools::LuaRef(1));
-        chat.drain_until("the models", |chat| chat.scripts.models.borrow().len() > before);
-        chat.scripts.models.borrow().last().unwrap().clone()
+        chat.drain_until("the models", |chat| chat.scripts.answers.borrow().contains_key(&flemma_tools::LuaRef(1)));
+        chat.scripts.answers.borrow_mut().remove(&flemma_tools::LuaRef(1)).unwrap()
     };
-    assert_eq!(ask("openai_compatible"), Ok(vec!["qwen3:8b".to_owned(), "llama3.3".to_owned()]));
+    assert_eq!(ask("openai_compatible"), Ok(json!(["qwen3:8b", "llama3.3"])));
     assert_eq!((chat.request(0).method.as_str(), chat.request(0).path.as_str()), ("GET", "/v1/models"));
     assert!(ask("openai_compatible").unwrap_err().contains("no such page"));
-    assert!(ask("anthropic").unwrap().contains(&"claude-opus-5-5".to_owned()));
-    assert_eq!(ask("nobody"), Ok(Vec::new()));
+    assert!(ask("anthropic").unwrap().as_array().unwrap().contains(&json!("claude-opus-5-5")));
+    assert_eq!(ask("nobody"), Ok(json!([])));
 }

@@ -1,6 +1,6 @@
 //! How a conversation is carried on without a user: see [`crate::driving`].
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,117 +42,115 @@ pub enum DriveEnd {
 
 /// The drive of a conversation.
 #[derive(Debug, Default)]
-pub(crate) struct Drive {
-    options: RefCell<Option<DriveOptions>>,
-    /// Requests that were sent.
-    requests: Cell<u32>,
-    last: Cell<Option<Step>>,
-    is_cancelled: Cell<bool>,
-    end: RefCell<Option<DriveEnd>>,
-}
+pub(crate) struct Drive(RefCell<State>);
 
-/// The state of a conversation when its last step began.
-#[derive(Clone, Copy, Debug)]
-struct Step {
+#[derive(Debug, Default)]
+struct State {
+    options: Option<DriveOptions>,
+    /// Requests that were sent.
     requests: u32,
-    had_open_calls: bool,
+    /// How many had been sent when the last step began, and whether calls were open then.
+    last: Option<(u32, bool)>,
+    is_cancelled: bool,
+    end: Option<DriveEnd>,
 }
 
 impl Drive {
     /// A drive begins.
     pub(crate) fn begin(&self, options: DriveOptions) {
-        self.options.replace(Some(options));
-        self.requests.set(0);
-        self.last.set(None);
-        self.is_cancelled.set(false);
-        self.end.take();
+        self.0.replace(State { options: Some(options), ..State::default() });
     }
 
     /// It ends. Says whether the conversation was driven.
     pub(crate) fn end(&self, end: DriveEnd) -> bool {
-        let was_on = self.options.take().is_some();
+        let mut state = self.0.borrow_mut();
+        let was_on = state.options.take().is_some();
         if was_on {
-            self.end.replace(Some(end));
+            state.end = Some(end);
         }
         was_on
     }
 
     /// What the drive came to, and how many requests were sent.
     pub(crate) fn result(&self) -> Option<(DriveEnd, u32)> {
-        self.end.borrow().clone().map(|end| (end, self.requests.get()))
+        let state = self.0.borrow();
+        Some((state.end.clone()?, state.requests))
     }
 
     /// The user wants it to stop.
     pub(crate) fn cancel(&self) {
-        self.is_cancelled.set(true);
-    }
-
-    /// Whether the user wants it to stop.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.is_cancelled.get()
+        self.0.borrow_mut().is_cancelled = true;
     }
 
     /// Whether the conversation is still driven, and the user wants that to stop.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.is_on() && self.is_cancelled()
+        self.is_on() && self.0.borrow().is_cancelled
+    }
+
+    /// What is asked of the drive; `None` for a conversation that is not driven.
+    fn asked<R>(&self, of: impl FnOnce(&DriveOptions) -> R) -> Option<R> {
+        self.0.borrow().options.as_ref().map(of)
     }
 
     /// Whether what the file brings is trusted; `None` for a conversation that is not driven.
     pub(crate) fn trusts(&self) -> Option<bool> {
-        self.options.borrow().as_ref().map(|options| options.is_trusted)
+        self.asked(|options| options.is_trusted)
     }
 
     /// Whether a step was taken.
     pub(crate) fn has_begun(&self) -> bool {
-        self.last.get().is_some()
+        self.0.borrow().last.is_some()
     }
 
     /// Whether the conversation is driven.
     pub(crate) fn is_on(&self) -> bool {
-        self.options.borrow().is_some()
+        self.0.borrow().options.is_some()
     }
 
     /// Whether the conversation is driven, or was.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_on() || self.end.borrow().is_some()
+        self.is_on() || self.0.borrow().end.is_some()
     }
 
     /// Whether the drive chooses the provider.
     pub(crate) fn names_provider(&self) -> bool {
-        self.options.borrow().as_ref().is_some_and(|options| options.provider.is_some())
+        self.asked(|options| options.provider.is_some()) == Some(true)
     }
 
     /// The maximum number of requests, if the drive sets one.
     pub(crate) fn max_turns(&self) -> Option<u32> {
-        self.options.borrow().as_ref()?.max_turns
+        self.asked(|options| options.max_turns)?
     }
 
     /// A request is sent.
     pub(crate) fn count_request(&self) {
-        self.requests.set(self.requests.get() + 1);
+        self.0.borrow_mut().requests += 1;
     }
 
     /// The options of `config` with the provider and the model of the drive, as the words of `:Flemma switch`.
     pub(crate) fn layer(&self, config: &Config) -> Result<Option<Value>, UserError> {
-        let options = self.options.borrow();
-        let Some(options) = options.as_ref().filter(|options| options.provider.is_some() || options.model.is_some())
-        else {
+        let Some((provider, model)) = self.asked(|options| (options.provider.clone(), options.model.clone())) else {
             return Ok(None);
         };
-        let provider = options.provider.clone().unwrap_or_else(|| config.provider.name().to_owned());
-        let words: Vec<String> = [provider].into_iter().chain(options.model.clone()).collect();
+        if provider.is_none() && model.is_none() {
+            return Ok(None);
+        }
+        let provider = provider.unwrap_or_else(|| config.provider.name().to_owned());
+        let words: Vec<String> = [provider].into_iter().chain(model).collect();
         Switch::parse(&words, config).map(|switch| Some(switch.layer))
     }
 
     /// Whether a step from here would be more than the last one once again.
     pub(crate) fn is_progress(&self, has_open_calls: bool) -> bool {
-        self.last
-            .get()
-            .is_none_or(|last| last.requests == self.requests.get() && last.had_open_calls && !has_open_calls)
+        let state = self.0.borrow();
+        state
+            .last
+            .is_none_or(|(requests, had_open_calls)| requests == state.requests && had_open_calls && !has_open_calls)
     }
 
     /// A step begins.
     pub(crate) fn begin_step(&self, had_open_calls: bool) {
-        self.last.set(Some(Step { requests: self.requests.get(), had_open_calls }));
+        let mut state = self.0.borrow_mut();
+        state.last = Some((state.requests, had_open_calls));
     }
 }

@@ -101,7 +101,7 @@ impl Drives {
         let drive = &conversation.drive;
         let has_open_calls = !conversation.page.open_ids().is_empty();
         let stop = conversation.session.stop().filter(|_| drive.has_begun());
-        if drive.is_cancelled() {
+        if drive.is_stopping() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(UserError::new("it was stopped"))));
         }
         if let Some(stop) = stop {

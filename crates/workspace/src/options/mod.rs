@@ -9,7 +9,6 @@
 pub(crate) mod effective;
 pub(crate) mod layers;
 pub(crate) mod notes;
-pub(crate) mod recipient;
 pub(crate) mod switch;
 pub(crate) mod turn_tools;
 

@@ -30,9 +30,19 @@ const REQUEST_SLICE: usize = 2_500;
 /// The most references that are coloured on a screen. A single line may have any number of them.
 const MOST_REFERENCES: usize = 1_000;
 
+/// The text as the host has it.
+struct Shown(Rc<dyn Text>);
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(Rc::new(Vec::<String>::new()))
+    }
+}
+
 /// The text of a conversation and everything that follows from it.
+#[derive(Default)]
 pub struct Page {
-    text: Rc<dyn Text>,
+    text: Shown,
     document: RefCell<Document>,
     /// Who wrote which line.
     provenance: RefCell<Provenance>,
@@ -80,25 +90,12 @@ impl Changed {
 impl Page {
     /// A page of which nothing is parsed yet.
     pub(crate) fn new(text: Rc<dyn Text>) -> Self {
-        Self {
-            text,
-            document: RefCell::default(),
-            provenance: RefCell::default(),
-            files: RefCell::default(),
-            copy: RefCell::default(),
-            is_complete: Cell::new(false),
-            is_reading: Cell::new(false),
-            is_touched: Cell::new(false),
-            is_writing: Cell::new(false),
-            is_writing_own: Cell::new(false),
-            joins: Cell::new(false),
-            stale_folds: StaleFolds::default(),
-        }
+        Self { text: Shown(text), ..Self::default() }
     }
 
     /// The text as it is now.
     pub(crate) fn text(&self) -> &dyn Text {
-        &*self.text
+        &*self.text.0
     }
 
     /// The lines as they are now, for another thread.

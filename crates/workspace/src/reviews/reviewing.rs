@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
+use serde_json::Value;
+
 use crate::{
     Conversation, Resolution, ResolveError,
     event::LoopEvent,
@@ -218,7 +220,8 @@ impl Reviews {
 
     /// Tells a Lua function how something has ended.
     pub fn give_verdict(&self, callback: LuaRef, problem: Option<UserError>) {
-        self.shared.scripts.ended(callback, problem);
+        let answer = problem.map_or(Value::Null, |problem| problem.to_string().into());
+        self.shared.give_answer(callback, Ok(answer));
     }
 
     fn proposing_key(&self, conversation: &Conversation, call: &CallId) -> Option<CallKey> {

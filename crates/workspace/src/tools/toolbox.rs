@@ -21,7 +21,7 @@ use flemma_tools::{
 };
 
 /// Owns what concerns tools in general; what a conversation runs is in its own tasks.
-pub(crate) struct Toolbox {
+pub struct Toolbox {
     registry: RefCell<Registry>,
     sources: RefCell<Sources>,
     chain: RefCell<Chain>,
@@ -98,8 +98,8 @@ impl Toolbox {
         Ok(registered)
     }
 
-    /// Gives a tool that the editor answers the function for its calls.
-    pub(crate) fn answer_with(&self, name: &str, function: LuaRef) -> bool {
+    /// Gives a built-in tool that the editor answers the function for its calls. Says whether there is such a tool without one.
+    pub fn answer_with(&self, name: &str, function: LuaRef) -> bool {
         self.registry.borrow_mut().answer_with(name, function)
     }
 
@@ -111,12 +111,12 @@ impl Toolbox {
     }
 
     /// The definition of this name, enabled or not.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<Definition>> {
+    pub fn get(&self, name: &str) -> Option<Arc<Definition>> {
         self.registry.borrow().get(name).cloned()
     }
 
     /// All definitions, each with whether it is enabled.
-    pub(crate) fn all(&self) -> Vec<(Arc<Definition>, bool)> {
+    pub fn all(&self) -> Vec<(Arc<Definition>, bool)> {
         let registry = self.registry.borrow();
         registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
     }
@@ -182,14 +182,14 @@ impl Toolbox {
     }
 
     /// Takes a group out; says whether it was there.
-    pub(crate) fn unregister_group(&self, name: &str) -> bool {
+    pub fn unregister_group(&self, name: &str) -> bool {
         let is_found = self.registry.borrow_mut().unregister_group(name);
         self.touch();
         is_found
     }
 
     /// All groups.
-    pub(crate) fn groups(&self) -> Vec<Group> {
+    pub fn groups(&self) -> Vec<Group> {
         self.registry.borrow().groups().cloned().collect()
     }
 
@@ -255,7 +255,7 @@ impl Toolbox {
     }
 
     /// A source of tools begins.
-    pub(crate) fn begin_source(&self, label: String) -> SourceId {
+    pub fn begin_source(&self, label: String) -> SourceId {
         self.sources.borrow_mut().begin(label)
     }
 
@@ -267,7 +267,7 @@ impl Toolbox {
     }
 
     /// Whether every source has ended.
-    pub(crate) fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.sources.borrow().is_ready()
     }
 

@@ -3,7 +3,7 @@
 
 use std::{rc::Rc, time::Duration};
 
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -13,6 +13,7 @@ use crate::{
     views::{
         Looks,
         known_calls::CallFacts,
+        local,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines},
     },
 };
@@ -267,8 +268,7 @@ fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.
 fn moment(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
-    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
-    let (at, now) = (local(at), local(now));
+    let (at, now) = (local(at, offset), local(now, offset));
     let format = match () {
         () if at.date() == now.date() => "%H:%M",
         () if now.date().tomorrow().is_ok_and(|tomorrow| at.date() == tomorrow) => "tomorrow %H:%M",

@@ -10,11 +10,12 @@ use crate::{
     views::{
         Looks,
         card::{CardView, fold_mark},
+        groups_of,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
     },
 };
 use flemma_chat as chat;
-use flemma_chat::{Card, Document, Folded, Speaker, Text};
+use flemma_chat::{Card, Document, Folded, Text};
 use flemma_tools::preview;
 
 /// The fewest cells in which the first words of a message say more than its number of lines.
@@ -50,11 +51,7 @@ impl Looks {
                 look.right.push(line_count(lines.len()));
             }
             Folded::Message { speaker, words, tools } => {
-                let (name, background) = match speaker {
-                    Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
-                    Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
-                    Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
-                };
+                let (name, background) = groups_of(speaker);
                 look.background = Some(background);
                 look.left = vec![mark("FlemmaFoldSize"), chunk(speaker.as_str(), name)];
                 look.right.push(line_count(lines.len()));

@@ -15,7 +15,7 @@ pub(crate) mod waiting_lines;
 
 use std::{ops::Range, rc::Rc};
 
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
@@ -131,11 +131,7 @@ impl Looks {
             let before = message.start.checked_sub(1).and_then(|line| document.message_at(line));
             before.and_then(|at| document.messages().get(at)).is_some_and(|before| before.has_only_results(text))
         };
-        let (name, background) = match message.role {
-            Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
-            Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
-            Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
-        };
+        let (name, background) = groups_of(message.role);
         if goes_on {
             // The rounds of a turn read as one message.
             look.left.push(chunk(" ", "FlemmaMeta"));
@@ -205,10 +201,23 @@ fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
     parts
 }
 
+/// The highlight groups of a speaker's name, and of the line that it is in.
+fn groups_of(speaker: Speaker) -> (&'static str, &'static str) {
+    match speaker {
+        Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
+        Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
+        Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
+    }
+}
+
+/// A moment in local time, which is that far ahead of UTC.
+fn local(at: Timestamp, offset: SignedDuration) -> DateTime {
+    TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at))
+}
+
 /// The local time, with the day if that is not today: `14:02`, `24 Nov 14:02`, `24 Nov 2025`.
 fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
-    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
-    let (at, now) = (local(at), local(now));
+    let (at, now) = (local(at, offset), local(now, offset));
     let format = match () {
         () if at.date() == now.date() => "%H:%M",
         () if at.year() == now.year() => "%-d %b %H:%M",

@@ -24,7 +24,7 @@ use flemma_text::{
 use flemma_tools::{Definition, DiffLine, Executor, Summary, preview};
 
 /// A line of virtual text under a status block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Preview {
     /// The line of the card, from 0.
     pub line: usize,
@@ -46,16 +46,7 @@ pub struct Preview {
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self {
-            line,
-            text,
-            added: None,
-            removed: None,
-            diff: Vec::new(),
-            asks: false,
-            is_decided: false,
-            files: Vec::new(),
-        }
+        Self { line, text, ..Self::default() }
     }
 
     /// What takes several lines.
