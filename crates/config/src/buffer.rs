@@ -226,11 +226,7 @@ impl BufferOptions {
     /// When there is no list, or a name means nothing; then nothing is changed.
     pub fn change(&mut self, path: &str, operation: &str, names: Vec<String>) -> Result<(), UserError> {
         let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
-        match operation {
-            "prepend" => list.prepend(names),
-            "remove" => list.remove(names),
-            _ => list.append(names),
-        }
+        list.change(operation, names);
         self.set_list(path, list)
     }
 
@@ -364,23 +360,19 @@ pub fn config_path(path: &str) -> String {
     }
 }
 
-/// Puts a value at a path; null takes away what is there.
+/// Puts a value at a path, in tables that are made where they are missing; null takes away what is there.
 fn put(table: &mut Value, path: &str, value: Value) {
-    let mut at = table;
-    let mut keys = path.split('.').peekable();
-    while let Some(key) = keys.next() {
-        if !at.is_object() {
-            *at = Value::Object(Map::new());
+    let (parent, key) = path.rsplit_once('.').map_or((None, path), |(parent, key)| (Some(parent), key));
+    let at = parent.into_iter().flat_map(|parent| parent.split('.')).fold(table, |at, key| {
+        let inner = &mut at[key];
+        if !inner.is_object() {
+            *inner = json!({});
         }
-        let Value::Object(entries) = at else { return };
-        if keys.peek().is_none() {
-            if value.is_null() {
-                entries.shift_remove(key);
-            } else {
-                entries.insert(key.to_owned(), value);
-            }
-            return;
-        }
-        at = entries.entry(key).or_insert_with(|| Value::Object(Map::new()));
+        inner
+    });
+    if !value.is_null() {
+        at[key] = value;
+    } else if let Value::Object(entries) = at {
+        entries.shift_remove(key);
     }
 }

@@ -33,6 +33,7 @@ pub use editor::{
     Editing, FoldLevel, Highlight, Icons, InsertKeys, Keymaps, Keys, LevelFilter, Logging, Looks, NormalKeys, Notify,
     ObjectKeys, Symbols,
 };
+pub use layers::leaves;
 pub use list::ListOption;
 pub use options::{Config, ProviderOptions};
 pub use parameters::{Parameters, ProviderOverrides};

@@ -26,7 +26,7 @@ use crate::{
     views::known_calls::KnownCalls,
 };
 use flemma_agent::Session;
-use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, Severity, Status, StatusBlock, Uncaptured};
+use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, FoldGroup, Severity, Status, StatusBlock, Uncaptured};
 use flemma_runtime::{ConversationId, backups::Proposal};
 use flemma_tools::TurnTools;
 
@@ -126,6 +126,13 @@ impl Conversation {
                 .filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
+    }
+
+    /// The folds of the messages in these lines, as far as they are parsed.
+    #[must_use]
+    pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
+        let is_changing = self.is_busy() || !self.is_complete();
+        self.page.with_parsed(|document, text| flemma_chat::folds(document, lines, text, is_changing))
     }
 
     /// Whether what the user wants of it waits for the disk.

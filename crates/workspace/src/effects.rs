@@ -49,6 +49,10 @@ impl<'a> Effects<'a> {
         self.conversation.buffer()
     }
 
+    fn perform(&self, effect: HostEffect<'_>) {
+        self.workspace.shared.host.perform(effect);
+    }
+
     /// What the updates of a request become.
     fn on_update(&self, request: RequestId) -> OnUpdate {
         let (mailbox, id) = (self.workspace.background.mailbox().clone(), self.conversation.id());
@@ -111,10 +115,9 @@ impl Shell for Effects<'_> {
     }
 
     fn lock(&self, locked: bool) {
-        let host = &self.workspace.shared.host;
-        host.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
+        self.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
         if !locked {
-            host.perform(HostEffect::TurnOver { buffer: self.buffer() });
+            self.perform(HostEffect::TurnOver { buffer: self.buffer() });
             self.workspace.deadlines.watch_deadlines(self.conversation, false);
             self.workspace.queue.put_down_later(self.conversation);
             self.workspace.calls.tell_rest_later(self.conversation);
@@ -230,11 +233,11 @@ impl Shell for Effects<'_> {
     }
 
     fn cursor(&self, target: CursorTarget) {
-        self.workspace.shared.host.perform(HostEffect::Cursor { buffer: self.buffer(), target });
+        self.perform(HostEffect::Cursor { buffer: self.buffer(), target });
     }
 
     fn follow(&self) {
-        self.workspace.shared.host.perform(HostEffect::Follow { buffer: self.buffer() });
+        self.perform(HostEffect::Follow { buffer: self.buffer() });
     }
 
     fn notify(&self, level: Level, message: &str) {
@@ -260,26 +263,23 @@ impl Shell for Effects<'_> {
         let mut found = self.conversation.text_diagnostics();
         let file = self.workspace.frontmatter.of(self.conversation);
         if let Some(fault) = &file.fault {
-            found.insert(0, fault.diagnostic());
+            found.insert(0, fault.diagnostic.clone());
         }
         found
     }
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.is_diagnosed.set(!diagnostics.is_empty());
-        self.workspace.shared.host.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
+        self.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
         for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
             // The user is told about this line.
-            self.workspace.shared.host.perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
+            self.perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
         }
     }
 
     fn show(&self, activity: &Activity, is_other: bool) {
-        self.workspace.shared.host.perform(HostEffect::Show {
-            buffer: self.buffer(),
-            is_busy: *activity != Activity::Idle,
-            is_other,
-        });
+        let is_busy = *activity != Activity::Idle;
+        self.perform(HostEffect::Show { buffer: self.buffer(), is_busy, is_other });
     }
 
     fn account(&self, usage: Usage, complete: bool) {
@@ -299,7 +299,7 @@ impl Shell for Effects<'_> {
             }
             LifecycleEvent::ToolPending(id, kind) => self.workspace.journaling.note_asked(self.conversation, id, kind),
         }
-        self.workspace.shared.host.perform(HostEffect::Announce { buffer: self.buffer(), moment, usage });
+        self.perform(HostEffect::Announce { buffer: self.buffer(), moment, usage });
         if let LifecycleEvent::ToolFinished(_) = moment {
             self.workspace.execution.files_were_written();
         }

@@ -298,7 +298,7 @@ impl Workspace {
 
     /// Marks the reply at the end of the document as cut off, and makes room to go on.
     fn mark_cut_off(&self, conversation: &Conversation) {
-        let edits = conversation.page.cut_off();
+        let edits = conversation.page.with_document(|document, text| chat::mark_cut_off(document.messages(), text));
         if conversation.is_busy() || edits.is_empty() {
             return;
         }

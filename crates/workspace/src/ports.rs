@@ -223,11 +223,17 @@ pub struct ScriptError {
     pub message: String,
 }
 
-/// Runs Lua.
+/// Why nothing runs.
+const NO_LUA: &str = "there is no Lua here";
+
+/// Runs Lua. What is said here is the answer where there is none.
 pub trait Scripts {
     /// Starts a call, here and now; its answer goes to [`ToolRun::answer`]. Gives the function that stops it, if the tool
     /// has one.
-    fn start(&self, run: ToolRun<'_>) -> Option<StopTool>;
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
+        None
+    }
 
     /// What a tool's own `format_preview` says in about `width` cells; `None` where it gives no text.
     ///
@@ -235,11 +241,13 @@ pub trait Scripts {
     /// What it threw.
     fn preview(
         &self,
-        function: LuaRef,
-        input: &Value,
-        width: usize,
-        context: CallContext<'_>,
-    ) -> Result<Option<String>, LuaError>;
+        _function: LuaRef,
+        _input: &Value,
+        _width: usize,
+        _context: CallContext<'_>,
+    ) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
 
     /// What a tool's own `format_rejection` says of a call that the user rejects, for this reason; `None` where it gives no
     /// text.
@@ -248,11 +256,13 @@ pub trait Scripts {
     /// What it threw, or what it returned instead; goes on after the name of the field.
     fn rejection(
         &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError>;
+        _function: LuaRef,
+        _input: &Value,
+        _context: CallContext<'_>,
+        _reason: Option<&str>,
+    ) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
 
     /// What the function `approval` of a tool says of a call; `None` where it leaves that to others. It never gives
     /// [`DeclaredApproval::Function`].
@@ -261,35 +271,45 @@ pub trait Scripts {
     /// What it threw, or what it returned instead; goes on after the name of the field.
     fn declared_approval(
         &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError>;
+        _function: LuaRef,
+        _input: &Value,
+        _context: CallContext<'_>,
+    ) -> Result<Option<DeclaredApproval>, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
 
     /// Whether the function `enabled` of a tool offers it to the conversation in a buffer. `is_named` says that the user asks
     /// for the tool by its name.
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError>;
+    fn is_enabled(&self, _function: LuaRef, _buffer: i32, _is_named: bool) -> Result<bool, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
 
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
-    fn policy_module(&self, module: &str) -> Resolve;
+    fn policy_module(&self, _module: &str) -> Resolve {
+        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
+    }
 
     /// What a parser that was registered for this language reads.
     ///
     /// # Errors
     /// The languages that parsers were registered for, where this is none of them.
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Result<Result<Value, LuaError>, Vec<String>>;
+    fn parse(&self, _buffer: i32, _language: &str, _code: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
+        Err(Vec::new())
+    }
 
     /// Runs the Lua of a file's frontmatter, which sets `options`.
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError>;
+    fn run_frontmatter(&self, _code: &str, _options: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
+    }
 
     /// Releases the functions of a definition that has left the registry.
-    fn release(&self, definition: &Definition);
+    fn release(&self, _definition: &Definition) {}
 
     /// Calls a function that asked for files to pick: with them, or with why there are none.
     fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
@@ -319,47 +339,4 @@ pub trait Scripts {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoScripts;
 
-/// Why nothing runs.
-const NO_LUA: &str = "there is no Lua here";
-
-impl Scripts for NoScripts {
-    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
-        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
-        None
-    }
-
-    fn preview(&self, _: LuaRef, _: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
-        Ok(None)
-    }
-
-    fn rejection(&self, _: LuaRef, _: &Value, _: CallContext<'_>, _: Option<&str>) -> Result<Option<String>, LuaError> {
-        Ok(None)
-    }
-
-    fn declared_approval(
-        &self,
-        _: LuaRef,
-        _: &Value,
-        _: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        Err(LuaError::new(format!("failed: {NO_LUA}")))
-    }
-
-    fn is_enabled(&self, _: LuaRef, _: i32, _: bool) -> Result<bool, LuaError> {
-        Err(LuaError::new(format!("failed: {NO_LUA}")))
-    }
-
-    fn policy_module(&self, _: &str) -> Resolve {
-        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
-    }
-
-    fn parse(&self, _: i32, _: &str, _: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
-        Err(Vec::new())
-    }
-
-    fn run_frontmatter(&self, _: &str, _: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
-        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
-    }
-
-    fn release(&self, _: &Definition) {}
-}
+impl Scripts for NoScripts {}

@@ -184,7 +184,7 @@ impl Workspace {
             scripts,
             worker: background.worker_handle(),
             options: OptionLayers::default(),
-            toolbox: Toolbox::default(),
+            toolbox: Toolbox::with_builtins(),
             projects: ProjectFolders::new(state_dir.join("conversations")),
             conversations: Conversations::default(),
             outputs: Outputs::new(state_dir.join("outputs")),

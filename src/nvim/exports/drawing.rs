@@ -25,7 +25,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // to } (in bytes) for each reference to a file, and { line, hint } for what is said behind a line
     exports.add("decorations", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let marks = conversation.page.decorations(first..last);
+        let marks = conversation.page.with_parsed(|document, _| flemma_chat::decorations(document, first..last));
         let lines = marks.into_iter().map(|mark| {
             let item = lua.create_table()?;
             item.set("line", mark.line)?;
@@ -73,7 +73,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // regions(buffer, first, last) -> { first, last, fence?, file? } for what is Markdown or code on the screen
     exports.add("regions", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
-        let regions = conversation.page.regions(first..last);
+        let regions = conversation.page.with_parsed(|document, _| flemma_chat::regions(document, first..last));
         let has_code = regions.iter().any(|region| region.fence.is_some());
         let shown = has_code.then(|| binding.workspace.looks.shown_files(&conversation, first..last));
         let files: HashMap<usize, String> = shown.into_iter().flatten().collect();

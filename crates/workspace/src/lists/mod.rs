@@ -115,6 +115,18 @@ impl Lists {
         }
     }
 
+    /// The line of the `count`th call that waits after or before `line`, or of the last one in that direction.
+    #[must_use]
+    pub fn waiting_from(&self, buffer: i32, line: usize, is_forward: bool, count: usize) -> Option<usize> {
+        let mut lines: Vec<usize> = self.calls.pending_calls(Some(buffer)).into_iter().map(|call| call.line).collect();
+        lines.retain(|at| if is_forward { *at > line } else { *at < line });
+        lines.sort_unstable();
+        if !is_forward {
+            lines.reverse();
+        }
+        lines.get(count.max(1) - 1).or(lines.last()).copied()
+    }
+
     fn waiting_list(&self, found: Scan) -> WaitingList {
         let mut calls = self.waiting_here();
         let files = found.calls.into_iter().map(|(file, call)| WaitingCall {

@@ -67,7 +67,6 @@ impl Frontmatter {
             // A policy that cannot be read may have been a strict one.
             policy: fault.as_ref().map(|_| BufferPolicy::Function(Rc::new(|_| Ok(Some(Decision::RequireApproval))))),
             file: FileOptions::default(),
-            is_policy_function: false,
             fault,
         };
         // The options say how the conversation goes on.
@@ -83,7 +82,6 @@ impl Frontmatter {
         if let Some(problem) = config.agent.as_ref().and_then(|agent| config.unknown_agent(agent)) {
             return without(Some(Fault::new(0, format!("the frontmatter: {problem}"))));
         }
-        let is_policy_function = policy.is_some();
         let policy = match (policy, &file.auto_approve) {
             (Some(function), _) => {
                 let label = "the function flemma.opt.tools.auto_approve".to_owned();
@@ -96,7 +94,7 @@ impl Frontmatter {
             (None, None) => None,
         };
         let tools = self.chosen_tools(&file, &config);
-        Effective { config: Rc::new(config), tools, policy, file, is_policy_function, fault: None }
+        Effective { config: Rc::new(config), tools, policy, file, fault: None }
     }
 
     /// Whom a driven conversation talks to beats what its file says.
@@ -179,7 +177,7 @@ impl Frontmatter {
     /// Whether the names in lists mean something. While tools are loading, any name may.
     fn name_check(&self) -> NameCheck {
         let presets = chain::presets(&self.shared.config());
-        let tools = self.shared.toolbox.is_ready().then(|| self.shared.toolbox.snapshot());
+        let tools = self.shared.toolbox.is_ready().then(|| self.shared.toolbox.registry().clone());
         Rc::new(move |path, name| {
             if path == AUTO_APPROVE && presets::is_module(name) {
                 return Err(UserError::new(format!("`{name}`: a module belongs in the configuration, not in a file")));

@@ -36,7 +36,8 @@ impl Frontmatter {
             let is_own = is_trusted || page.is_by_user(mention.line..mention.line + 1);
             self.shared.toolbox.name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
         }
-        for (tool, function, is_named) in self.shared.toolbox.to_ask(file, &turn) {
+        let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);
+        for (tool, function, is_named) in asked {
             let answer = self.shared.scripts.is_enabled(function, conversation.buffer(), is_named);
             let is_enabled = answer.unwrap_or_else(|problem| {
                 let hint = "It may return true or false. Until it does, the tool is not offered to models";

@@ -119,7 +119,7 @@ impl Page {
     }
 
     /// Lends the document, parsed to its end.
-    pub(crate) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+    pub fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
         look(&mut self.document.borrow_mut(), self.text())
     }

@@ -83,12 +83,12 @@ impl ProjectConversations {
         let (note, file) = (self.shared.projects.note_of(&root), file.to_owned());
         let then = |this: &Self, noted: std::io::Result<()>| {
             if let Err(error) = noted {
-                this.shared
-                    .log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
+                let words = format!("the conversation that was used last could not be noted: {error}");
+                this.shared.log(Level::Warn, &words);
             }
         };
         if let Err(error) = self.background.run(move || conversation_folder::note_last_used(&note, &file), then) {
-            self.shared.log(Level::Warn, &format!("the conversation that was used last could not be noted: {error}"));
+            then(self, Err(error));
         }
     }
 

@@ -31,6 +31,9 @@ impl CapturedText {
     }
 }
 
+/// What a reference came to; `None` for a file that is attached instead.
+pub(crate) type Outcome = Result<Option<CapturedText>, UserError>;
+
 /// A name as it is shown: relative to the conversation's folder if it is in it.
 fn shown(readable: &Readable, name: &Path) -> String {
     let short = name.strip_prefix(readable.folder()).unwrap_or(name).to_string_lossy();

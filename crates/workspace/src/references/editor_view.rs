@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use flemma_chat::EditorSubject;
+use flemma_model::UserError;
 
 /// A reference to the editor, with the absolute path that it is limited to.
 pub type LookedUp = (EditorSubject, Option<PathBuf>);
+
+/// What the host has found for one reference, or why it has found nothing.
+pub(crate) type Found = Result<EditorView, UserError>;
 
 /// What the host has found for one reference to the editor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

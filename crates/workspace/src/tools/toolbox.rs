@@ -1,18 +1,18 @@
 //! The tools: the registry, the sources that are still loading, and the approval chain.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, Ref, RefCell},
     collections::BTreeSet,
     sync::Arc,
 };
 
 use crate::{approval::chain, options::effective::Effective};
-use flemma_config::{Config, ListOption};
+use flemma_config::Config;
 use flemma_model::{ModelError, UserError};
-use flemma_provider::{HostedTool, ToolSpec};
+use flemma_provider::ToolSpec;
 use flemma_tools::{
-    Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registered, Registry, RetentionRules,
-    SourceEnd, SourceId, Sources, TurnTools,
+    Definition, DefinitionError, Group, LuaRef, NamedBy, Policy, Registered, Registry, SourceEnd, SourceId, Sources,
+    TurnTools,
     approval::{Chain, Resolver},
     builtin::NOTES_TOOLS,
     hosted::{self, Offer},
@@ -21,6 +21,7 @@ use flemma_tools::{
 };
 
 /// Owns what concerns tools in general; what a conversation runs is in its own tasks.
+#[derive(Default)]
 pub struct Toolbox {
     registry: RefCell<Registry>,
     sources: RefCell<Sources>,
@@ -39,23 +40,17 @@ pub struct Toolbox {
     generation: Cell<u64>,
 }
 
-impl Default for Toolbox {
-    fn default() -> Self {
-        Self {
-            registry: RefCell::new(Registry::with_builtins()),
-            sources: RefCell::default(),
-            chain: RefCell::default(),
-            policy: RefCell::default(),
-            modules: RefCell::default(),
-            unchecked_names: RefCell::default(),
-            slow: RefCell::default(),
-            faulty: RefCell::default(),
-            generation: Cell::new(0),
-        }
-    }
-}
-
 impl Toolbox {
+    /// A toolbox with the built-in tools.
+    pub(crate) fn with_builtins() -> Self {
+        Self { registry: RefCell::new(Registry::with_builtins()), ..Self::default() }
+    }
+
+    /// The tools and groups that are registered. No function of the user's may be called meanwhile: it may register one.
+    pub(crate) fn registry(&self) -> Ref<'_, Registry> {
+        self.registry.borrow()
+    }
+
     /// A number that changes whenever the options or the tools do.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.get()
@@ -121,25 +116,10 @@ impl Toolbox {
         registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
     }
 
-    /// The tools that a message may name: see [`Registry::nameable`].
-    pub(crate) fn nameable(&self) -> Vec<(Arc<Definition>, bool)> {
-        self.registry.borrow().nameable().map(|(tool, is_enabled)| (Arc::clone(tool), is_enabled)).collect()
-    }
-
     /// The names of the tools that a file's list begins with. Those that say themselves whether they are offered are not
     /// among them: they are asked later.
     pub(crate) fn default_tools(&self) -> Vec<String> {
         self.registry.borrow().unconditional().map(|tool| tool.name.clone()).collect()
-    }
-
-    /// What a file's list of tools comes to.
-    pub(crate) fn file_tools(&self, list: &ListOption) -> FileTools {
-        FileTools::new(list, &self.registry.borrow())
-    }
-
-    /// The tools that have to say themselves whether they are offered: see [`Registry::to_ask`].
-    pub(crate) fn to_ask(&self, file: &Effective, turn: &TurnTools) -> Vec<(String, LuaRef, bool)> {
-        self.registry.borrow().to_ask(file.tools.as_ref(), turn)
     }
 
     /// The tools that are offered in one turn; `None` for the enabled ones.
@@ -193,11 +173,6 @@ impl Toolbox {
         self.registry.borrow().groups().cloned().collect()
     }
 
-    /// The tools as they are now, for whoever checks names later.
-    pub(crate) fn snapshot(&self) -> Registry {
-        self.registry.borrow().clone()
-    }
-
     /// The tool that a model may call by this name, or what to tell the model.
     pub(crate) fn offered(&self, name: &str, chosen: Option<&BTreeSet<String>>) -> Result<Arc<Definition>, ModelError> {
         let registry = self.registry.borrow();
@@ -210,22 +185,12 @@ impl Toolbox {
         chosen.map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
     }
 
-    /// Which results stay whole in the requests of a conversation.
-    pub(crate) fn retention(&self, config: &Config) -> RetentionRules {
-        RetentionRules::new(&config.tools, self.registry.borrow().all().map(Arc::as_ref))
-    }
-
     /// The tools that the provider of a conversation runs itself.
     pub(crate) fn hosted(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Offer {
         let is_alone = self.specs(chosen).is_empty();
         let registry = self.registry.borrow();
         let chosen = registry.hosted(chosen);
         hosted::offer(chosen, &config.tools.search, config.provider, config.model(), is_alone)
-    }
-
-    /// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.
-    pub(crate) fn left_out(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Vec<(HostedTool, String)> {
-        self.hosted(config, chosen).left_out
     }
 
     /// The approval chain as it is now: a resolver may change the chain while it decides.

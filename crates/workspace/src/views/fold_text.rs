@@ -8,14 +8,14 @@ use unicode_width::UnicodeWidthStr;
 use crate::{
     Conversation,
     views::{
-        Looks,
+        Drawing, Looks,
         card::{CardView, fold_mark},
         groups_of,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
     },
 };
 use flemma_chat as chat;
-use flemma_chat::{Card, Document, Folded, Text};
+use flemma_chat::Folded;
 use flemma_tools::preview;
 
 /// The fewest cells in which the first words of a message say more than its number of lines.
@@ -26,22 +26,15 @@ impl Looks {
     /// of ours.
     #[must_use]
     pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
-        let look = conversation.page.with_parsed(|document, text| {
-            let look = self.fold_look(conversation, document, text, lines, style)?;
-            Some(if style.signs == Signs::Ascii { look.into_ascii() } else { look })
-        })?;
+        let look = self.draw(conversation, style, |drawing| drawing.fold(lines))?;
+        let look = if style.signs == Signs::Ascii { look.into_ascii() } else { look };
         Some(look.into_line(style.width))
     }
+}
 
-    fn fold_look(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        text: &dyn Text,
-        lines: &Range<usize>,
-        style: LookStyle,
-    ) -> Option<Look> {
-        let card = |card: &Card| self.card(conversation, document, card, text, style, CardView::Closed);
+impl Drawing<'_> {
+    fn fold(&self, lines: &Range<usize>) -> Option<Look> {
+        let Self { document, text, style, .. } = *self;
         let mut look = Look::default();
         let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);
         match chat::folded(document, lines, text)? {
@@ -80,7 +73,9 @@ impl Looks {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Call | Folded::Result => return chat::cards(document, lines.clone()).first().map(card),
+            Folded::Call | Folded::Result => {
+                return chat::cards(document, lines.clone()).first().map(|card| self.card(card, CardView::Closed));
+            }
         }
         Some(look)
     }

@@ -11,7 +11,6 @@ pub(crate) mod previews;
 pub(crate) mod stale_folds;
 pub(crate) mod status;
 pub(crate) mod status_line;
-pub(crate) mod waiting_lines;
 
 use std::{ops::Range, rc::Rc};
 
@@ -38,19 +37,35 @@ pub struct Looks {
     pub(crate) usage: Rc<Accounting>,
 }
 
+/// What is drawn of one conversation, as far as it is parsed, and how.
+struct Drawing<'a> {
+    looks: &'a Looks,
+    conversation: &'a Conversation,
+    document: &'a Document,
+    text: &'a dyn Text,
+    style: LookStyle,
+}
+
 impl Looks {
+    fn draw<R>(&self, conversation: &Conversation, style: LookStyle, draw: impl FnOnce(&Drawing<'_>) -> R) -> R {
+        conversation
+            .page
+            .with_parsed(|document, text| draw(&Drawing { looks: self, conversation, document, text, style }))
+    }
+
     /// What is drawn over the lines in `range`, as far as they are parsed.
     #[must_use]
     pub fn looks(&self, conversation: &Conversation, range: Range<usize>, style: LookStyle) -> Vec<Look> {
-        conversation.page.with_parsed(|document, text| {
-            let range = range.start.min(document.line_count())..range.end.min(document.line_count());
+        self.draw(conversation, style, |drawing| {
+            let Drawing { document, text, .. } = *drawing;
+            let range = drawing.parsed(range);
             let mut looks = Vec::new();
             for decoration in chat::decorations(document, range.clone()) {
                 match decoration.kind {
                     LineKind::Marker(_) => {
                         let message = document.message_at(decoration.line);
                         let message = message.and_then(|index| document.messages().get(index));
-                        looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
+                        looks.extend(message.map(|message| drawing.message(message)));
                     }
                     // What starts on the line of a marker is text behind it.
                     LineKind::ThinkingOpen | LineKind::Thinking | LineKind::ThinkingClose => {
@@ -61,7 +76,7 @@ impl Looks {
             }
             for card in chat::cards(document, range.clone()) {
                 if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
-                    looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
+                    looks.push(drawing.card(&card, CardView::Open));
                 }
                 // The last line of the text is not hidden.
                 let last = card.lines.end - 1;
@@ -90,37 +105,38 @@ impl Looks {
     /// language it is.
     #[must_use]
     pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
-        conversation.page.with_parsed(|document, text| {
-            let end = document.line_count();
-            let range = range.start.min(end)..range.end.min(end);
-            let cards = chat::cards(document, range.clone());
+        self.draw(conversation, LookStyle::default(), |drawing| {
+            let range = drawing.parsed(range);
+            let cards = chat::cards(drawing.document, range.clone());
             let results = cards.into_iter().filter(|card| card.part != CardPart::Use && card.fate == Fate::Done);
             let shown = results.filter_map(|card| {
-                let facts = self.call_facts(conversation, document, &card, text)?;
+                let facts = drawing.call_facts(&card)?;
                 Some((card.fence?, facts.shows.clone()?))
             });
             // The other captured texts have line numbers.
-            let captures = chat::captures_in(document, range, text).into_iter();
+            let captures = chat::captures_in(drawing.document, range, drawing.text).into_iter();
             let diffs = captures.filter(|(_, reference)| reference.starts_with("@diff"));
             shown.chain(diffs.map(|(line, _)| (line, "captured.diff".to_owned()))).collect()
         })
     }
+}
+
+impl Drawing<'_> {
+    /// These lines, as far as they are parsed.
+    fn parsed(&self, lines: Range<usize>) -> Range<usize> {
+        let end = self.document.line_count();
+        lines.start.min(end)..lines.end.min(end)
+    }
 
     /// The line of a message.
-    fn message(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        message: &ParsedMessage,
-        text: &dyn Text,
-        style: LookStyle,
-    ) -> Look {
+    fn message(&self, message: &ParsedMessage) -> Look {
+        let Self { conversation, document, text, style, .. } = *self;
         let line = text.line(message.start);
         let marker = message.role.to_string();
         let is_alone = line.trim_end().len() == marker.len();
         let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
         let is_arriving = is_last && conversation.session.is_replying();
-        let recalled = || if is_arriving { None } else { self.usage.known_messages.find(message, text) };
+        let recalled = || if is_arriving { None } else { self.looks.usage.known_messages.find(message, text) };
         let note = conversation.replies.of(message.start).or_else(recalled);
         let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
         if is_alone && message.has_only_results(text) {

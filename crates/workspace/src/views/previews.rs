@@ -9,7 +9,7 @@ use crate::{
     Conversation,
     approval::permissions::Permissions,
     calls::{key::Keyed as _, suspension::INTERRUPTED},
-    ports::CallContext,
+    ports::{CallContext, Place},
     reviews::made::NotMade,
     shared::Shared,
 };
@@ -131,49 +131,58 @@ impl Previews {
             let next = Some(next).filter(|next| *next < calls.len());
             (calls.skip(first).take(PREVIEWED_AT_ONCE).collect::<Vec<_>>(), next)
         });
-        let waiting = calls.iter().filter_map(|call| {
-            let placeholder = call.placeholder.as_ref()?;
-            let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
-            (waits && placeholder.content.is_empty()).then_some((placeholder.line, call))
-        });
         let place = self.shared.place(conversation);
-        let waiting = waiting.map(|(line, call)| {
-            let definition = self.shared.toolbox.get(&call.name);
-            let definition = definition.as_deref();
-            let own =
-                definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
-            let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
-            let summary = Summary::of(definition, &call.name, &call.input);
-            let is_said = own.is_none() && lines.is_none();
-            let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            let deadline = call.awaiting().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
-            let fits = text.width() + BESIDE + deadline <= width && self.shared.config().looks.enabled;
-            if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
-                text.clear();
-            }
-            let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
-            if let Some(folder) = self.permissions.runs_elsewhere(&place, &call.name) {
-                let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
-                preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
-            }
-            if let Some(question) = placed_question(call) {
-                preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
-            }
-            preview.is_decided = call.awaiting().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
-            preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
-            self.with_change(conversation, call, preview, width)
-        });
-        // It stood in the file, or what ran was stopped from outside.
-        let left = calls.iter().filter_map(|call| {
+        let previews = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
-            let runs = placeholder.block.status == Status::Running;
-            (runs && !conversation.session.is_working_on(&call.id)).then_some((placeholder.line, call))
+            match placeholder.block.status {
+                Status::Pending | Status::Approved if placeholder.content.is_empty() => {
+                    Some(self.waiting(conversation, &place, call, placeholder.line, width))
+                }
+                // It stood in the file, or what ran was stopped from outside.
+                Status::Running if !conversation.session.is_working_on(&call.id) => {
+                    let words = "this call is no longer running; Ctrl-] asks what to do with it";
+                    Some(Preview::of(placeholder.line, preview::line(&call.name, words, width)))
+                }
+                _ => None,
+            }
         });
-        let left = left.map(|(line, call)| {
-            let words = "this call is no longer running; Ctrl-] asks what to do with it";
-            Preview::of(line, preview::line(&call.name, words, width))
-        });
-        (waiting.chain(left).collect(), next)
+        (previews.collect(), next)
+    }
+
+    /// The preview of a call that waits, whose card is on this line.
+    fn waiting(
+        &self,
+        conversation: &Conversation,
+        place: &Place,
+        call: &OpenCall,
+        line: usize,
+        width: usize,
+    ) -> Preview {
+        let definition = self.shared.toolbox.get(&call.name);
+        let definition = definition.as_deref();
+        let own = definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
+        let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
+        let summary = Summary::of(definition, &call.name, &call.input);
+        let is_said = own.is_none() && lines.is_none();
+        let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
+        let awaiting = call.awaiting();
+        let deadline = awaiting.as_ref().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
+        let fits = text.width() + BESIDE + deadline <= width && self.shared.config().looks.enabled;
+        if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
+            text.clear();
+        }
+        let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
+        if let Some(folder) = self.permissions.runs_elsewhere(place, &call.name) {
+            let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
+            preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
+        }
+        preview.is_decided = awaiting.as_ref().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
+        // Whether a call that was interrupted is to run again, if its block asks that.
+        if let Some(question) = awaiting.and_then(|awaiting| awaiting.question).filter(|asks| asks == INTERRUPTED) {
+            preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
+        }
+        preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
+        self.with_change(conversation, call, preview, width)
     }
 
     /// Adds what a call would write, which the user is shown with that.
@@ -357,9 +366,4 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
             Some(format!("writing the input of {tool} ({size})"))
         }
     }
-}
-
-/// Whether a call that was interrupted is to run again, if its block asks that.
-fn placed_question(call: &OpenCall) -> Option<String> {
-    call.awaiting()?.question.filter(|question| question == INTERRUPTED)
 }

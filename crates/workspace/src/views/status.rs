@@ -1,6 +1,6 @@
 //! `:Flemma status`: what is in effect for a conversation, and who set it.
 
-use std::rc::Rc;
+use std::{collections::BTreeSet, rc::Rc};
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -13,16 +13,17 @@ use crate::{
     usage::Accounting,
 };
 use flemma_agent::Activity;
-use flemma_config::{Config, ListOption};
+use flemma_config::{Config, ListOption, leaves};
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
 };
-use flemma_tools::{Permitted, PermittedView, preview, rules::SHELL_TOOL};
+use flemma_tools::{Permitted, PermittedView, approval::BufferPolicy, preview, rules::SHELL_TOOL};
 
-/// The tables of options that are about conversations; the others are about the editor.
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
+
+/// The tables of options that are about conversations; the others are about the editor.
 const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
 
 /// Who has set an option.
@@ -88,7 +89,6 @@ impl StatusReports {
     #[must_use]
     pub fn status(&self, conversation: &Conversation) -> StatusView {
         let file = self.frontmatter.of(conversation);
-        let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
         let activity = match conversation.session.activity() {
             Activity::Idle => conversation
                 .holding
@@ -99,7 +99,7 @@ impl StatusReports {
             _ => conversation.activity_text().unwrap_or_default(),
         };
         StatusView {
-            fault: fault.map(|fault| (fault.line, fault.message)),
+            fault: file.fault.as_ref().map(|fault| (fault.diagnostic.line, fault.diagnostic.message.clone())),
             rows: rows(self, conversation, &file),
             activity,
             calls: conversation.call_lines(),
@@ -199,22 +199,19 @@ fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> 
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
     let layer = |pointer: &str| who(&layers, pointer);
     let mut rows = Vec::new();
-    for table in SHOWN {
-        let pointer = format!("/{table}");
-        if let Some(value) = config.pointer(&pointer) {
-            leaves(value, &pointer, &mut |pointer, value| {
-                let layer = layer(pointer);
-                let name = pointer.trim_start_matches('/').replace('/', ".");
-                let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
-                // What nobody has set, and what is shown below in other words.
-                let unset = value.is_null()
-                    || (layer == OptionLayer::Default && name.split('.').count() > 1 && table == "parameters");
-                if name == "model" {
-                    rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
-                } else if !unset && name != "tools.auto_approve" {
-                    rows.push(OptionRow { name, value: plain(value), layer });
-                }
-            });
+    for (table, value) in SHOWN.iter().filter_map(|table| Some((*table, config.get(table)?))) {
+        for (keys, value) in leaves(value) {
+            let keys: Vec<&str> = [table].into_iter().chain(keys).collect();
+            let (name, layer) = (keys.join("."), layer(&format!("/{}", keys.join("/"))));
+            let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
+            // What nobody has set, and what is shown below in other words.
+            let is_nested = name.contains('.') && table == "parameters";
+            let unset = value.is_null() || (layer == OptionLayer::Default && is_nested);
+            if name == "model" {
+                rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
+            } else if !unset && name != "tools.auto_approve" {
+                rows.push(OptionRow { name, value: plain(value), layer });
+            }
         }
     }
     if let Some(folder) = this.permissions.runs_elsewhere(&this.shared.place(conversation), SHELL_TOOL) {
@@ -284,22 +281,20 @@ fn lists(this: &StatusReports, conversation: &Conversation, file: &Effective, se
     let turn = this.frontmatter.turn_tools(conversation, file);
     let chosen = toolbox.chosen(file, &turn);
     let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
-    let left_out = toolbox.left_out(&file.config, chosen.as_ref());
-    let refused = this.permissions.refused_tools(file, chosen.as_ref());
+    let not_offered = this.not_offered(file, chosen.as_ref());
     let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
-        if let Some((_, reason)) = left_out.iter().find(|(tool, _)| tool.name() == name) {
-            format!("{name} (not offered: {reason})")
-        } else if let Some((_, agent)) = refused.iter().find(|(tool, _)| *tool == name) {
-            format!("{name} (not offered: the agent {agent} refuses it)")
-        } else {
-            name
+        match not_offered.iter().find(|(tool, _)| *tool == name) {
+            Some((_, why)) => format!("{name} (not offered: {why})"),
+            None => name,
         }
     });
     let offered: Vec<String> = offered.collect();
     let is_function = this.shared.options.is_policy_function();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
-        _ if file.is_policy_function => ("a function".to_owned(), OptionLayer::File),
+        _ if file.fault.is_none() && matches!(file.policy, Some(BufferPolicy::Function(_))) => {
+            ("a function".to_owned(), OptionLayer::File)
+        }
         Some(list) => (with_removals(list), OptionLayer::File),
         None if is_function => ("a function".to_owned(), OptionLayer::Setup),
         None => {
@@ -317,18 +312,6 @@ fn with_removals(list: &ListOption) -> String {
     list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
 }
 
-/// Calls `each` with every value that is no table, and its place.
-fn leaves(value: &Value, pointer: &str, each: &mut dyn FnMut(&str, &Value)) {
-    match value {
-        Value::Object(entries) => {
-            for (key, value) in entries {
-                leaves(value, &format!("{pointer}/{key}"), each);
-            }
-        }
-        value => each(pointer, value),
-    }
-}
-
 /// A value as the user would write it.
 fn plain(value: &Value) -> String {
     match value {
@@ -343,6 +326,15 @@ fn plain(value: &Value) -> String {
 }
 
 impl StatusReports {
+    /// The tools that a conversation has chosen and that its next request does not offer, each with the reason.
+    fn not_offered(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
+        let left_out = self.shared.toolbox.hosted(&file.config, chosen).left_out.into_iter();
+        let left_out = left_out.map(|(tool, why)| (tool.name().to_owned(), why));
+        let refused = self.permissions.refused_tools(file, chosen).into_iter();
+        let refused = refused.map(|(tool, agent)| (tool, format!("the agent {agent} refuses it")));
+        left_out.chain(refused).collect()
+    }
+
     /// The lines of `:Flemma tool:list`.
     #[must_use]
     pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
@@ -354,17 +346,13 @@ impl StatusReports {
         let file = self.frontmatter.of(conversation);
         let turn = self.frontmatter.turn_tools(conversation, &file);
         let chosen = self.shared.toolbox.chosen(&file, &turn);
-        let left_out = self.shared.toolbox.left_out(&file.config, chosen.as_ref());
-        let refused = self.permissions.refused_tools(&file, chosen.as_ref());
         lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
             let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
             let state = if is_on { "" } else { " (off)" };
             preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
         }));
-        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
-        lines.extend(
-            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
-        );
+        let not_offered = self.not_offered(&file, chosen.as_ref()).into_iter();
+        lines.extend(not_offered.map(|(tool, why)| format!("not offered here  {tool}: {why}")));
         lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
         lines
     }
