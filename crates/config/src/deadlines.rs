@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::declare::{options, or};
+use super::{
+    OrFalse,
+    declare::{options, or},
+};
 use flemma_model::options::{
     Kind,
     kinds::{COUNT, SWITCH},
@@ -33,11 +36,9 @@ pub struct Wait(pub Option<Duration>);
 impl Wait {
     /// Reads a number of seconds above 0 and up to `longest`, or `false`.
     fn read(value: &Value, longest: f64) -> Option<Self> {
-        if *value == Value::Bool(false) {
-            return Some(Self(None));
-        }
-        let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= longest)?;
-        Duration::try_from_secs_f64(seconds).ok().map(|wait| Self(Some(wait)))
+        let seconds = |value: &Value| value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds <= longest);
+        let wait = OrFalse::read(value, |value| Duration::try_from_secs_f64(seconds(value)?).ok())?;
+        Some(Self(wait.0))
     }
 
     const fn seconds(seconds: u64) -> Self {
@@ -47,10 +48,7 @@ impl Wait {
 
 impl Serialize for Wait {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(wait) => wait.as_secs_f64().serialize(serializer),
-            None => false.serialize(serializer),
-        }
+        OrFalse(self.0.map(|wait| wait.as_secs_f64())).serialize(serializer)
     }
 }
 

@@ -11,37 +11,36 @@ use flemma_model::options::{
     kinds::{SWITCH, TEXT, text, whole},
 };
 
-/// The keys of an action.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keys {
-    /// Not mapped: `false`.
-    Unmapped,
-    /// Neovim's notation, as `<C-]>`.
-    Mapped(String),
+/// A value, or `false` for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrFalse<T>(pub Option<T>);
+
+impl<T> OrFalse<T> {
+    pub(super) fn read(value: &Value, read: impl FnOnce(&Value) -> Option<T>) -> Option<Self> {
+        if *value == Value::Bool(false) { Some(Self(None)) } else { read(value).map(|value| Self(Some(value))) }
+    }
 }
 
-impl Keys {
-    const KIND: Kind<Self> = Kind {
-        expected: r#"keys such as "<C-]>", or false for none"#,
-        read: |value| match value {
-            Value::Bool(false) => Some(Self::Unmapped),
-            other => text(other).map(|keys| Self::Mapped(keys.to_owned())),
-        },
-    };
+impl<T: Serialize> Serialize for OrFalse<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => value.serialize(to),
+            None => to.serialize_bool(false),
+        }
+    }
 }
+
+/// The keys of an action in Neovim's notation, as `<C-]>`; without any, it is not mapped.
+pub type Keys = OrFalse<String>;
+
+const KEYS: Kind<Keys> = Kind {
+    expected: r#"keys such as "<C-]>", or false for none"#,
+    read: |value| OrFalse::read(value, |value| text(value).map(str::to_owned)),
+};
 
 /// The keys of an action that has these by default.
 fn keys(default: &str) -> impl FnOnce(&mut Table<'_>, &str) -> Keys {
-    or(Keys::Mapped(default.to_owned()), &Keys::KIND)
-}
-
-impl Serialize for Keys {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Unmapped => to.serialize_bool(false),
-            Self::Mapped(keys) => to.serialize_str(keys),
-        }
-    }
+    or(OrFalse(Some(default.to_owned())), &KEYS)
 }
 
 options! {
@@ -149,37 +148,14 @@ pub enum LevelFilter {
 
 const LEVELS: [LevelFilter; 4] = [LevelFilter::Debug, LevelFilter::Info, LevelFilter::Warn, LevelFilter::Error];
 
-/// Which folds are closed in a conversation that is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldLevel {
-    /// There are no folds: `false`.
-    Off,
-    /// 0 closes everything, 1 all but messages, 2 and more nothing.
-    Level(u32),
-}
+/// Which folds are closed in a conversation that is opened: 0 closes everything, 1 all but messages, 2 and more nothing. Without a
+/// level there are no folds.
+pub type FoldLevel = OrFalse<u32>;
 
-impl FoldLevel {
-    /// The highest level of Neovim's.
-    const MAX: u32 = 99;
-
-    const KIND: Kind<Self> = Kind {
-        expected: "a whole number from 0 to 99, or false for no folds",
-        read: |value| match value {
-            Value::Bool(false) => Some(Self::Off),
-            Value::Number(number) => whole(number).filter(|level| *level <= Self::MAX).map(Self::Level),
-            _ => None,
-        },
-    };
-}
-
-impl Serialize for FoldLevel {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Off => to.serialize_bool(false),
-            Self::Level(level) => to.serialize_u32(*level),
-        }
-    }
-}
+const FOLD_LEVEL: Kind<FoldLevel> = Kind {
+    expected: "a whole number from 0 to 99, or false for no folds",
+    read: |value| OrFalse::read(value, |value| value.as_number().and_then(whole).filter(|level| *level <= 99)),
+};
 
 /// The symbols in the lines of closed folds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -243,7 +219,7 @@ options! {
         /// Whether the file is written when a tool starts and at every pause.
         pub auto_write: bool = or(true, &SWITCH);
         /// Which folds begin closed.
-        pub foldlevel: FoldLevel = or(FoldLevel::Level(1), &FoldLevel::KIND);
+        pub foldlevel: FoldLevel = or(OrFalse(Some(1)), &FOLD_LEVEL);
         /// What the lines of closed folds are drawn with.
         pub symbols: Symbols = one_of(&[Symbols::Unicode, Symbols::Ascii]);
     }

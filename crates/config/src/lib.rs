@@ -31,7 +31,7 @@ pub use deadlines::{BackupOptions, Deadlines, Wait};
 pub use documentation::OptionDocumentation;
 pub use editor::{
     Editing, FoldLevel, Highlight, Icons, InsertKeys, Keymaps, Keys, LevelFilter, Logging, Looks, NormalKeys, Notify,
-    ObjectKeys, Symbols,
+    ObjectKeys, OrFalse, Symbols,
 };
 pub use layers::leaves;
 pub use list::ListOption;

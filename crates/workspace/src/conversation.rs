@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    drives::drive::Drive,
+    drives::Drive,
     ending::TurnEnding,
     execution::tasks::Tasks,
     generation::Generation,
@@ -17,13 +17,13 @@ use crate::{
     page::Page,
     ports::Host,
     queue::{kept::KeptOutbox, outbox::Since},
-    references::{bare_names::BareNames, captures::Captures},
+    references::{captures::Captures, file_hints::BareNames},
     reviews::proposals::Proposals,
     saving::file_on_disk::FileOnDisk,
     trust::{Gate, questions::Questions},
     undo::interrupted_calls::InterruptedCalls,
     usage::{accounts::Accounts, replies::Replies},
-    views::known_calls::KnownCalls,
+    views::card::KnownCalls,
 };
 use flemma_agent::Session;
 use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, FoldGroup, Severity, Status, StatusBlock, Uncaptured};

@@ -153,13 +153,8 @@ impl Shell for Effects<'_> {
             self.workspace.usage.keep_note(self.conversation, line, note);
         }
         let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
-        let sending = Sending {
-            shared: &self.workspace.shared,
-            permissions: &self.workspace.permissions,
-            conversation: self.conversation,
-            file: &file,
-            turn: &turn,
-        };
+        let Workspace { shared, permissions, .. } = self.workspace;
+        let sending = Sending { shared, permissions, conversation: self.conversation, file: &file, turn: &turn };
         let body = sending.request(conversation);
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;

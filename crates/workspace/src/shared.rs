@@ -16,7 +16,7 @@ use crate::{
     event::LoopEvent,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
-    projects::folders::Projects,
+    projects::Projects,
     resolutions::Resolution,
     tools::toolbox::Toolbox,
 };

@@ -25,7 +25,7 @@ use crate::{
     options::{Frontmatter, layers::OptionLayers, switch::Switches},
     ownership::{Ownership, holder::Locks},
     ports::{Host, Scripts},
-    projects::{ProjectConversations, folders::Projects as ProjectFolders},
+    projects::{ProjectConversations, Projects as ProjectFolders},
     queue::Queue,
     references::References,
     resolutions::{Resolutions, answers::Answers, deadlines::Deadlines, starts::Starts, written::WrittenBlocks},

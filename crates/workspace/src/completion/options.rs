@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use crate::completion::{
-    item::{Item, ItemKind},
+    Item, ItemKind,
     spot::{Slot, Spot, is_list},
 };
 use flemma_config::{

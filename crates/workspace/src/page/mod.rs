@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use crate::{references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
+use crate::references::attached_files::AttachedFiles;
 use flemma_chat::{Author, Change, Document, Provenance, Reattribution, Slice, Snapshot, Text, TextCopy, Update};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -359,4 +359,40 @@ impl Page {
 pub(crate) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
     let inputs = document.calls().answered_inputs(&key.id, &key.tool, text);
     inputs.iter().filter(|input| input.digest() == key.input).count()
+}
+
+/// The lines whose folds and cards may have changed since the editor was last told of them.
+#[derive(Debug, Default)]
+struct StaleFolds(Cell<Option<(usize, usize)>>);
+
+impl StaleFolds {
+    /// The text has changed. Neovim moves folds by itself where lines are only replaced one by one.
+    fn changed(&self, change: Change, update: &Update) {
+        let moved = |line: usize| {
+            if line < change.old_last { line.min(change.new_last) } else { line - change.old_last + change.new_last }
+        };
+        let before = self.0.get().map(|(first, last)| (moved(first).min(first), moved(last)));
+        self.0.set(before);
+        let is_one = change.old_last == change.first + 1 && change.new_last == change.old_last;
+        if !is_one || update.tools || update.lines.len() > 1 {
+            self.extend(change.first.min(update.lines.start)..change.new_last.max(update.lines.end));
+        }
+    }
+
+    /// These lines are looked at as well.
+    fn extend(&self, lines: Range<usize>) {
+        let (first, last) = self.0.get().unwrap_or((lines.start, lines.end));
+        self.0.set(Some((first.min(lines.start), last.max(lines.end))));
+    }
+
+    /// The lines, with one more at each end.
+    fn take(&self) -> Option<Range<usize>> {
+        let (first, last) = self.0.take()?;
+        Some(first.saturating_sub(1)..last + 1)
+    }
+
+    /// The whole text was replaced.
+    fn forget(&self) {
+        self.0.take();
+    }
 }

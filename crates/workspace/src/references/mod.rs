@@ -9,11 +9,9 @@
 //! conversation went on by itself, is not captured.
 
 pub(crate) mod attached_files;
-pub(crate) mod bare_names;
 pub(crate) mod captured_diff;
 pub(crate) mod captured_text;
 pub(crate) mod captures;
-pub(crate) mod editor_view;
 pub(crate) mod file_hints;
 pub(crate) mod from_code;
 
@@ -28,10 +26,7 @@ use crate::{
     approval::permissions::Permissions,
     background::Background,
     ownership::Ownership,
-    references::{
-        captured_text::{CapturedText, Outcome},
-        editor_view::{EditorView, Found, LookedUp},
-    },
+    references::captured_text::{CapturedText, EditorView, Found, LookedUp, Outcome},
     shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
@@ -219,7 +214,7 @@ async fn outcome(target: CaptureTarget, view: Option<Found>, readable: &Readable
         }
         CaptureTarget::Editor(EditorReference { subject, .. }) => {
             let view = view.unwrap_or_else(|| Err(UserError::new("the editor did not resolve this reference")))?;
-            captured_text::of_view(subject, &view, &readable).map(Some)
+            captured_text::of_view(subject, &view, &readable)
         }
     };
     spawn(find).await?

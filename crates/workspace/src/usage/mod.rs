@@ -99,13 +99,8 @@ impl Accounting {
         let request = match built {
             Ok(built) => {
                 let turn = self.frontmatter.turn_tools(&conversation, &file);
-                let sending = Sending {
-                    shared: &self.shared,
-                    permissions: &self.permissions,
-                    conversation: &conversation,
-                    file: &file,
-                    turn: &turn,
-                };
+                let Self { shared, permissions, .. } = self;
+                let sending = Sending { shared, permissions, conversation: &conversation, file: &file, turn: &turn };
                 sending.request(built)
             }
             Err(found) => {

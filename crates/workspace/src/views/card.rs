@@ -1,7 +1,7 @@
 //! The card of a call, which stands at its result or at the block in place of that: the tool, what the call is about, and what
 //! became of it. The call itself is a dim line that names the tool.
 
-use std::{rc::Rc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, rc::Rc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -10,9 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::{
     calls::suspension::INTERRUPTED,
     views::{
-        Drawing,
-        known_calls::CallFacts,
-        local,
+        Drawing, local,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines},
     },
 };
@@ -29,6 +27,44 @@ const NARROW: usize = 50;
 
 /// The letter of a Nerd Font for a tool without an icon of its own.
 const OTHER_TOOL: char = '\u{f0ad}';
+
+/// The number of calls of which it is kept what is known.
+const KEPT: usize = 512;
+
+/// What is known of a call from its input.
+#[derive(Debug)]
+pub(crate) struct CallFacts {
+    pub(crate) summary: Summary,
+    pub(crate) key: CallKey,
+    /// The path of the file that it names, as the model wrote it.
+    pub(crate) path: Option<String>,
+    /// The path of the file that the result shows.
+    pub(crate) shows: Option<String>,
+}
+
+/// The calls that were drawn, by the state of the tools and the hashes of the calls' lines.
+#[derive(Debug, Default)]
+pub(crate) struct KnownCalls(RefCell<HashMap<(u64, u64), Rc<CallFacts>>>);
+
+impl KnownCalls {
+    /// What is known of the call with this hash, or else what `find` says of it.
+    pub(crate) fn get_or_find(
+        &self,
+        hash: (u64, u64),
+        find: impl FnOnce() -> Option<CallFacts>,
+    ) -> Option<Rc<CallFacts>> {
+        if let Some(facts) = self.0.borrow().get(&hash) {
+            return Some(Rc::clone(facts));
+        }
+        let facts = Rc::new(find()?);
+        let mut known = self.0.borrow_mut();
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(hash, Rc::clone(&facts));
+        Some(facts)
+    }
+}
 
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

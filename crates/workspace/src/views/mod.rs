@@ -5,10 +5,8 @@
 
 pub(crate) mod card;
 pub(crate) mod fold_text;
-pub(crate) mod known_calls;
 pub(crate) mod look;
 pub(crate) mod previews;
-pub(crate) mod stale_folds;
 pub(crate) mod status;
 pub(crate) mod status_line;
 
