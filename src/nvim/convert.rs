@@ -197,6 +197,16 @@ pub(super) fn list<T: IntoLua>(lua: &Lua, items: impl IntoIterator<Item = mlua::
     Ok(table)
 }
 
+/// A Lua table with these fields.
+macro_rules! table {
+    ($lua:expr, $($key:ident: $value:expr),+ $(,)?) => {{
+        let table = $lua.create_table()?;
+        $(table.set(stringify!($key), $value)?;)+
+        table
+    }};
+}
+pub(super) use table;
+
 /// Anything serialisable as a Lua value; what is absent becomes `nil`.
 ///
 /// # Errors

@@ -5,7 +5,11 @@ use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, rc::Rc};
 use jiff::Timestamp;
 use mlua::{BString, Table};
 
-use super::{buffer::BufferText, convert, shim::Shim, usage_table};
+use super::{
+    buffer::BufferText,
+    convert::{self, table},
+    shim::Shim,
+};
 use flemma_agent::{CursorReason, Level, LifecycleEvent};
 use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
 use flemma_model::UserError;
@@ -13,7 +17,7 @@ use flemma_provider::usage::Record;
 use flemma_tools::Written;
 use flemma_workspace::{
     Host, HostEffect, LookedUp,
-    ports::{HostError, Place, Question, Saved},
+    ports::{HostError, Place, Saved},
 };
 
 /// What `lua/flemma/host.lua` is told of an effect.
@@ -62,7 +66,7 @@ impl Shim {
                 self.tell("announce", self.announcement(buffer, moment, usage)?)
             }
             HostEffect::Ask { buffer, number, question } => {
-                self.tell("ask", (buffer, number, self.question(question)?))
+                self.tell("ask", (buffer, number, convert::to_lua(&self.lua, &question)?))
             }
             HostEffect::OpenForm { buffer, call } => self.tell("open_form", (buffer, call.0.as_str())),
             HostEffect::Look { buffer, number, references } => {
@@ -90,7 +94,7 @@ impl Shim {
             LifecycleEvent::RequestSending => "FlemmaRequestSending",
             LifecycleEvent::RequestFinished { complete } => {
                 data.set("complete", complete)?;
-                let usage = usage.map(|record| usage_table::record(&self.lua, &record)).transpose()?;
+                let usage = usage.map(|record| convert::to_lua(&self.lua, &record)).transpose()?;
                 data.set("usage", usage)?;
                 "FlemmaRequestFinished"
             }
@@ -114,44 +118,22 @@ impl Shim {
 
     fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
         let item = |diagnostic: &Diagnostic| {
-            let item = self.lua.create_table()?;
-            item.set("line", diagnostic.line)?;
-            item.set("severity", if diagnostic.severity == Severity::Error { "error" } else { "warning" })?;
-            item.set("message", diagnostic.message.as_str())?;
-            Ok(item)
+            let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
+            Ok(table!(self.lua, line: diagnostic.line, severity: severity, message: diagnostic.message.as_str()))
         };
         convert::list(&self.lua, diagnostics.iter().map(item))
     }
 
     fn end_of_write(&self, saved: &Saved) -> mlua::Result<Table> {
-        let told = self.lua.create_table()?;
-        told.set("tick", saved.tick)?;
-        told.set("problem", saved.problem.as_ref().map(ToString::to_string))?;
-        told.set("is_current", saved.is_current)?;
-        told.set("is_replying", saved.is_replying)?;
-        Ok(told)
-    }
-
-    fn question(&self, question: Question) -> mlua::Result<Table> {
-        let asked = self.lua.create_table()?;
-        match question {
-            Question::Frontmatter { language } => asked.set("language", language)?,
-            Question::Files { files, references, line } => {
-                asked.set("files", files)?;
-                asked.set("references", references)?;
-                asked.set("line", line)?;
-            }
-        }
-        Ok(asked)
+        let Saved { tick, problem, is_current, is_replying } = saved;
+        let problem = problem.as_ref().map(ToString::to_string);
+        Ok(table!(self.lua, tick: *tick, problem: problem, is_current: *is_current, is_replying: *is_replying))
     }
 
     fn references(&self, references: &[LookedUp]) -> mlua::Result<Table> {
         let wanted = references.iter().map(|(subject, path)| {
-            let wanted = self.lua.create_table()?;
-            wanted.set("subject", subject.as_str())?;
-            let path = path.as_ref().map(|path| self.lua.create_string(path.as_os_str().as_bytes()));
-            wanted.set("path", path.transpose()?)?;
-            Ok(wanted)
+            let path = path.as_ref().map(|path| self.lua.create_string(path.as_os_str().as_bytes())).transpose()?;
+            Ok(table!(self.lua, subject: subject.as_str(), path: path))
         });
         convert::list(&self.lua, wanted)
     }

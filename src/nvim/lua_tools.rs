@@ -13,7 +13,7 @@ use mlua::{Function, Lua, Table, Value};
 use nvim_oxi::api;
 
 use super::{
-    convert::{self, Room},
+    convert::{self, Room, table},
     functions::Functions,
     shim::{Shim, ToolDetails},
 };
@@ -101,16 +101,9 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         })
     });
     let about = || -> mlua::Result<Table> {
-        let about = lua.create_table()?;
-        about.set("call_id", call.id.0.as_str())?;
-        about.set("run", number)?;
-        let by = lua.create_table()?;
-        by.set("role", resolved_by.role.as_str())?;
-        by.set("process", resolved_by.process)?;
-        by.set("host", resolved_by.host.as_str())?;
-        by.set("here", is_resolved_here)?;
-        about.set("resolved_by", by)?;
-        Ok(about)
+        let (role, host) = (resolved_by.role.as_str(), resolved_by.host.as_str());
+        let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
+        Ok(table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by))
     };
     let details = progress
         .transpose()

@@ -2,9 +2,12 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, Lua, Value};
 
-use super::{convert, shim::Shim};
+use super::{
+    convert::{self, table},
+    shim::Shim,
+};
 use flemma_tools::{
     LuaError,
     approval::{ApprovalCall, Decision, Resolve},
@@ -95,9 +98,7 @@ pub(super) fn word(decision: Decision) -> &'static str {
 }
 
 fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
-    let context: Table = lua.create_table()?;
-    context.set("bufnr", call.buffer)?;
-    context.set("tool_id", call.id.0.as_str())?;
+    let context = table!(lua, bufnr: call.buffer, tool_id: call.id.0.as_str());
     let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
     match limits {
         Limits::None => function.call(arguments),

@@ -4,20 +4,20 @@ use std::{ops::Range, sync::Arc};
 
 use mlua::{Lua, Table};
 
-use super::convert;
+use super::convert::{self, table};
 use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows};
 use flemma_workspace::{DrawnHunks, Reviewed, ReviewedFile};
 
 /// The table that `review` calls back with.
 pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("call_id", reviewed.call.0.as_str())?;
-    table.set("tool", reviewed.tool.as_str())?;
-    table.set("revision", reviewed.revision.as_str())?;
-    table.set("change", reviewed.change)?;
-    let files = convert::list(lua, reviewed.files.iter().map(|reviewed| file(lua, reviewed)))?;
-    table.set("files", files)?;
-    Ok(table)
+    Ok(table!(
+        lua,
+        call_id: reviewed.call.0.as_str(),
+        tool: reviewed.tool.as_str(),
+        revision: reviewed.revision.as_str(),
+        change: reviewed.change,
+        files: convert::list(lua, reviewed.files.iter().map(|reviewed| file(lua, reviewed)))?,
+    ))
 }
 
 fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
@@ -36,10 +36,8 @@ fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     table.set("line_breaks", file.line_breaks.as_deref())?;
     table.set("is_left", file.made.is_left)?;
     if let Some(made) = &file.made.draft {
-        let draft = lua.create_table()?;
-        draft.set("text", lua.create_string(&*made.text)?)?;
-        draft.set("base", lua.create_string(&*made.base)?)?;
-        table.set("draft", draft)?;
+        let (text, base) = (lua.create_string(&*made.text)?, lua.create_string(&*made.base)?);
+        table.set("draft", table!(lua, text: text, base: base))?;
     }
     if file.note.is_none() {
         table.set("hunks", places(lua, &file.hunks)?)?;
@@ -78,21 +76,13 @@ pub(super) fn read_places(numbers: &[usize]) -> Vec<HunkPlace> {
 
 /// The table that `hunk_rows` calls back with.
 pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("hunks", places(lua, &drawn.places)?)?;
-    let rows = drawn.rows.iter().map(|rows| hunk(lua, rows));
-    table.set("rows", convert::list(lua, rows)?)?;
-    Ok(table)
+    let rows = convert::list(lua, drawn.rows.iter().map(|rows| hunk(lua, rows)))?;
+    Ok(table!(lua, hunks: places(lua, &drawn.places)?, rows: rows))
 }
 
 fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     let lines = |lines: &[Vec<String>]| {
         convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
     };
-    let table = lua.create_table()?;
-    table.set("old", lines(&rows.old)?)?;
-    table.set("new", lines(&rows.new)?)?;
-    table.set("more", rows.more)?;
-    table.set("is_cut", rows.is_cut)?;
-    Ok(table)
+    Ok(table!(lua, old: lines(&rows.old)?, new: lines(&rows.new)?, more: rows.more, is_cut: rows.is_cut))
 }

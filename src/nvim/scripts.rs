@@ -5,7 +5,13 @@ use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 use mlua::{IntoLuaMulti, Lua, Value};
 use nvim_oxi::api;
 
-use super::{convert, functions::Functions, lua_tools, opt, policies, review_table, shim::Shim, tool_functions};
+use super::{
+    convert::{self, table},
+    functions::Functions,
+    lua_tools, opt, policies, review_table,
+    shim::Shim,
+    tool_functions,
+};
 use flemma_config::buffer::BufferOptions;
 use flemma_model::{ModelError, UserError};
 use flemma_tools::{
@@ -65,60 +71,33 @@ impl Scripts for LuaScripts {
         lua_tools::start(&self.lua, &self.shim, &execute, run)
     }
 
-    fn preview(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        width: usize,
-        context: CallContext<'_>,
-    ) -> Result<Option<String>, LuaError> {
-        let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
-            Ok((convert::from_json(&self.lua, input)?, width, about))
-        };
-        Ok(match self.ask_tool(context.buffer, function, arguments)? {
+    fn preview(&self, asked: CallContext<'_>, width: usize) -> Result<Option<String>, LuaError> {
+        let arguments =
+            || Ok((convert::from_json(&self.lua, asked.input)?, width, tool_functions::about(&self.lua, asked)?));
+        Ok(match self.ask_tool(asked.buffer, asked.function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
         })
     }
 
-    fn rejection(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError> {
+    fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
         let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
+            let about = tool_functions::about(&self.lua, asked)?;
             about.set("reason", reason)?;
-            Ok((convert::from_json(&self.lua, input)?, about))
+            Ok((convert::from_json(&self.lua, asked.input)?, about))
         };
-        let asked = self.ask_tool(context.buffer, function, arguments);
-        tool_functions::text(&asked.map_err(tool_functions::failed)?)
+        let answer = self.ask_tool(asked.buffer, asked.function, arguments);
+        tool_functions::text(&answer.map_err(tool_functions::failed)?)
     }
 
-    fn declared_approval(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
-            Ok((convert::from_json(&self.lua, input)?, about))
-        };
-        let asked = self.ask_tool(context.buffer, function, arguments);
-        tool_functions::approval(&asked.map_err(tool_functions::failed)?)
+    fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
+        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, tool_functions::about(&self.lua, asked)?));
+        let answer = self.ask_tool(asked.buffer, asked.function, arguments);
+        tool_functions::approval(&answer.map_err(tool_functions::failed)?)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
-        let arguments = || {
-            let about = self.lua.create_table()?;
-            about.set("bufnr", buffer)?;
-            about.set("named", is_named)?;
-            Ok(about)
-        };
+        let arguments = || Ok(table!(self.lua, bufnr: buffer, named: is_named));
         let asked = self.ask_tool(buffer, function, arguments);
         tool_functions::switch(&asked.map_err(tool_functions::failed)?)
     }
@@ -174,15 +153,18 @@ impl Scripts for LuaScripts {
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
+        let CommandResult { code, signal, stdout, stderr, is_stopped, problem } = result;
+        let problem = problem.map(|problem| problem.to_string());
         let table = || {
-            let table = self.lua.create_table()?;
-            table.set("code", result.code)?;
-            table.set("signal", result.signal)?;
-            table.set("stdout", result.stdout)?;
-            table.set("stderr", result.stderr)?;
-            table.set("stopped", result.is_stopped)?;
-            table.set("problem", result.problem.map(|problem| problem.to_string()))?;
-            Ok(table)
+            Ok(table!(
+                self.lua,
+                code: code,
+                signal: signal,
+                stdout: stdout,
+                stderr: stderr,
+                stopped: is_stopped,
+                problem: problem,
+            ))
         };
         self.call_back(callback, table());
     }

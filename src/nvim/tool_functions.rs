@@ -2,15 +2,13 @@
 
 use mlua::{Lua, Table, Value};
 
+use super::convert::table;
 use flemma_tools::{DeclaredApproval, LuaError};
 use flemma_workspace::ports::CallContext;
 
 /// The table that says which call a function is asked about.
 pub(super) fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {
-    let about = lua.create_table()?;
-    about.set("bufnr", context.buffer)?;
-    about.set("call_id", context.call.0.as_str())?;
-    Ok(about)
+    Ok(table!(lua, bufnr: context.buffer, call_id: context.call.0.as_str()))
 }
 
 /// A function has thrown this.

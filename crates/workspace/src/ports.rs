@@ -10,6 +10,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -231,7 +232,8 @@ pub enum HostEffect<'a> {
 
 /// A question for the user, which is answered with yes or no.
 #[expect(missing_docs, reason = "what is said of a question says what its fields are")]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Question {
     /// Whether they trust the code or the policy in the file's frontmatter, whose fence names this language.
     Frontmatter { language: String },
@@ -279,9 +281,13 @@ pub struct ToolRun<'a> {
     pub answer: ToolAnswer,
 }
 
-/// The call that a function of a definition is asked about.
+/// A function of a definition, and the call that it is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext<'a> {
+    /// The function.
+    pub function: LuaRef,
+    /// The call's input.
+    pub input: &'a Value,
     /// The conversation's buffer.
     pub buffer: i32,
     /// The call's id; empty where nobody has made the call.
@@ -321,13 +327,7 @@ pub trait Scripts {
     ///
     /// # Errors
     /// What it threw.
-    fn preview(
-        &self,
-        _function: LuaRef,
-        _input: &Value,
-        _width: usize,
-        _context: CallContext<'_>,
-    ) -> Result<Option<String>, LuaError> {
+    fn preview(&self, _asked: CallContext<'_>, _width: usize) -> Result<Option<String>, LuaError> {
         Ok(None)
     }
 
@@ -336,13 +336,7 @@ pub trait Scripts {
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn rejection(
-        &self,
-        _function: LuaRef,
-        _input: &Value,
-        _context: CallContext<'_>,
-        _reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError> {
+    fn rejection(&self, _asked: CallContext<'_>, _reason: Option<&str>) -> Result<Option<String>, LuaError> {
         Ok(None)
     }
 
@@ -351,12 +345,7 @@ pub trait Scripts {
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn declared_approval(
-        &self,
-        _function: LuaRef,
-        _input: &Value,
-        _context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
+    fn declared_approval(&self, _asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
         Err(LuaError::new(format!("failed: {NO_LUA}")))
     }
 

@@ -4,7 +4,7 @@ use mlua::{Function, Lua, LuaString, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::convert;
+use crate::nvim::convert::{self, table};
 use flemma_journal::Role;
 use flemma_model::{CallId, UserError};
 use flemma_workspace::{PendingCall, Resolution, ResolveError};
@@ -79,11 +79,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Which::Waiting { first, last } => {
                 let waiting = conversation.waiting_in(&(first..last)).into_iter();
                 let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {
-                    let call = named(id)?;
-                    call.set("tool", tool)?;
-                    call.set("has_block", has_block)?;
-                    call.set("line", line)?;
-                    Ok(call)
+                    Ok(table!(lua, id: id, tool: tool, has_block: has_block, line: line))
                 };
                 convert::list(lua, waiting.map(entry))
             }
@@ -136,16 +132,17 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
 
 /// A call that waits, for Lua. Times are seconds since 1970.
 fn describe(lua: &Lua, call: PendingCall) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("buf", call.buffer)?;
-    table.set("file", Some(call.file).filter(|file| !file.is_empty()))?;
-    table.set("id", call.id.0)?;
-    table.set("tool", call.tool)?;
-    table.set("kind", call.kind.as_str())?;
-    table.set("executor", call.executor)?;
-    table.set("expires", call.expires.map(|expires| expires.as_duration().as_secs_f64()))?;
-    table.set("question", call.question)?;
-    table.set("input", call.input.map(|input| convert::from_json(lua, &input)).transpose()?)?;
-    table.set("line", call.line)?;
-    Ok(table)
+    Ok(table!(
+        lua,
+        buf: call.buffer,
+        file: Some(call.file).filter(|file| !file.is_empty()),
+        id: call.id.0,
+        tool: call.tool,
+        kind: call.kind.as_str(),
+        executor: call.executor,
+        expires: call.expires.map(|expires| expires.as_duration().as_secs_f64()),
+        question: call.question,
+        input: call.input.map(|input| convert::from_json(lua, &input)).transpose()?,
+        line: call.line,
+    ))
 }

@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::HashMap};
 use jiff::SignedDuration;
 
 use super::table::Exports;
-use crate::nvim::convert;
-use flemma_chat::{LineKind, Speaker};
+use crate::nvim::convert::{self, table};
+use flemma_chat::{LineKind, Region, Speaker};
 use flemma_workspace::{Chunk, LookStyle, Signs};
 
 /// Adds the functions.
@@ -26,27 +26,12 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("decorations", |lua, binding, (buffer, first, last): (i32, usize, usize)| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let marks = conversation.page.with_parsed(|document, _| flemma_chat::decorations(document, first..last));
-        let lines = marks.into_iter().map(|mark| {
-            let item = lua.create_table()?;
-            item.set("line", mark.line)?;
-            item.set("group", group(mark.kind))?;
-            Ok(item)
-        });
+        let lines = marks.into_iter().map(|mark| Ok(table!(lua, line: mark.line, group: group(mark.kind))));
         let references = conversation.page.references(first..last).into_iter().map(|(line, columns)| {
-            let item = lua.create_table()?;
-            item.set("line", line)?;
-            item.set("group", "FlemmaReference")?;
-            item.set("from", columns.start)?;
-            item.set("to", columns.end)?;
-            Ok(item)
+            Ok(table!(lua, line: line, group: "FlemmaReference", from: columns.start, to: columns.end))
         });
-        let hints =
-            binding.workspace.completions.file_hints(&conversation, first..last).into_iter().map(|(line, hint)| {
-                let item = lua.create_table()?;
-                item.set("line", line)?;
-                item.set("hint", hint)?;
-                Ok(item)
-            });
+        let hints = binding.workspace.completions.file_hints(&conversation, first..last).into_iter();
+        let hints = hints.map(|(line, hint)| Ok(table!(lua, line: line, hint: hint)));
         convert::list(lua, lines.chain(references).chain(hints)).map(Some)
     })?;
     // looks(buffer, first, last, width, signs, seconds that local time is ahead) -> what is drawn over the lines of the screen
@@ -78,12 +63,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let shown = has_code.then(|| binding.workspace.looks.shown_files(&conversation, first..last));
         let files: HashMap<usize, String> = shown.into_iter().flatten().collect();
         let items = regions.into_iter().map(|region| {
-            let item = lua.create_table()?;
-            item.set("first", region.lines.start)?;
-            item.set("last", region.lines.end)?;
-            item.set("fence", region.fence)?;
-            item.set("file", region.fence.and_then(|fence| files.get(&fence).cloned()))?;
-            Ok(item)
+            let file = region.fence.and_then(|fence| files.get(&fence).cloned());
+            let Region { lines, fence, .. } = region;
+            Ok(table!(lua, first: lines.start, last: lines.end, fence: fence, file: file))
         });
         convert::list(lua, items).map(Some)
     })

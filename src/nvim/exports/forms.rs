@@ -3,7 +3,7 @@
 use mlua::{IntoLuaMulti, Lua, Table, Value};
 
 use super::table::Exports;
-use crate::nvim::convert;
+use crate::nvim::convert::{self, table};
 use flemma_tools::form::{FormField, Given};
 use flemma_workspace::AskedForm;
 
@@ -26,22 +26,20 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 }
 
 fn form(lua: &Lua, asked: &AskedForm) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("tool", asked.tool.as_str())?;
-    table.set("question", asked.form.question.as_str())?;
-    table.set("fields", convert::list(lua, asked.form.fields.iter().map(|each| field(lua, each)))?)?;
-    Ok(table)
+    let fields = convert::list(lua, asked.form.fields.iter().map(|each| field(lua, each)))?;
+    Ok(table!(lua, tool: asked.tool.as_str(), question: asked.form.question.as_str(), fields: fields))
 }
 
 fn field(lua: &Lua, field: &FormField) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("label", field.label.as_str())?;
     let labels = field.labels();
-    table.set("choices", (!labels.is_empty()).then_some(labels))?;
-    table.set("other", field.other().map(|entry| entry + 1))?;
-    table.set("default", field.text_default())?;
-    table.set("required", field.is_required)?;
-    Ok(table)
+    Ok(table!(
+        lua,
+        label: field.label.as_str(),
+        choices: (!labels.is_empty()).then_some(labels),
+        other: field.other().map(|entry| entry + 1),
+        default: field.text_default(),
+        required: field.is_required,
+    ))
 }
 
 /// What the user did with a field.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::table::Exports;
 use crate::nvim::{
     binding::Binding,
-    convert,
+    convert::{self, table},
     lua_tools::{self, Fields},
     policies,
 };
@@ -103,12 +103,8 @@ fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiVal
             convert::list(lua, described)?.into_lua_multi(lua)
         }
         Registered::Resolvers => {
-            let entry = |resolver: Resolver| {
-                let entry = lua.create_table()?;
-                entry.set("name", resolver.name)?;
-                entry.set("priority", resolver.priority)?;
-                entry.set("description", resolver.description)?;
-                Ok(entry)
+            let entry = |Resolver { name, priority, description, .. }: Resolver| {
+                Ok(table!(lua, name: name, priority: priority, description: description))
             };
             convert::list(lua, workspace.approval.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
         }

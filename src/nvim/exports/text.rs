@@ -4,7 +4,7 @@ use mlua::{BString, IntoLuaMulti, Lua, Table, Value};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::convert;
+use crate::nvim::convert::{self, table};
 use flemma_text::{
     suggest,
     truncate::{self, Limit, Limits, Truncation},
@@ -47,21 +47,20 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 }
 
 fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("content", &*cut.content)?;
-    table.set("truncated", cut.truncated)?;
-    table.set(
-        "truncated_by",
-        cut.truncated_by.map(|limit| match limit {
-            Limit::Lines => "lines",
-            Limit::Bytes => "bytes",
-        }),
-    )?;
-    table.set("total_lines", cut.total_lines)?;
-    table.set("total_bytes", cut.total_bytes)?;
-    table.set("output_lines", cut.output_lines)?;
-    table.set("output_bytes", cut.output_bytes)?;
-    table.set("last_line_partial", cut.last_line_partial)?;
-    table.set("first_line_exceeds_limit", cut.first_line_exceeds_limit)?;
-    Ok(table)
+    let truncated_by = cut.truncated_by.map(|limit| match limit {
+        Limit::Lines => "lines",
+        Limit::Bytes => "bytes",
+    });
+    Ok(table!(
+        lua,
+        content: &*cut.content,
+        truncated: cut.truncated,
+        truncated_by: truncated_by,
+        total_lines: cut.total_lines,
+        total_bytes: cut.total_bytes,
+        output_lines: cut.output_lines,
+        output_bytes: cut.output_bytes,
+        last_line_partial: cut.last_line_partial,
+        first_line_exceeds_limit: cut.first_line_exceeds_limit,
+    ))
 }

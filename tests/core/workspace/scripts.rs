@@ -88,32 +88,22 @@ impl Scripts for FakeScripts {
         tool(run.input, run.answer)
     }
 
-    fn preview(&self, _: LuaRef, input: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
-        match input.get("preview") {
+    fn preview(&self, asked: CallContext<'_>, _: usize) -> Result<Option<String>, LuaError> {
+        match asked.input.get("preview") {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(LuaError::new(format!("{other} is no text"))),
             None => Ok(None),
         }
     }
 
-    fn rejection(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError> {
-        let answer = self.answer(function, json!({ "input": input, "id": context.call.0, "reason": reason }))?;
+    fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
+        let facts = json!({ "input": asked.input, "id": asked.call.0, "reason": reason });
+        let answer = self.answer(asked.function, facts)?;
         Ok(answer.as_str().map(str::to_owned))
     }
 
-    fn declared_approval(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        let answer = self.answer(function, json!({ "input": input, "id": context.call.0 }))?;
+    fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
+        let answer = self.answer(asked.function, json!({ "input": asked.input, "id": asked.call.0 }))?;
         let known = DeclaredApproval::WORDS.iter().find(|(word, _)| answer == *word);
         Ok(known.map(|(_, declared)| *declared))
     }

@@ -228,12 +228,8 @@ impl Previews {
         let function = definition.format_preview?;
         let ToolInput::Json(input) = &*call.input else { return None };
         let room = preview::room(&definition.name, width);
-        match self.shared.scripts.preview(
-            function,
-            &definition.taken(input),
-            room,
-            CallContext { buffer, call: &call.id },
-        ) {
+        let input = &definition.taken(input);
+        match self.shared.scripts.preview(CallContext { function, input, buffer, call: &call.id }, room) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
             Err(thrown) => {
                 self.shared
