@@ -129,7 +129,6 @@ pub mod components {
         queue::Queue, references::References, resolutions::Resolutions, resolutions::answers::Answers,
         resolutions::deadlines::Deadlines, resolutions::starts::Starts, resolutions::written::WrittenBlocks,
         reviews::Reviews, saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox,
-        trust::gatekeeper::Gatekeeper, trust::store::TrustStore, undo::Undo, usage::Accounting, views::Looks,
-        views::previews::Previews, views::status::StatusReports,
+        trust::gatekeeper::Gatekeeper, trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
     };
 }

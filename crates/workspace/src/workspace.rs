@@ -36,7 +36,7 @@ use crate::{
     trust::{gatekeeper::Gatekeeper, store::TrustStore},
     undo::Undo,
     usage::{Accounting, known_messages::KnownMessages},
-    views::{Looks, previews::Previews, status::StatusReports},
+    views::Views,
 };
 use flemma_config::Config;
 use flemma_model::UserError;
@@ -157,12 +157,8 @@ components! {
     tools: Tools of background, asks [];
     /// The options that commands change while Neovim runs.
     switches: Switches of background, asks [frontmatter];
-    /// What `:Flemma status`, the list of tools and the status line say.
-    status: StatusReports, asks [frontmatter, permissions, usage];
-    /// How messages, calls and folds are drawn.
-    looks: Looks, asks [usage];
-    /// What is shown at calls that wait.
-    previews: Previews, asks [permissions];
+    /// What is drawn and said of conversations.
+    views: Views, asks [frontmatter, permissions, usage];
     /// The lists of conversations and of calls that wait.
     lists: Lists of background, asks [ownership, journaling, calls, projects];
 }

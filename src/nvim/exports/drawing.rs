@@ -16,8 +16,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // says whether the text is a question, `diff` is a list of { kind, text }, and `files` are those that the call would write
     exports.add("previews", |lua, binding, (buffer, width, first): (i32, usize, usize)| {
         let conversation = binding.workspace.conversation(buffer);
-        let previews =
-            conversation.map(|conversation| binding.workspace.previews.previews(&conversation, width, first));
+        let previews = conversation.map(|conversation| binding.workspace.views.previews(&conversation, width, first));
         let (previews, next) = previews.unwrap_or_default();
         Ok((convert::to_lua(lua, &previews)?, next))
     })?;
@@ -39,7 +38,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("looks", |lua, binding, (buffer, first, last, width, signs, offset): Screen| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::from_secs(offset) };
-        let looks = binding.workspace.looks.looks(&conversation, first..last, style);
+        let looks = binding.workspace.views.looks(&conversation, first..last, style);
         convert::to_lua(lua, &looks).map(Some)
     })?;
     // fold_text(buffer, first, last, width, signs) -> text and group of each piece of the line in place of the fold, one after
@@ -48,7 +47,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("fold_text", |_, binding, (buffer, first, last, width, signs): Fold| {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let style = LookStyle { width, signs: signs_of(&signs), offset: SignedDuration::ZERO };
-        let line = binding.workspace.looks.fold_text(&conversation, &(first..last), style);
+        let line = binding.workspace.views.fold_text(&conversation, &(first..last), style);
         Ok(line.map(|line| {
             line.into_iter()
                 .flat_map(|Chunk { text, group }| [text.into(), group.into()])
@@ -60,7 +59,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let Some(conversation) = binding.workspace.conversation(buffer) else { return Ok(None) };
         let regions = conversation.page.with_parsed(|document, _| flemma_chat::regions(document, first..last));
         let has_code = regions.iter().any(|region| region.fence.is_some());
-        let shown = has_code.then(|| binding.workspace.looks.shown_files(&conversation, first..last));
+        let shown = has_code.then(|| binding.workspace.views.shown_files(&conversation, first..last));
         let files: HashMap<usize, String> = shown.into_iter().flatten().collect();
         let items = regions.into_iter().map(|region| {
             let file = region.fence.and_then(|fence| files.get(&fence).cloned());

@@ -284,7 +284,7 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     chat.workspace.tools.register_tool(Some("mine"), fields).unwrap();
     chat.go();
     chat.wait_for_pending(2);
-    let previews = chat.workspace.previews.previews(&chat.conversation(), 60, 0).0;
+    let previews = chat.workspace.views.previews(&chat.conversation(), 60, 0).0;
     let lines: Vec<_> = previews.iter().map(|preview| chat.buffer().lines()[preview.line].clone()).collect();
     assert!(lines.iter().all(|line| line.starts_with("**Tool Result:**")), "{lines:?}");
     let texts: Vec<_> = previews.into_iter().map(|preview| preview.text).collect();
@@ -292,7 +292,7 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     // A status that the file says is running, although nothing is.
     let line = chat.line_with("status=pending");
     chat.replace_line(line, "```flemma:tool status=running");
-    let previews = chat.workspace.previews.previews(&chat.conversation(), 80, 0).0;
+    let previews = chat.workspace.views.previews(&chat.conversation(), 80, 0).0;
     let words = "this call is no longer running; Ctrl-] asks what to do with it";
     assert!(previews.iter().any(|preview| preview.line + 2 == line && preview.text.contains(words)), "{previews:?}");
 }

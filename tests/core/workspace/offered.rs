@@ -274,7 +274,7 @@ fn the_status_shows_what_the_next_request_offers() {
     chat.status_has("tools mine, one default");
     *answer.borrow_mut() = json!(false);
     chat.status_has("tools one default");
-    assert!(chat.workspace.status.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
+    assert!(chat.workspace.views.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
     let estimate = |chat: &Harness| {
         chat.host.told.borrow_mut().clear();
         while chat.workspace.usage.estimate(chat.current()) {}

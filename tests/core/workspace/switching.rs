@@ -163,7 +163,7 @@ fn the_view_names_the_model_of_the_pending_request() {
     let text = chat.conversation().live(80).text.unwrap();
     assert!(text.starts_with("waiting for openai_compatible (qwen3), 0 s"), "{text}");
     chat.status_has("waiting for openai_compatible (qwen3)");
-    let line = chat.workspace.status.status_line(chat.current()).unwrap();
+    let line = chat.workspace.views.status_line(chat.current()).unwrap();
     assert!(line.ends_with(" · waiting, 0 s"), "{line}");
     chat.stop();
     assert_eq!(chat.conversation().live(80).text, None);
@@ -173,7 +173,7 @@ fn the_view_names_the_model_of_the_pending_request() {
 fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("bash", bash("true"))]), prose("done")]);
-    let autopilot = || chat.workspace.status.autopilot(&chat.conversation());
+    let autopilot = || chat.workspace.views.autopilot(&chat.conversation());
     assert_eq!(autopilot(), "autopilot is on here (default): up to 100 requests for each key press");
     let message = chat.workspace.switches.set(Toggle::Autopilot, false).unwrap();
     assert_eq!(message, "autopilot is off: conversations wait for you after each step");

@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Serialize, Serializer};
+
 use crate::{
     background::Background,
     calls::{
@@ -43,7 +45,7 @@ const LONGEST: usize = 200;
 const SUBJECT: usize = 60;
 
 /// The calls that wait, for a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WaitingList {
     /// The calls: of the open conversations in the order of their buffers, then of files in the order of their names.
     pub calls: Vec<WaitingCall>,
@@ -54,25 +56,33 @@ pub struct WaitingList {
 }
 
 /// A call that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingCall {
     /// Where its conversation is.
+    #[serde(flatten)]
     pub place: WaitingPlace,
     /// The line of its status block, or else of the call, from 0.
     pub line: usize,
     /// Its id.
+    #[serde(rename = "call")]
     pub id: CallId,
     /// What it waits for and until when, on one line.
     pub text: String,
 }
 
 /// Where a conversation is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum WaitingPlace {
     /// In this buffer.
+    #[serde(rename = "buf")]
     Buffer(i32),
     /// In this file, which is not open.
+    #[serde(rename = "file", serialize_with = "as_text")]
     File(PathBuf),
+}
+
+fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
 }
 
 /// What was found on the disk.

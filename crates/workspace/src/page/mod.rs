@@ -39,6 +39,18 @@ impl Default for Shown {
     }
 }
 
+/// What Flemma is writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What is its own.
+    Its,
+    /// What the user has written elsewhere. It is theirs, as what they paste here is.
+    Theirs,
+}
+
 /// The text of a conversation and everything that follows from it.
 #[derive(Default)]
 pub struct Page {
@@ -55,10 +67,8 @@ pub struct Page {
     is_reading: Cell<bool>,
     /// Whether the user has changed a tool's block since that was last looked at.
     is_touched: Cell<bool>,
-    /// Whether Flemma is writing: changes that arrive meanwhile are its own.
-    is_writing: Cell<bool>,
-    /// Whether what it writes is what the user has written elsewhere.
-    is_writing_own: Cell<bool>,
+    /// What Flemma is writing: changes that arrive meanwhile are its own.
+    writing: Cell<Writing>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
@@ -113,9 +123,9 @@ impl Page {
         self.is_reading.get()
     }
 
-    /// Whether Flemma is writing.
-    pub(crate) fn is_writing(&self) -> bool {
-        self.is_writing.get()
+    /// What Flemma is writing.
+    pub(crate) fn writing(&self) -> Writing {
+        self.writing.get()
     }
 
     /// Lends the document, parsed to its end.
@@ -192,7 +202,7 @@ impl Page {
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
-                if self.is_writing.get() {
+                if self.writing() != Writing::Nothing {
                     self.copy.borrow_mut().written(change, text);
                 } else {
                     self.copy.borrow_mut().changed(change);
@@ -290,24 +300,15 @@ impl Page {
         self.is_touched.take()
     }
 
-    /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's own.
-    pub(crate) fn writing(&self, write: impl FnOnce()) {
-        self.is_writing.set(true);
-        write();
-        self.is_writing.set(false);
-    }
-
-    /// The same for what the user has written elsewhere: it is theirs, as what they paste here is.
-    pub(crate) fn writing_own(&self, write: impl FnOnce()) {
-        self.is_writing_own.set(true);
-        self.writing(write);
-        self.is_writing_own.set(false);
-        self.settle();
-    }
-
-    /// Whether Flemma is writing what the user has written elsewhere.
-    pub(crate) fn is_writing_own(&self) -> bool {
-        self.is_writing_own.get()
+    /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's, and what it writes.
+    pub(crate) fn write<R>(&self, what: Writing, write: impl FnOnce() -> R) -> R {
+        self.writing.set(what);
+        let written = write();
+        self.writing.set(Writing::Nothing);
+        if what == Writing::Theirs {
+            self.settle();
+        }
+        written
     }
 
     /// Whether the next edit belongs to the step of undo before it. The edits after it do.

@@ -79,7 +79,7 @@ impl Drawing<'_> {
     /// What is known of a call from its input.
     pub(super) fn call_facts(&self, card: &Card) -> Option<Rc<CallFacts>> {
         let Self { conversation, document, text, .. } = *self;
-        let toolbox = &self.looks.shared.toolbox;
+        let toolbox = &self.views.shared.toolbox;
         let hash = (toolbox.generation(), card.hash(document.calls(), text)?);
         conversation.known_calls.get_or_find(hash, || {
             let input = card.input(document.calls(), text)?;
@@ -126,7 +126,7 @@ impl Drawing<'_> {
                 look.left.push(chunk(text, group));
             }
         };
-        let icon = self.looks.shared.toolbox.get(&card.name).and_then(|tool| tool.icon);
+        let icon = self.views.shared.toolbox.get(&card.name).and_then(|tool| tool.icon);
         add(format!(" {} ", sign(card, icon, style.signs, view)), state.group, &mut room);
         add(summary.tool, "FlemmaTool", &mut room);
         if !summary.what.is_empty() {
@@ -175,7 +175,7 @@ impl Drawing<'_> {
 
     /// What the user has answered to a question.
     fn given_answer(&self, card: &Card) -> Option<String> {
-        let definition = self.looks.shared.toolbox.get(&card.name)?;
+        let definition = self.views.shared.toolbox.get(&card.name)?;
         let is_question = matches!(definition.executor, Executor::Human) && card.fate == Fate::Done;
         let line = self.text.line(card.fence.filter(|_| is_question)? + 1);
         Some(preview::clip(line.trim(), usize::MAX))
@@ -218,7 +218,7 @@ impl Drawing<'_> {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk(waiting(card, self.looks.shared.host.now(), style), "FlemmaWaiting"),
+            Fate::Status(Status::Pending) => chunk(waiting(card, self.views.shared.host.now(), style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
             Fate::Status(Status::Running) if conversation.session.is_working_on(&card.id) => {
                 let seconds = conversation.tasks.elapsed(&card.id).as_secs();

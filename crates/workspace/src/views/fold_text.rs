@@ -5,14 +5,11 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    Conversation,
-    views::{
-        Drawing, Looks,
-        card::{CardView, fold_mark},
-        groups_of,
-        look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
-    },
+use crate::views::{
+    Drawing,
+    card::{CardView, fold_mark},
+    groups_of,
+    look::{Chunk, Look, LookStyle, chunk, lines as line_count},
 };
 use flemma_chat as chat;
 use flemma_chat::Folded;
@@ -21,19 +18,8 @@ use flemma_tools::preview;
 /// The fewest cells in which the first words of a message say more than its number of lines.
 const FEW_WORDS: usize = 24;
 
-impl Looks {
-    /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
-    /// of ours.
-    #[must_use]
-    pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
-        let look = self.draw(conversation, style, |drawing| drawing.fold(lines))?;
-        let look = if style.signs == Signs::Ascii { look.into_ascii() } else { look };
-        Some(look.into_line(style.width))
-    }
-}
-
 impl Drawing<'_> {
-    fn fold(&self, lines: &Range<usize>) -> Option<Look> {
+    pub(super) fn fold(&self, lines: &Range<usize>) -> Option<Look> {
         let Self { document, text, style, .. } = *self;
         let mut look = Look::default();
         let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);

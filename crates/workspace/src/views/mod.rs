@@ -17,11 +17,13 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
+    approval::permissions::Permissions,
+    options::Frontmatter,
     shared::Shared,
     usage::Accounting,
     views::{
         card::CardView,
-        look::{Look, LookStyle, Signs, chunk},
+        look::{Chunk, Look, LookStyle, Signs, chunk},
     },
 };
 use flemma_chat as chat;
@@ -29,26 +31,28 @@ use flemma_chat::{CardPart, Document, Fate, LineKind, ParsedMessage, Speaker, Te
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
 
-/// How messages, calls and folds are drawn.
-pub struct Looks {
+/// What is drawn and said of conversations: messages, calls and folds, what is shown at calls that wait, and the status.
+pub struct Views {
     pub(crate) shared: Rc<Shared>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) permissions: Rc<Permissions>,
     pub(crate) usage: Rc<Accounting>,
 }
 
 /// What is drawn of one conversation, as far as it is parsed, and how.
 struct Drawing<'a> {
-    looks: &'a Looks,
+    views: &'a Views,
     conversation: &'a Conversation,
     document: &'a Document,
     text: &'a dyn Text,
     style: LookStyle,
 }
 
-impl Looks {
+impl Views {
     fn draw<R>(&self, conversation: &Conversation, style: LookStyle, draw: impl FnOnce(&Drawing<'_>) -> R) -> R {
         conversation
             .page
-            .with_parsed(|document, text| draw(&Drawing { looks: self, conversation, document, text, style }))
+            .with_parsed(|document, text| draw(&Drawing { views: self, conversation, document, text, style }))
     }
 
     /// What is drawn over the lines in `range`, as far as they are parsed.
@@ -99,6 +103,15 @@ impl Looks {
         })
     }
 
+    /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
+    /// of ours.
+    #[must_use]
+    pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
+        let look = self.draw(conversation, style, |drawing| drawing.fold(lines))?;
+        let look = if style.signs == Signs::Ascii { look.into_ascii() } else { look };
+        Some(look.into_line(style.width))
+    }
+
     /// For each result and each captured reference on the screen that shows a file, the line of its fence and a path that says what
     /// language it is.
     #[must_use]
@@ -134,7 +147,7 @@ impl Drawing<'_> {
         let is_alone = line.trim_end().len() == marker.len();
         let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
         let is_arriving = is_last && conversation.session.is_replying();
-        let recalled = || if is_arriving { None } else { self.looks.usage.known_messages.find(message, text) };
+        let recalled = || if is_arriving { None } else { self.views.usage.known_messages.find(message, text) };
         let note = conversation.replies.of(message.start).or_else(recalled);
         let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
         if is_alone && message.has_only_results(text) {

@@ -1,17 +1,16 @@
 //! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
 
-use std::{path::PathBuf, rc::Rc};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
-    approval::permissions::Permissions,
     calls::{key::Keyed as _, suspension::INTERRUPTED},
     ports::{CallContext, Place},
     reviews::made::NotMade,
-    shared::Shared,
+    views::Views,
 };
 use flemma_agent::{Activity, Level};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -110,13 +109,7 @@ const DEADLINE: usize = 16;
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
 
-/// What is shown at calls that wait.
-pub struct Previews {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) permissions: Rc<Permissions>,
-}
-
-impl Previews {
+impl Views {
     /// The previews of the status blocks that are empty and wait, none wider than `width` cells. A file that is still being
     /// read has none yet: reading on here would hold up the first screen.
     ///

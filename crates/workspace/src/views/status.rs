@@ -1,17 +1,11 @@
 //! `:Flemma status`: what is in effect for a conversation, and who set it.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    Conversation,
-    approval::permissions::Permissions,
-    options::{Frontmatter, effective::Effective},
-    shared::Shared,
-    usage::Accounting,
-};
+use crate::{Conversation, options::effective::Effective, views::Views};
 use flemma_agent::Activity;
 use flemma_config::{Config, ListOption, leaves};
 use flemma_text::{
@@ -76,15 +70,7 @@ pub struct OptionRow {
     pub layer: OptionLayer,
 }
 
-/// What `:Flemma status`, the list of tools and the status line say.
-pub struct StatusReports {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) usage: Rc<Accounting>,
-}
-
-impl StatusReports {
+impl Views {
     /// What is in effect for a conversation, and who set it.
     #[must_use]
     pub fn status(&self, conversation: &Conversation) -> StatusView {
@@ -193,7 +179,7 @@ const GAP: usize = 2;
 /// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
 const VALUE: usize = 40;
 
-fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
+fn rows(this: &Views, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
     let [setup, runtime] = this.shared.options.layers();
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
@@ -225,7 +211,7 @@ fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> 
 }
 
 /// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
-fn agents(this: &StatusReports, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
+fn agents(this: &Views, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
     let own = this.shared.config().agent.clone();
     let place = this.shared.place(conversation);
     let permitted = this.permissions.permitted_by(file, &place);
@@ -270,13 +256,13 @@ fn permits(view: &PermittedView<'_>) -> String {
 /// The highest of these layers that says something of an option. One that takes back what those below say leaves the
 /// default.
 fn who(layers: &[Value], pointer: &str) -> OptionLayer {
-    let said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
-    let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
+    let mut said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
+    let found = said.find_map(|(layer, who)| Some((layer.pointer(pointer)?, who)));
     found.filter(|(value, _)| !value.is_null()).map_or(OptionLayer::Default, |(_, who)| who)
 }
 
 /// What is on offer, and what runs without asking.
-fn lists(this: &StatusReports, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
+fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
     let toolbox = &this.shared.toolbox;
     let turn = this.frontmatter.turn_tools(conversation, file);
     let chosen = toolbox.chosen(file, &turn);
@@ -325,7 +311,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-impl StatusReports {
+impl Views {
     /// The tools that a conversation has chosen and that its next request does not offer, each with the reason.
     fn not_offered(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
         let left_out = self.shared.toolbox.hosted(&file.config, chosen).left_out.into_iter();
