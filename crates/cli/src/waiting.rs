@@ -14,7 +14,7 @@ use flemma_chat::{AwaitKind, Document, Status};
 use flemma_journal::{Actor, Event, Record};
 use flemma_model::ToolInput;
 use flemma_runtime::{Journal, Owner};
-use flemma_workspace::{CallOnDisk, CallState, CallsOnDisk, StateOnDisk};
+use flemma_workspace::{CallOnDisk, CallState, CallsOnDisk};
 
 /// What is needed to look at conversations: nothing is made, locked or changed.
 pub(super) struct Look {
@@ -83,56 +83,52 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// The word for programs.
-fn word(state: &StateOnDisk) -> &'static str {
+fn word(state: &CallState) -> &'static str {
     match state {
-        StateOnDisk::Running { .. } => "running",
-        StateOnDisk::Known(state) => match state {
-            CallState::Waits { .. } => "waiting",
-            CallState::Interrupted { .. } => "interrupted",
-            CallState::Undecided => "undecided",
-            CallState::Approved { .. } => "approved",
-            CallState::Ended { .. } => "ended",
-            CallState::Refused(_) => "refused",
-        },
+        CallState::Running { .. } => "running",
+        CallState::Waits { .. } => "waiting",
+        CallState::Interrupted { .. } => "interrupted",
+        CallState::Undecided => "undecided",
+        CallState::Approved { .. } => "approved",
+        CallState::Ended { .. } => "ended",
+        CallState::Refused(_) => "refused",
     }
 }
 
 /// Who has decided that, and when.
-fn decided(state: &StateOnDisk) -> Option<(&Actor, Timestamp)> {
+fn decided(state: &CallState) -> Option<(&Actor, Timestamp)> {
     match state {
-        StateOnDisk::Known(CallState::Approved { by, at } | CallState::Ended { by, at }) => Some((by, *at)),
+        CallState::Approved { by, at } | CallState::Ended { by, at } => Some((by, *at)),
         _ => None,
     }
 }
 
 /// What a person has to know of it.
-fn sentence(state: &StateOnDisk) -> String {
+fn sentence(state: &CallState) -> String {
     match state {
-        StateOnDisk::Running { since, by } => {
+        CallState::Running { since, by } => {
             let by = by.as_ref().map_or_else(|| "another process".to_owned(), Owner::to_string);
             format!("running since {}, in {by}", time(*since))
         }
-        StateOnDisk::Known(CallState::Waits { kind: None, awaiting }) => {
+        CallState::Waits { kind: None, awaiting } => {
             format!("{} (as the file says)", awaiting.kind)
         }
-        StateOnDisk::Known(CallState::Waits { kind: Some(kind), .. }) => kind.to_string(),
-        StateOnDisk::Known(CallState::Interrupted { since, runs_again: false, .. }) => {
+        CallState::Waits { kind: Some(kind), .. } => kind.to_string(),
+        CallState::Interrupted { since, runs_again: false, .. } => {
             format!("approval, interrupted: it was started {}, and may have had an effect. Run it again?", time(*since))
         }
-        StateOnDisk::Known(CallState::Interrupted { since, runs_again: true, .. }) => {
+        CallState::Interrupted { since, runs_again: true, .. } => {
             format!("interrupted: it was started {}, and runs again when the conversation goes on", time(*since))
         }
-        StateOnDisk::Known(CallState::Undecided) => {
-            "undecided: your policies decide when the conversation goes on".to_owned()
-        }
-        StateOnDisk::Known(CallState::Approved { by, at }) => {
+        CallState::Undecided => "undecided: your policies decide when the conversation goes on".to_owned(),
+        CallState::Approved { by, at } => {
             format!("approved by {}, {}: it runs when the conversation goes on", actor(by), time(*at))
         }
-        StateOnDisk::Known(CallState::Ended { by, at }) => {
+        CallState::Ended { by, at } => {
             let (by, at) = (actor(by), time(*at));
             format!("resolved by {by}, {at}: the file gets the result when the conversation is opened")
         }
-        StateOnDisk::Known(CallState::Refused(status)) => {
+        CallState::Refused(status) => {
             let word = if *status == Status::Denied { "denied" } else { "rejected" };
             format!("{word}, as the file says: it gets an error result when the conversation goes on")
         }
@@ -160,10 +156,8 @@ impl Call {
         let awaiting = self.found.state.awaiting();
         let decided = decided(&self.found.state);
         let since = match &self.found.state {
-            StateOnDisk::Running { since, .. } | StateOnDisk::Known(CallState::Interrupted { since, .. }) => {
-                Some(*since)
-            }
-            StateOnDisk::Known(_) => None,
+            CallState::Running { since, .. } | CallState::Interrupted { since, .. } => Some(*since),
+            _ => None,
         };
         json!({
             "file": self.file,
@@ -171,7 +165,7 @@ impl Call {
             "call": self.found.id.0,
             "tool": self.found.tool,
             "kind": self.kind(),
-            "known": !matches!(self.found.state, StateOnDisk::Known(CallState::Waits { kind: None, .. })),
+            "known": !matches!(self.found.state, CallState::Waits { kind: None, .. }),
             "state": word(&self.found.state),
             "started": since.map(|since| since.to_string()),
             "by": decided.map(|(by, _)| json!({ "role": by.role.as_str(), "pid": by.process, "host": by.host })),

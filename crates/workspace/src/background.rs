@@ -1,13 +1,19 @@
 //! Work away from the main thread. A job brings its own continuation, which the main thread runs with the component (`C`) that has
 //! asked for it.
 
-use std::{io, ops::ControlFlow, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    io,
+    ops::ControlFlow,
+    rc::Rc,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use tokio::task::AbortHandle;
 
 use crate::{Conversation, Workspace};
 use flemma_agent::Input;
-use flemma_model::UserError;
 use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
 
 /// What the main thread does with the result of a task.
@@ -112,53 +118,38 @@ impl<C> Background<C> {
         &self.mailbox
     }
 
-    /// Does something that may wait for the disk, and brings its result back.
-    ///
-    /// # Errors
-    /// When no thread can be started.
+    /// Does something that may wait for the disk. Where the system has no threads left, it is done here.
+    pub(crate) fn blocking(&self, work: impl FnOnce() + Send + 'static) {
+        match self.worker.handle() {
+            Ok(threads) => drop(threads.spawn_blocking(work)),
+            Err(_) => work(),
+        }
+    }
+
+    /// The same, and brings its result back.
     pub(crate) fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
         then: impl FnOnce(&C, R) + Send + 'static,
-    ) -> io::Result<()> {
+    ) {
         let mailbox = self.mailbox.clone();
-        self.worker.spawn_blocking(move || {
+        self.blocking(move || {
             let result = work();
             mailbox.job(move |component: &C| then(component, result));
-        })
+        });
     }
 
     /// The same for a conversation. The result is dropped if that is closed by then.
-    ///
-    /// # Errors
-    /// When no thread can be started.
     pub(crate) fn run_for<R: Send + 'static>(
         &self,
         id: ConversationId,
         work: impl FnOnce() -> R + Send + 'static,
         then: impl FnOnce(&C, &Conversation, R) + Send + 'static,
-    ) -> io::Result<()> {
+    ) {
         let mailbox = self.mailbox.clone();
-        self.worker.spawn_blocking(move || {
+        self.blocking(move || {
             let result = work();
             mailbox.job_for(id, move |component: &C, conversation| then(component, conversation, result));
-        })
-    }
-
-    /// The same for something that hears of every outcome, also that no thread could be started.
-    pub(crate) fn run_or_tell<R: Send + 'static>(
-        &self,
-        component: &C,
-        work: impl FnOnce() -> R + Send + 'static,
-        then: impl FnOnce(&C, Result<R, UserError>) + Send + 'static,
-    ) {
-        let Ok(threads) = self.worker.handle() else {
-            return then(component, Err(UserError::new("no thread could be started; try again later")));
-        };
-        let mailbox = self.mailbox.clone();
-        threads.spawn_blocking(move || {
-            let result = work();
-            mailbox.job(move |component: &C| then(component, Ok(result)));
         });
     }
 
@@ -190,6 +181,17 @@ impl<C> Background<C> {
         })
     }
 
+    /// Does something for a conversation after a pause. Gives what takes that back.
+    pub(crate) fn later_for(
+        &self,
+        id: ConversationId,
+        pause: Duration,
+        job: impl FnOnce(&C, &Conversation) + Send + 'static,
+    ) -> Option<AbortHandle> {
+        let mailbox = self.mailbox.clone();
+        self.worker.later(pause, move || mailbox.job_for(id, job)).ok()
+    }
+
     /// Brings an input to a conversation after a pause; at once where no thread could wait.
     pub(crate) fn later(&self, conversation: ConversationId, pause: Duration, input: Input) {
         let mailbox = self.mailbox.clone();
@@ -198,4 +200,18 @@ impl<C> Background<C> {
             self.mailbox.input(conversation, input);
         }
     }
+}
+
+/// Does something on a thread of its own that may wait for the disk, and waits for it for this time: the editor exits, or the user
+/// waits for `:write`. `None` if the time was too short.
+pub(crate) fn done_within<R: Send + 'static>(
+    patience: Duration,
+    name: &str,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Option<R> {
+    let (tell, told) = mpsc::channel();
+    // Nobody listens any more where it took too long.
+    let work = move || drop(tell.send(work()));
+    thread::Builder::new().name(name.to_owned()).spawn(work).ok()?;
+    told.recv_timeout(patience).ok()
 }

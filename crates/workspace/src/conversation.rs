@@ -16,12 +16,12 @@ use crate::{
     ownership::holder::Holding,
     page::Page,
     ports::Host,
-    queue::{kept::KeptOutbox, outbox::Since},
+    queue::outbox::{KeptOutbox, Since},
     references::{captures::Captures, file_hints::BareNames},
     reviews::proposals::Proposals,
     saving::file_on_disk::FileOnDisk,
-    trust::{Gate, questions::Questions},
-    undo::interrupted_calls::InterruptedCalls,
+    trust::Gate,
+    undo::interrupted::Effects,
     usage::{accounts::Accounts, replies::Replies},
     views::card::KnownCalls,
 };
@@ -51,7 +51,8 @@ pub struct Conversation {
     gate: RefCell<Gate>,
     pub(crate) captures: Captures,
     pub(crate) holding: Holding,
-    pub(crate) questions: Questions,
+    /// The questions that the user was asked about it. Only the answer to the last one counts.
+    pub(crate) questions: Generation,
     pub(crate) records: Records,
     pub(crate) deadlines: Generation,
     pub(crate) drive: Drive,
@@ -59,7 +60,8 @@ pub struct Conversation {
     pub(crate) file: FileOnDisk,
     pub(crate) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     pub(crate) proposals: Proposals,
-    pub(crate) interrupted: InterruptedCalls,
+    /// The calls that were interrupted, with what they have left in files.
+    pub(crate) interrupted: RefCell<Effects>,
     /// Whether the file is written when what happens now is over.
     pub(crate) is_write_due: Cell<bool>,
     /// Whether the next turn is reviewed as soon as a caller is answered.

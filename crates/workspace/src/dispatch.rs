@@ -4,11 +4,9 @@ use std::ops::Range;
 
 use crate::{
     Conversation, Workspace,
-    approval::always::BUSY,
-    trust::{questions::QuestionSubject, wish::Wish},
+    trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
-use flemma_journal::CallKey;
 use flemma_model::CallId;
 
 /// What a key or a command wants of a conversation, and the user's answers to questions. Lines are counted from 0.
@@ -91,22 +89,18 @@ impl Workspace {
             self.shared.feed(conversation, [Input::Cancel]);
         }
         self.ownership.lock_while_wanted(conversation);
-        let starts: Vec<CallKey> = conversation.records.take_starts().into_iter().collect();
-        if self.shared.is_ending(conversation) {
-            self.starts.keep_approved(conversation, starts.clone(), starts);
-        } else {
-            self.starts.withdraw(conversation, starts);
-        }
     }
 
     pub(crate) fn answer(&self, conversation: &Conversation, question: u64, is_yes: bool) {
-        match conversation.questions.take(question) {
-            Some(QuestionSubject::Frontmatter) => self.admission.frontmatter_was_answered(conversation, is_yes),
-            Some(QuestionSubject::Files) => {
-                let next = conversation.gate().files_were_answered(is_yes);
-                self.admission.pass(conversation, next);
-            }
-            None => {}
+        // An earlier question may still be on the screen, and be about a text that has changed since.
+        if !conversation.questions.is_current(question) {
+            return;
+        }
+        if conversation.gate().asks_about_files() {
+            let next = conversation.gate().files_were_answered(is_yes);
+            self.admission.pass(conversation, next);
+        } else {
+            self.admission.frontmatter_was_answered(conversation, is_yes);
         }
     }
 

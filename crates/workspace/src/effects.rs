@@ -110,7 +110,7 @@ impl Shell for Effects<'_> {
     fn go_on_later(&self) {
         self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
             workspace.shared.feed(conversation, []);
-            workspace.deadlines.came_to_rest(conversation);
+            workspace.resolutions.came_to_rest(conversation);
         });
     }
 
@@ -118,7 +118,7 @@ impl Shell for Effects<'_> {
         self.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
         if !locked {
             self.perform(HostEffect::TurnOver { buffer: self.buffer() });
-            self.workspace.deadlines.watch_deadlines(self.conversation, false);
+            self.workspace.resolutions.watch_deadlines(self.conversation, false);
             self.workspace.queue.put_down_later(self.conversation);
             self.workspace.calls.tell_rest_later(self.conversation);
         }
@@ -330,7 +330,7 @@ impl Shell for Effects<'_> {
             self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
                 conversation.is_review_due.set(false);
                 workspace.shared.feed(conversation, [Input::Review]);
-                workspace.deadlines.came_to_rest(conversation);
+                workspace.resolutions.came_to_rest(conversation);
             });
         }
         is_answering

@@ -4,7 +4,7 @@ use crate::{
     Conversation,
     background::JobWith,
     resolutions::{Resolution, ResolveError},
-    trust::wish::Wish,
+    trust::Wish,
 };
 use flemma_agent::Input;
 use flemma_chat::OpenCall;
@@ -42,17 +42,10 @@ pub(crate) enum LoopEvent<'a> {
     Resolved(&'a Conversation),
     /// A call is resolved with this.
     Resolve(&'a Conversation, &'a CallId, Resolution, Role, Reply),
-    /// A call is past its deadline. The user may have pressed a key for it.
-    Overdue(&'a Conversation, &'a OpenCall, ByKey),
+    /// A call is past its deadline, which somebody in this role meets.
+    Overdue(&'a Conversation, &'a OpenCall, Role),
     /// What a conversation does is to stop.
     Stop(&'a Conversation),
     /// A question of this number was answered with yes.
     Agreed(&'a Conversation, u64),
-}
-
-/// Whether the user has pressed a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ByKey {
-    Yes,
-    No,
 }

@@ -11,7 +11,7 @@ use crate::{
     Conversation, HostEffect, Workspace,
     background::Job,
     effects::{Effects, SLICE},
-    event::{ByKey, LoopEvent},
+    event::LoopEvent,
     resolutions::{Resolution, ResolveError, missing},
 };
 use flemma_agent::Input;
@@ -48,12 +48,12 @@ impl Workspace {
                 self.go_on_after_commit();
             }
             LoopEvent::Reply(reply, resolved) => reply(self, resolved),
-            LoopEvent::Resolved(conversation) => self.deadlines.came_to_rest(conversation),
+            LoopEvent::Resolved(conversation) => self.resolutions.came_to_rest(conversation),
             LoopEvent::Resolve(conversation, call, resolution, role, reply) => {
                 self.resolutions.resolve_call(conversation, call, resolution, role, reply);
             }
-            LoopEvent::Overdue(conversation, call, ByKey::Yes) => self.deadlines.expire_by_key(conversation, call),
-            LoopEvent::Overdue(conversation, call, ByKey::No) => self.deadlines.expire_call(conversation, call),
+            LoopEvent::Overdue(conversation, call, Role::User) => self.resolutions.expire_by_key(conversation, call),
+            LoopEvent::Overdue(conversation, call, _) => self.resolutions.expire_call(conversation, call),
             LoopEvent::Stop(conversation) => self.stop(conversation, false),
             LoopEvent::Agreed(conversation, question) => self.answer(conversation, question, true),
         }
@@ -130,8 +130,8 @@ impl Workspace {
 
     /// Does what waits longest for records that are on the disk now. Says whether there was anything.
     pub(crate) fn go_on_after_commit(&self) -> bool {
-        let next = self.journaling.commits.pop();
-        next.map(|next| next(self)).is_some()
+        let next = self.journaling.commits.1.try_recv();
+        next.map(|next| next(self)).is_ok()
     }
 
     /// Resolves a call from outside, as soon as the conversation is read and it is known who holds it. `reply` hears of the end,

@@ -85,18 +85,15 @@ mod writer;
 pub use approval::hypothetical::HypotheticalCall;
 pub use background::Job;
 pub use calls::forms::AskedForm;
-pub use calls::on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk};
-pub use calls::outlook::CallState;
+pub use calls::on_disk::{CallOnDisk, CallState, CallsOnDisk};
 pub use calls::pending::PendingCall;
 pub use calls::rest::Rest;
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
 pub use dispatch::Command;
 pub use drives::{DriveEnd, DriveOptions};
-pub use execution::latest_output::LatestOutput;
-pub use execution::lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES};
-pub use execution::tasks::StopTool;
-pub use execution::tool_answer::ToolAnswer;
+pub use execution::lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer};
+pub use execution::tasks::{LatestOutput, StopTool};
 pub use execution::waiting_writes::WantedWrite;
 pub use lifecycle::Redraw;
 pub use lists::chat_files::{chat_files, project_chat_files};
@@ -112,7 +109,7 @@ pub use resolutions::{Resolution, ResolveError};
 pub use reviews::made::{Draft, MadeFile};
 pub use reviews::reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken};
 pub use saving::file_layout::{FileLayout, LineBreak};
-pub use trust::wish::Wish;
+pub use trust::Wish;
 pub use undo::{Proposed, TakeBack};
 pub use views::look::{Chunk, Look, LookStyle, Signs};
 pub use views::previews::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
@@ -123,12 +120,11 @@ pub use workspace::Workspace;
 pub mod components {
     pub use super::{
         approval::Approval, approval::permissions::Permissions, calls::OpenCalls, calls::forms::Forms,
-        completion::Completions, drives::Drives, execution::Execution, execution::commands::Commands,
-        execution::context::ToolContexts, journaling::Journaling, journaling::recovery::Recovery, lists::Lists,
-        options::Frontmatter, options::switch::Switches, ownership::Ownership, projects::ProjectConversations,
-        queue::Queue, references::References, resolutions::Resolutions, resolutions::answers::Answers,
-        resolutions::deadlines::Deadlines, resolutions::starts::Starts, resolutions::written::WrittenBlocks,
-        reviews::Reviews, saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox,
-        trust::gatekeeper::Gatekeeper, trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
+        completion::Completions, drives::Drives, execution::Execution, execution::context::ToolContexts,
+        journaling::Journaling, journaling::recovery::Recovery, lists::Lists, options::Frontmatter,
+        options::switch::Switches, ownership::Ownership, projects::ProjectConversations, queue::Queue,
+        references::References, resolutions::Resolutions, resolutions::answers::Answers, reviews::Reviews,
+        saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox, trust::gatekeeper::Gatekeeper,
+        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
     };
 }

@@ -35,7 +35,7 @@ impl Workspace {
             self.undo.clean_backups();
             self.ask_shell();
         }
-        let file = self.saving.flights.of(buffer).unwrap_or_default();
+        let file = self.saving.flights.borrow().get(&buffer).cloned().unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
         self.shared.conversations.insert(Rc::clone(&conversation));
         let file = self.shared.place(&conversation).file;
@@ -263,7 +263,7 @@ impl Workspace {
         let is_here = conversation.holding.elsewhere().is_none();
         if conversation.page.take_touched() && !conversation.is_busy() && is_here {
             conversation.session.notice(&Effects::new(self, &conversation));
-            self.deadlines.watch_deadlines(&conversation, true);
+            self.resolutions.watch_deadlines(&conversation, true);
         }
         self.reviews.look_for_proposals(&conversation);
     }

@@ -15,7 +15,10 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
-    execution::{latest_output::LatestOutput, lua_outcome::LuaOutcome, tasks::StopTool, tool_answer::ToolAnswer},
+    execution::{
+        lua_outcome::{LuaOutcome, ToolAnswer},
+        tasks::{LatestOutput, StopTool},
+    },
     references::captured_text::LookedUp,
     reviews::reviewed::{DrawnHunks, Reviewed},
 };

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::patience::Patience,
+    approval::lookups::Patience,
     event::LoopEvent,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
@@ -88,7 +88,8 @@ type EventLoop = Box<dyn Fn(LoopEvent<'_>)>;
 /// What all components share.
 pub struct Shared {
     pub(crate) host: Rc<dyn Host>,
-    pub(crate) scripts: Rc<dyn Scripts>,
+    /// What runs Lua.
+    pub scripts: Rc<dyn Scripts>,
     pub(crate) worker: Rc<Worker>,
     pub(crate) options: OptionLayers,
     /// The tools.

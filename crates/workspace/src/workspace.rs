@@ -7,20 +7,25 @@ use std::{
     cell::{Cell, OnceCell, RefCell},
     path::Path,
     rc::Rc,
+    sync::mpsc,
 };
 
 use serde_json::json;
 
 use crate::{
     Conversation,
-    approval::{Approval, chain, lookups::Lookups, patience::Patience, permissions::Permissions},
+    approval::{
+        Approval, chain,
+        lookups::{Lookups, Patience},
+        permissions::Permissions,
+    },
     background::Background,
     calls::{OpenCalls, forms::Forms},
     completion::Completions,
     drives::Drives,
     event_loop::Unsettled,
-    execution::{Execution, commands::Commands, context::ToolContexts},
-    journaling::{Journaling, commits::Commits, recovery::Recovery},
+    execution::{Execution, context::ToolContexts},
+    journaling::{Journaling, recovery::Recovery},
     lists::Lists,
     options::{Frontmatter, layers::OptionLayers, switch::Switches},
     ownership::{Ownership, holder::Locks},
@@ -28,9 +33,9 @@ use crate::{
     projects::{ProjectConversations, Projects as ProjectFolders},
     queue::Queue,
     references::References,
-    resolutions::{Resolutions, answers::Answers, deadlines::Deadlines, starts::Starts, written::WrittenBlocks},
-    reviews::{Reviews, reviewers::Reviewers},
-    saving::{Saving, file_on_disk::Flights},
+    resolutions::{Resolutions, answers::Answers},
+    reviews::Reviews,
+    saving::Saving,
     shared::{Conversations, Shared},
     tools::{Tools, toolbox::Toolbox},
     trust::{gatekeeper::Gatekeeper, store::TrustStore},
@@ -91,13 +96,13 @@ components! {
     /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
     frontmatter: Frontmatter, asks [trust];
     /// What tools and references may read and write, and where they run.
-    permissions: Permissions of background, asks [trust, frontmatter], owns { lookups: Lookups::default() };
+    permissions: Permissions, asks [trust, frontmatter], owns { lookups: Lookups::default() };
     /// Which process each conversation belongs to.
     ownership: Ownership of background, asks [], owns { locks: Locks::new(state_dir.join("locks")) };
     /// The records of calls: in memory, in the journal, and in which order they take effect.
     journaling: Journaling of background, asks [ownership], owns {
         journal: Journal::new(state_dir.join("journal")),
-        commits: Commits::default()
+        commits: mpsc::channel()
     };
     /// The changes of files that calls have made, and the way back.
     undo: Undo of background, asks [permissions, ownership], owns {
@@ -110,16 +115,14 @@ components! {
     approval: Approval, asks [frontmatter, permissions, contexts];
     /// The open calls: what each waits for, and what was decided.
     calls: OpenCalls of background, asks [frontmatter, approval];
-    /// Starts that are recorded and have not happened yet.
-    starts: Starts, asks [journaling];
     /// What the model is told of a call that a person or the clock has ended.
     answers: Answers, asks [undo];
     /// What calls would write, and what users make of it.
     reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
-        reviewers: Reviewers::default()
+        reviewers: RefCell::default()
     };
     /// The tools that run.
-    execution: Execution of background, asks [frontmatter, permissions, journaling, undo, contexts, approval, calls, starts, reviews];
+    execution: Execution of background, asks [frontmatter, permissions, journaling, undo, contexts, approval, calls, reviews];
     /// The messages that wait for their turn.
     queue: Queue of background, asks [ownership, journaling, calls], owns {
         outboxes: OutboxFiles::new(state_dir.join("outbox"))
@@ -127,11 +130,7 @@ components! {
     /// What the references in a message mean when it is sent.
     references: References of background, asks [permissions, ownership];
     /// Decisions and answers: checked, recorded, and then carried out.
-    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, starts, answers, execution];
-    /// Decisions and answers that the user has typed into blocks.
-    written: WrittenBlocks of background, asks [journaling, approval, calls, starts, answers, execution, resolutions];
-    /// The deadlines of calls that wait.
-    deadlines: Deadlines of background, asks [resolutions];
+    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, answers, execution];
     /// What requests have used, and the notes about messages.
     usage: Accounting of background, asks [frontmatter, permissions], owns {
         ledger: RefCell::default(),
@@ -140,15 +139,13 @@ components! {
     /// Conversations that are carried on without a user.
     drives: Drives of background, asks [ownership, calls];
     /// The way of a wish to the session: trust first.
-    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, written, deadlines, drives];
+    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, drives];
     /// A file that was opened, brought together with its journal.
-    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, deadlines, drives];
+    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, resolutions, drives];
     /// The files of conversations, as they are written.
-    saving: Saving of background, asks [trust, ownership, journaling, queue], owns { flights: Flights::default() };
+    saving: Saving of background, asks [trust, ownership, journaling, queue], owns { flights: RefCell::default() };
     /// The conversations of projects: where they are, and which was used last.
     projects: ProjectConversations of background, asks [];
-    /// Commands that tools in Lua run.
-    commands: Commands of background, asks [];
     /// What completion offers.
     completions: Completions of background, asks [permissions], owns { folders: Folders::default() };
     /// The forms of questions.

@@ -13,7 +13,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // run_command(command, on_end) -> the function that stops it. A command is { argv = list } or { shell = text }, with
     // cwd and env (added to the environment); on_end gets { code, signal, stdout, stderr, stopped, problem }
     exports.add("run_command", |lua, binding, (command, on_end): (Table, Function)| {
-        let stop = binding.workspace.commands.run_command(request(&command), binding.functions.keep(on_end));
+        let stop = binding.workspace.execution.run_command(request(&command), binding.functions.keep(on_end));
         lua.create_function(move |_, ()| {
             stop.cancel();
             Ok(())

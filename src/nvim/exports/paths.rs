@@ -45,7 +45,7 @@ fn find(lua: &Lua, binding: &Binding, sought: Sought) -> mlua::Result<MultiValue
     match sought {
         Sought::File { path } => {
             let (found, problem) = or_problem(workspace.permissions.found_file(&convert::path(path)));
-            let (real, is_file) = found.flatten().map(|found| (found.real, found.is_file)).unzip();
+            let (real, is_file) = found.flatten().unzip();
             (real, problem, is_file.unwrap_or(false)).into_lua_multi(lua)
         }
         Sought::Files { paths } => {

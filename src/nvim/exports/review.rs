@@ -15,7 +15,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("review", |_, binding, (buffer, call, callback): (i32, LuaString, Function)| {
         let callback = binding.functions.keep(callback);
         binding.workspace.reviews.review(buffer, &CallId(call.to_string_lossy()), move |reviews, reviewed| {
-            reviews.give_review(callback, reviewed);
+            reviews.shared.scripts.reviewed(callback, reviewed);
         });
         Ok(())
     })?;

@@ -67,11 +67,11 @@ fn block_journal(chat: &Harness) {
     fs::write(chat.state("journal"), "in the way").unwrap();
 }
 
-/// Waits until the journal has an event of this name.
-fn wait_for_record(chat: &Harness, event: &str) {
+/// Waits until the journal says that a call waits as if it had just come, after it has said so this often before.
+fn wait_until_taken_back(chat: &Harness, before: usize) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !journal(chat).contains(&format!("\"{event}\"")) {
-        assert!(Instant::now() < deadline, "there is no `{event}` in\n{}", journal(chat));
+    while journal(chat).matches("\"opened\"").count() <= before {
+        assert!(Instant::now() < deadline, "nothing is taken back in\n{}", journal(chat));
         chat.drain_once();
     }
 }
@@ -440,9 +440,7 @@ fn a_stop_before_the_record_is_written_holds() {
             std::thread::yield_now();
         }
         // It is heard of, and taken back.
-        while journal(&chat).matches("\"withdrawn\"").count() < approvals {
-            chat.drain_once();
-        }
+        wait_until_taken_back(&chat, approvals);
         assert!(!chat.work("ran").exists() && !chat.conversation().is_busy(), "by hand: {by_hand}");
     }
 }
@@ -463,7 +461,7 @@ fn a_call_stopped_before_it_started_is_not_interrupted() {
         }
         chat.workspace.dispatch(chat.current(), Command::Cancel);
         chat.settle();
-        wait_for_record(&chat, "withdrawn");
+        wait_until_taken_back(&chat, 1);
         let chat = chat.kill(&saved, Value::Null, [prose("fine")]);
         let buffer = chat.edit("notes.chat");
         chat.go_to(buffer);
@@ -476,14 +474,14 @@ fn a_call_stopped_before_it_started_is_not_interrupted() {
 }
 
 #[test]
-fn a_start_of_a_call_that_was_edited_meanwhile_is_withdrawn() {
+fn an_approval_of_a_call_that_was_edited_meanwhile_is_taken_back() {
     let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
     chat.go();
     chat.wait_for_pending(1);
     let line = chat.line_with("status=pending");
     chat.workspace.dispatch(chat.current(), Command::Execute { line });
     chat.replace("touch ran", "touch other");
-    wait_for_record(&chat, "withdrawn");
+    wait_until_taken_back(&chat, 1);
     assert!(!chat.work("ran").exists() && !chat.work("other").exists());
     assert_eq!(chat.waiting(), ["call_0 approval"]);
 }

@@ -6,7 +6,10 @@ use flemma_runtime::Journal;
 use flemma_workspace::{Preview, PreviewLine, Taken};
 use serde_json::{Value, json};
 
-use super::harness::{Harness, Setup, calls, prose};
+use super::{
+    harness::{Harness, Setup, calls, prose},
+    slow_proposals::hold,
+};
 
 /// The input of a call of `write`.
 pub fn write(path: &str, content: &str) -> Value {
@@ -330,12 +333,14 @@ fn an_edit_that_was_killed_after_its_write_asks() {
     let pending = chat.text() + "\n";
     let journal = Journal::new(chat.state("journal")).file(&chat.work("notes.chat"));
     approve(&chat, "call_0");
-    // Nothing is drained: the start is recorded, and the file is written, but not the result.
+    // The start is recorded, and the file is written, but not the result.
+    let held = hold(&chat, "a.txt");
     while !fs::read_to_string(&journal).unwrap_or_default().contains("\"started\"") {
-        std::thread::yield_now();
+        chat.drain_once();
     }
     chat.put("a.txt", "ONE\n");
     let chat = chat.kill(&pending.replace("status=pending", "status=running"), Value::Null, [prose("fine")]);
+    drop(held);
     let buffer = chat.edit("notes.chat");
     chat.wait_for("Run it again?");
     chat.drain_until("rest", |chat| chat.workspace.is_settled(buffer));

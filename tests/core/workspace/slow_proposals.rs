@@ -14,7 +14,7 @@ const SLOW: &str = "The change of this call is still being computed.";
 const WAITS: &str = "Waits for the proposal of the call above, edit (call_0).";
 
 /// A file that nobody gets hold of until this is dropped.
-fn hold(chat: &Harness, name: &str) -> WriteTarget {
+pub fn hold(chat: &Harness, name: &str) -> WriteTarget {
     let protected: Protected = Arc::new(|_| FileClass::Ordinary);
     WriteTarget::at(&chat.work(name).canonicalize().unwrap(), name, &protected, None).unwrap()
 }

@@ -1,13 +1,14 @@
 //! The approval chain, as plugins see it: registering resolvers, and asking about a call that nobody has made.
 
-use crate::approval::{
-    Approval,
-    permissions::NotPermitted,
-    questions::{DeclaredPaths, PathQuestions},
+use std::{rc::Rc, sync::Arc};
+
+use crate::{
+    approval::{Approval, questions::PathQuestions},
+    options::effective::Effective,
 };
 use flemma_model::CallId;
 use flemma_tools::{
-    Agents, Disk, LuaError,
+    Definition, Disk, LuaError,
     approval::{ApprovalCall, Decision, Resolver},
 };
 
@@ -44,30 +45,27 @@ impl Approval {
         self.shared.toolbox.chain().all().cloned().collect()
     }
 
-    /// What the chain decides about a call, and the name of the resolver that did.
+    /// What the chain decides about a call, and the name of the resolver that did. It is not asked about one that the agents of the
+    /// conversation do not permit.
     #[must_use]
     pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {
-        match self.outside_agents(call) {
-            Some(NotPermitted::Forbidden(_)) => return (Decision::Deny, Some(AGENT.to_owned())),
-            Some(NotPermitted::Unclear(_)) => return (Decision::RequireApproval, None),
+        let asked = self.ask_about(call);
+        let permitted = asked.questions.check_paths(&asked.disk);
+        let is_judged = asked.file.is_some() && asked.definition.is_some();
+        match asked.disk.lacks() {
+            Some(_) => return (Decision::RequireApproval, None),
+            None if is_judged && permitted.is_err() => return (Decision::Deny, Some(AGENT.to_owned())),
             None => {}
         }
-        let (verdict, questions, disk) = self.with_hypothetical(call, |call| self.shared.toolbox.chain().decide(call));
+        let verdict = asked.with_call(call, |call| self.shared.toolbox.chain().decide(call));
         self.log_failures(&verdict);
-        let always_asks = self.shared.toolbox.get(&call.tool).is_some_and(|definition| definition.always_asks);
-        let must_ask = verdict.decision == Decision::Approve && (always_asks || questions.writes_start_up(&disk));
-        if must_ask || disk.lacks().is_some() {
+        let always_asks = asked.definition.is_some_and(|definition| definition.always_asks);
+        let must_ask =
+            verdict.decision == Decision::Approve && (always_asks || asked.questions.writes_start_up(&asked.disk));
+        if must_ask || asked.disk.lacks().is_some() {
             return (Decision::RequireApproval, None);
         }
         (verdict.decision, verdict.resolver)
-    }
-
-    /// Why the agents of a conversation do not permit a call, if they do not. The chain is not asked then.
-    fn outside_agents(&self, call: &HypotheticalCall) -> Option<NotPermitted> {
-        let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.shared.conversation(buffer));
-        let definition = self.shared.toolbox.get(&call.tool);
-        let (conversation, definition) = conversation.zip(definition)?;
-        self.permissions.check_permitted(&self.path_questions(&conversation, &definition, &call.input)).err()
     }
 
     /// What one resolver decides about a call; `None` where it does not decide, or there is none of this name.
@@ -77,40 +75,36 @@ impl Approval {
     pub fn resolve_with(&self, resolver: &str, call: &HypotheticalCall) -> Result<Option<Decision>, LuaError> {
         let chain = self.shared.toolbox.chain();
         let Some(resolver) = chain.get(resolver) else { return Ok(None) };
-        let (decided, _, disk) = self.with_hypothetical(call, |call| (resolver.resolve)(call));
-        if disk.lacks().is_none() { decided } else { Ok(Some(Decision::RequireApproval)) }
+        let asked = self.ask_about(call);
+        let decided = asked.with_call(call, |call| (resolver.resolve)(call));
+        if asked.disk.lacks().is_none() { decided } else { Ok(Some(Decision::RequireApproval)) }
     }
 
-    /// Looks at a call, and gives what it asks the disk, and what is known of that.
-    fn with_hypothetical<R>(
-        &self,
-        call: &HypotheticalCall,
-        look: impl FnOnce(&ApprovalCall<'_>) -> R,
-    ) -> (R, PathQuestions, Disk) {
-        let buffer = i32::try_from(call.buffer).unwrap_or_default();
-        let conversation = i32::try_from(call.buffer).ok().and_then(|buffer| self.shared.conversation(buffer));
+    fn ask_about(&self, call: &HypotheticalCall) -> AskedCall {
+        let buffer = i32::try_from(call.buffer).ok();
+        let conversation = buffer.and_then(|buffer| self.shared.conversation(buffer));
         let file = conversation.map(|conversation| self.frontmatter.of(&conversation));
         let definition = self.shared.toolbox.get(&call.tool);
-        let place = self.shared.place_of(buffer);
-        let facts = self.approval_facts(&place, file.as_deref(), definition.as_deref(), &call.input);
-        let list = file.as_ref().and_then(|file| file.list().cloned());
-        let paths = definition.as_deref().map(|definition| {
-            DeclaredPaths::new(definition, self.permissions.start_folder(&place, file.as_deref(), definition))
-        });
-        let questions = PathQuestions {
-            tool: call.tool.clone(),
-            input: call.input.clone(),
-            facts,
-            agents: Agents::default(),
-            lists: [self.shared.toolbox.policy()].into_iter().chain(list).collect(),
-            paths: paths.unwrap_or_default(),
-            guards_unread: false,
-            owner: self.permissions.owner(),
-            proposed: None,
-        };
+        let place = self.shared.place_of(buffer.unwrap_or_default());
+        let questions = self.questions_at(&place, file.as_deref(), (&call.tool, definition.as_ref()), &call.input);
         let disk = self.permissions.known_disk(&questions);
-        let facts = questions.facts.clone().on(&disk);
-        let seen = look(&facts.call(&call.tool, &call.input, &call.id, call.buffer, file.as_deref()));
-        (seen, questions, disk)
+        AskedCall { file, definition, questions, disk }
+    }
+}
+
+/// What is known of a call that nobody has made.
+struct AskedCall {
+    /// What is in effect for its conversation, if it has one.
+    file: Option<Rc<Effective>>,
+    definition: Option<Arc<Definition>>,
+    questions: PathQuestions,
+    disk: Disk,
+}
+
+impl AskedCall {
+    /// The call as resolvers see it.
+    fn with_call<R>(&self, call: &HypotheticalCall, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
+        let path_base = self.questions.path_base_on(&self.disk);
+        look(&self.questions.call(&path_base, &call.id, call.buffer, self.file.as_deref()))
     }
 }

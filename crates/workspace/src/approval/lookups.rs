@@ -1,16 +1,18 @@
 //! Looking up on a worker what a judgement has to know of the disk.
 //!
 //! A verdict has to be there at once, and nobody may wait long for a disk. So the disk is asked on other threads, and waited for
-//! for a moment ([`Patience`](crate::approval::patience::Patience)). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
+//! for a moment ([`Patience`]). What it has not said by then is missing in the judgement, which therefore asks the user. Nobody waits a
 //! second time for what it is asked already: a network share that is gone holds up nothing but what is about it.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
 
-use crate::reviews::asking::Asking;
+use tokio::task;
+
 use flemma_model::ModelError;
 use flemma_tools::{Ask, Lookup, Silent};
 
@@ -31,14 +33,14 @@ impl Lookups {
             if left.is_zero() || known.is_some_and(|since| since.elapsed() >= PATIENCE) {
                 return None;
             }
-            open.with(|open| open.entry(lookup.clone()).or_insert_with(Instant::now).to_owned());
-            let (done, asked) = (open.clone(), lookup.clone());
-            let answer = move || {
-                let answer = asked.answer();
-                done.with(|open| open.remove(&asked));
-                answer
-            };
-            Asking::ask(answer, || ()).wait(left.min(PATIENCE))
+            open.with(|open| *open.entry(lookup.clone()).or_insert_with(Instant::now));
+            let (done, (tell, told)) = (open.clone(), mpsc::channel());
+            task::spawn_blocking(move || {
+                let answer = lookup.answer();
+                done.with(|open| open.remove(&lookup));
+                let _ = tell.send(answer);
+            });
+            told.recv_timeout(left.min(PATIENCE)).ok()
         })
     }
 
@@ -55,4 +57,36 @@ pub(crate) fn unanswered(silent: &Silent) -> String {
 /// The same for a model whose call could not be judged.
 pub(crate) fn unanswered_for_model(silent: &Silent) -> ModelError {
     ModelError::new(format!("This call did not run: {silent}, so it is not known whether it is permitted."))
+}
+
+/// The longest that the main thread waits. A disk that works answers in a few milliseconds.
+const MOST: Duration = Duration::from_millis(400);
+/// The longest that it waits soon after a disk did not answer. Many questions in a row, such as the calls of one reply, must not add up
+/// to seconds.
+const LEAST: Duration = Duration::from_millis(50);
+/// How long that counts as soon.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Waits for disks, with less patience while one does not answer.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    /// When a disk did not answer.
+    failed: Cell<Option<Instant>>,
+}
+
+impl Patience {
+    /// For how long a disk is waited for now.
+    pub(crate) fn now(&self) -> Duration {
+        if self.failed.get().is_some_and(|at| at.elapsed() < SOON) { LEAST } else { MOST }
+    }
+
+    /// Waits for an answer. `wait` is given the longest that this may take, and says `None` if the answer is not there by then.
+    pub(crate) fn wait<R>(&self, wait: impl FnOnce(Duration) -> Option<R>) -> Option<R> {
+        let patience = self.now();
+        let answer = wait(patience);
+        if answer.is_none() && patience == MOST {
+            self.failed.set(Some(Instant::now()));
+        }
+        answer
+    }
 }

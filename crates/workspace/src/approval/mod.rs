@@ -1,26 +1,21 @@
 //! What a resolver sees of a call, and what happens to the call then.
 
-pub(crate) mod always;
 pub(crate) mod chain;
-pub(crate) mod facts;
-pub(crate) mod found_file;
 pub(crate) mod hypothetical;
 pub(crate) mod lookups;
-pub(crate) mod patience;
 pub(crate) mod permissions;
-pub(crate) mod protected_files;
 pub(crate) mod questions;
 
-use std::{path::PathBuf, rc::Rc};
+use std::{path::PathBuf, rc::Rc, sync::Arc};
 
 use serde_json::Value;
 
 use crate::{
     Conversation,
     approval::{
-        facts::ApprovalFacts,
+        lookups::unanswered,
         permissions::Permissions,
-        questions::{DeclaredPaths, PathQuestions},
+        questions::{PathQuestions, path_base},
     },
     calls::{Standing, key::Keyed as _},
     execution::context::ToolContexts,
@@ -30,13 +25,13 @@ use crate::{
 };
 use flemma_agent::Verdict;
 use flemma_chat::OpenCall;
-use flemma_journal::{Binding, CallKey, Event};
+use flemma_journal::{Binding, Event};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_tools::{
-    Definition, FileClass, Judged, Linked, NamedBy, TurnTools,
+    Agents, Definition, FileClass, Judged, Linked, NamedBy, TurnTools,
     approval::{self, Decision},
     paths,
-    rules::{self, Target},
+    rules::{self, CommandShell, PathBase, Target},
 };
 
 /// What the user's policies say of a call.
@@ -50,12 +45,20 @@ pub struct Approval {
 impl Approval {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
     pub(crate) fn verdict(&self, conversation: &Conversation, call: &OpenCall) -> Verdict {
-        self.verdict_as(conversation, call, conversation.standing(call))
+        self.verdict_as(conversation, call, &conversation.standing(call))
     }
 
     /// The same for a call of which this is known from before.
-    pub(crate) fn verdict_as(&self, conversation: &Conversation, call: &OpenCall, standing: Standing) -> Verdict {
-        self.judge(conversation, call, standing, None)
+    pub(crate) fn verdict_as(&self, conversation: &Conversation, call: &OpenCall, standing: &Standing) -> Verdict {
+        match self.judge(conversation, call, standing) {
+            Ok(judged) => {
+                if *standing == Standing::New {
+                    conversation.tasks.note_judged(call.key(), judged);
+                }
+                Verdict::Run
+            }
+            Err(verdict) => verdict,
+        }
     }
 
     /// Judges a call again that a policy has approved and that starts now: options, the file and links may have changed since. Gives
@@ -64,52 +67,29 @@ impl Approval {
     /// # Errors
     /// The verdict, if it is not that the call runs.
     pub(crate) fn judge_start(&self, conversation: &Conversation, call: &OpenCall) -> Result<Judged, Verdict> {
-        let mut judged = Judged::default();
-        match self.judge(conversation, call, Standing::New, Some(&mut judged)) {
-            Verdict::Run
-                if conversation.tasks.is_as_judged(&CallKey::of(&call.id, &call.name, &call.input), &judged) =>
-            {
-                Ok(judged)
-            }
-            Verdict::Run => Err(Verdict::Ask),
-            verdict => Err(verdict),
-        }
+        let judged = self.judge(conversation, call, &Standing::New)?;
+        if conversation.tasks.is_as_judged(&call.key(), &judged) { Ok(judged) } else { Err(Verdict::Ask) }
     }
 
-    /// The verdict on a call. `starting` gets which files were judged, if the call starts.
-    fn judge(
-        &self,
-        conversation: &Conversation,
-        call: &OpenCall,
-        standing: Standing,
-        starting: Option<&mut Judged>,
-    ) -> Verdict {
+    /// The verdict on a call. Where it runs, gives which files were judged.
+    fn judge(&self, conversation: &Conversation, call: &OpenCall, standing: &Standing) -> Result<Judged, Verdict> {
         let file = self.frontmatter.of(conversation);
         let turn = self.frontmatter.turn_tools_of(conversation, &file, call);
         let chosen = self.shared.toolbox.chosen(&file, &turn);
-        let definition = match self.shared.toolbox.offered(&call.name, chosen.as_ref()) {
-            Ok(definition) => definition,
-            Err(problem) => return Verdict::Invalid(problem),
-        };
-        let input = match definition.check_input(&call.input) {
-            Ok(input) => input,
-            Err(problem) => return Verdict::Invalid(problem),
-        };
-        let input = &*input;
-        let questions = self.questions_of(conversation, &definition, call, input);
+        let definition = self.shared.toolbox.offered(&call.name, chosen.as_ref()).map_err(Verdict::Invalid)?;
+        let input = definition.check_input(&call.input).map_err(Verdict::Invalid)?;
+        let questions = self.questions_of(conversation, &definition, call, &input);
         let disk = self.permissions.known_disk(&questions);
-        let judged = questions.judged(&disk);
-        let permitted = questions.check_paths(&disk);
-        if let Some(silent) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&silent));
-        }
-        if let Err(problem) = permitted {
+        let is_known = || disk.lacks().map_or(Ok(()), |silent| Err(Verdict::Unclear(unanswered(&silent))));
+        let (judged, permitted) = (questions.judged(&disk), questions.check_paths(&disk));
+        is_known()?;
+        permitted.map_err(|problem| {
             self.permissions.log_not_permitted(&call.name, &problem);
-            return Verdict::Invalid(problem);
-        }
-        let facts = questions.facts.clone().on(&disk);
-        let buffer = i64::from(conversation.buffer());
-        let verdict = self.shared.toolbox.chain().decide(&facts.call(&call.name, input, &call.id, buffer, Some(&file)));
+            Verdict::Invalid(problem)
+        })?;
+        let (path_base, buffer) = (questions.path_base_on(&disk), i64::from(conversation.buffer()));
+        let seen = questions.call(&path_base, &call.id, buffer, Some(&file));
+        let verdict = self.shared.toolbox.chain().decide(&seen);
         self.log_failures(&verdict);
         let decision = match verdict.decision {
             // Only the user's own decision about this call counts.
@@ -129,88 +109,73 @@ impl Approval {
             }
             decision => decision,
         };
-        if let Some(silent) = disk.lacks() {
-            return Verdict::Unclear(lookups::unanswered(&silent));
-        }
-        match starting {
-            Some(starting) => *starting = judged,
-            None if decision == Decision::Approve && standing == Standing::New => {
-                conversation.tasks.note_judged(CallKey::of(&call.id, &call.name, &call.input), judged);
-            }
-            None => {}
-        }
+        is_known()?;
         match (decision, standing) {
-            (Decision::Deny, _) => Verdict::Deny,
+            (Decision::Deny, _) => Err(Verdict::Deny),
             // The tool says of itself that it may run. What it writes is the user's decision, or their policy's.
             (Decision::Approve, Standing::Proposed) if verdict.resolver.as_deref() == Some(approval::DECLARED) => {
-                Verdict::Ask
+                Err(Verdict::Ask)
             }
             // Nobody knows whether it happened. It may only happen again if that does no harm.
-            (_, Standing::Interrupted) => {
-                if definition.idempotent {
-                    Verdict::Run
-                } else {
-                    Verdict::Ask
-                }
-            }
-            (Decision::Approve, _) | (_, Standing::Approved(_)) => Verdict::Run,
-            (Decision::RequireApproval, _) => Verdict::Ask,
+            (_, Standing::Interrupted) if !definition.idempotent => Err(Verdict::Ask),
+            (_, Standing::Interrupted | Standing::Approved(_)) | (Decision::Approve, _) => Ok(judged),
+            (Decision::RequireApproval, _) => Err(Verdict::Ask),
         }
     }
 
-    /// The facts about a call in a conversation at `place`: the paths in it start where the tool will start them. A tool that is not
-    /// known (`definition` is `None`) has none. `file` is what is in effect for the conversation, as far as that is known.
-    pub(crate) fn approval_facts(
+    /// What judging a call asks the disk, in a conversation at `place`, of a tool that may not be known. `file` is what is in effect for the conversation, as
+    /// far as that is known.
+    pub(crate) fn questions_at(
         &self,
         place: &Place,
         file: Option<&Effective>,
-        definition: Option<&Definition>,
-        input: &Value,
-    ) -> ApprovalFacts {
-        let Some(definition) = definition else { return ApprovalFacts::unknown(place) };
-        let options = self.shared.config().tools.options_of(&definition.name);
-        let shell = options.get("shell").and_then(Value::as_str);
-        let folder = self.permissions.working_directory(place, &definition.name);
-        ApprovalFacts::new(
-            place,
-            definition,
-            self.permissions.start_folder(place, file, definition),
-            (folder, shell),
-            input,
-        )
-    }
-
-    /// What judging a call asks the disk.
-    pub(crate) fn path_questions(
-        &self,
-        conversation: &Conversation,
-        definition: &Definition,
+        (tool, definition): (&str, Option<&Arc<Definition>>),
         input: &Value,
     ) -> PathQuestions {
-        let (file, place) = (self.frontmatter.of(conversation), self.shared.place(conversation));
-        PathQuestions {
-            tool: definition.name.clone(),
+        let mut questions = PathQuestions {
+            tool: tool.to_owned(),
             input: input.clone(),
-            facts: self.approval_facts(&place, Some(&*file), Some(definition), input),
-            agents: self.permissions.agents_of(conversation),
-            lists: [self.shared.toolbox.policy()].into_iter().chain(file.list().cloned()).collect(),
-            paths: DeclaredPaths::new(definition, self.permissions.start_folder(&place, Some(&*file), definition)),
-            guards_unread: definition.write_path_param.is_some() && self.shared.config().tools.require_approval,
+            path_base: path_base(place),
+            target: Target::Other,
+            read: None,
+            agents: file.map_or_else(Agents::default, |file| self.permissions.agents_at(file, place)),
+            lists: [self.shared.toolbox.policy()].into_iter().chain(file.and_then(Effective::list).cloned()).collect(),
+            definition: definition.cloned(),
+            folder: PathBuf::new(),
+            guards_unread: false,
             owner: self.permissions.owner(),
             proposed: None,
+        };
+        let Some(definition) = definition else { return questions };
+        let config = self.shared.config();
+        // The paths in it start where the tool will start them.
+        let folder = self.permissions.start_folder(place, file, definition);
+        let start = PathBase { folder: folder.clone(), ..questions.path_base.clone() };
+        questions.target = Target::of(definition, input, &start);
+        questions.read = Target::of_reading(definition, input, &start);
+        if matches!(questions.target, Target::Command(_)) {
+            let options = config.tools.options_of(tool);
+            let shell = options.get("shell").and_then(Value::as_str).map(str::to_owned);
+            questions.path_base.folder = self.permissions.working_directory(place, tool);
+            questions.path_base.shell = CommandShell::Asked(shell);
         }
+        questions.guards_unread = definition.write_path_param.is_some() && config.tools.require_approval;
+        questions.folder = folder;
+        questions
     }
 
     /// The same of a call in the document, which may have proposed what it wants to write.
     pub(crate) fn questions_of(
         &self,
         conversation: &Conversation,
-        definition: &Definition,
+        definition: &Arc<Definition>,
         call: &OpenCall,
         input: &Value,
     ) -> PathQuestions {
         let proposed = self.contexts.proposed_files(conversation, definition, &call.key());
-        PathQuestions { proposed, ..self.path_questions(conversation, definition, input) }
+        let (file, place) = (self.frontmatter.of(conversation), self.shared.place(conversation));
+        let questions = self.questions_at(&place, Some(&*file), (&definition.name, Some(definition)), input);
+        PathQuestions { proposed, ..questions }
     }
 
     /// What the approval of a call is for: what the user was shown, if anything was, and where the files are now that it names. `None`
@@ -294,17 +259,15 @@ impl Approval {
         if !Target::exists_for(&definition) {
             return Ok(vec![call.name.clone()]);
         }
-        let file = self.frontmatter.of(conversation);
-        let questions = self.path_questions(conversation, &definition, input);
+        let questions = self.questions_of(conversation, &definition, call, input);
         if questions.writes_start_up(&self.permissions.known_disk(&questions)) {
             return Err(UserError::new(
                 "the call writes a file that a program reads when it starts, which asks every time; approve it without `always`",
             ));
         }
-        let facts = self.approval_facts(&self.shared.place(conversation), Some(&*file), Some(&definition), input);
-        let (tool, first) = (call.name.clone(), facts.path_base.folder.clone());
-        let suggested =
-            self.shared.promptly(&first, move || rules::suggest(&tool, &facts.target.subject(), &facts.path_base))?;
+        let first = questions.path_base.folder.clone();
+        let suggest = move || rules::suggest(&questions.tool, &questions.target.subject(), &questions.path_base);
+        let suggested = self.shared.promptly(&first, suggest)?;
         suggested.ok_or_else(|| {
             UserError::new(format!("no rule can cover this call of `{}`; approve it without `always`", call.name))
         })

@@ -8,27 +8,29 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     rc::Rc,
-    sync::{Arc, mpsc},
+    sync::Arc,
 };
 
 use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::{facts::path_base, lookups::Lookups, questions::PathQuestions},
-    background::Background,
+    approval::{
+        lookups::{Lookups, unanswered, unanswered_for_model},
+        questions::{PathQuestions, path_base},
+    },
     options::{Frontmatter, effective::Effective, notes},
     ports::{Place, folder_of},
     shared::Shared,
     trust::store::TrustStore,
 };
-use flemma_agent::Level;
+use flemma_agent::{Level, Verdict};
 use flemma_config::{AgentOptions, Config};
-use flemma_model::{CallId, ModelError};
+use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{
-    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, PathKind, Permitted, Silent,
-    TurnTools,
+    Access, AgentBase, Agents, Definition, Disk, Facts, FileClass, Judged, Linked, Owner, PathKind, Permitted,
+    Protected, TurnTools,
     builtin::{Readable, missing_file},
     paths,
     rules::{DeniedPaths, Names, SHELL_TOOL},
@@ -36,14 +38,6 @@ use flemma_tools::{
 
 /// The agent of a file whose frontmatter has a mistake: it may have named one.
 const UNKNOWN: &str = "(unknown: the frontmatter has a mistake)";
-
-/// Why a call is not permitted.
-pub(crate) enum NotPermitted {
-    /// The agents forbid it.
-    Forbidden(ModelError),
-    /// Nobody knows, since something does not answer.
-    Unclear(Silent),
-}
 
 /// The agents of a conversation of which `file` is in effect: those of the user and of the file.
 ///
@@ -61,7 +55,6 @@ fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &
 /// What tools and references may read and write, and where they run.
 pub struct Permissions {
     pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
     pub(crate) trust: Rc<TrustStore>,
     pub(crate) frontmatter: Rc<Frontmatter>,
     /// What the disk is being asked.
@@ -71,13 +64,7 @@ pub struct Permissions {
 impl Permissions {
     /// What the agents of a conversation permit.
     pub(crate) fn permitted(&self, conversation: &Conversation) -> Permitted {
-        let file = self.frontmatter.of(conversation);
-        self.permitted_by(&file, &self.shared.place(conversation))
-    }
-
-    /// The same of a conversation at `place`, of which `file` is in effect.
-    pub(crate) fn permitted_by(&self, file: &Effective, place: &Place) -> Permitted {
-        self.agents_at(file, place).permitted()
+        self.agents_of(conversation).permitted()
     }
 
     /// The agents of a conversation. This does not read the disk.
@@ -85,7 +72,7 @@ impl Permissions {
         self.agents_at(&self.frontmatter.of(conversation), &self.shared.place(conversation))
     }
 
-    fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
+    pub(crate) fn agents_at(&self, file: &Effective, place: &Place) -> Agents {
         let config = self.shared.config();
         // Not the file's own folder of notes: it would choose what the paths mean.
         let base = AgentBase { notes: notes::root(&config, place), folder: place.folder(), disk: Disk::itself() };
@@ -138,13 +125,18 @@ impl Permissions {
     ///
     /// # Errors
     /// That it is not permitted, or that this is not known.
-    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, NotPermitted> {
+    pub(crate) fn check_permitted(&self, questions: &PathQuestions) -> Result<Judged, Verdict> {
         let disk = self.known_disk(questions);
         let (permitted, judged) = (questions.check_paths(&disk), questions.judged(&disk));
-        match disk.lacks() {
-            Some(silent) => Err(NotPermitted::Unclear(silent)),
-            None => permitted.map(|()| judged).map_err(NotPermitted::Forbidden),
-        }
+        let is_answered = questions.definition.as_ref().is_some_and(|definition| definition.executor.is_answered());
+        let problem = match (disk.lacks(), permitted) {
+            (None, Ok(())) => return Ok(judged),
+            (None, Err(problem)) => problem,
+            (Some(silent), _) if is_answered => unanswered_for_model(&silent),
+            (Some(silent), _) => return Err(Verdict::Unclear(unanswered(&silent))),
+        };
+        self.log_not_permitted(&questions.tool, &problem);
+        Err(Verdict::Invalid(problem))
     }
 
     /// The folder in which relative paths of a tool's input start. `file` is what is in effect for the conversation at `place`,
@@ -301,25 +293,58 @@ impl Permissions {
             // It is not about paths.
             return disk;
         }
-        let mut facts = Facts::new();
-        self.shared.patience.wait(|patience| {
-            let recording = Disk::recording(self.lookups.ask(patience));
-            let (asked, questions) = (recording.clone(), questions.clone());
-            let (tell, told) = mpsc::channel();
-            let started = self.background.worker().spawn_blocking(move || {
-                questions.ask(&asked);
-                let _ = tell.send(());
-            });
-            let is_done = started.is_ok() && told.recv_timeout(patience).is_ok();
-            facts = recording.facts();
-            is_done.then_some(())
-        });
-        Disk::known(facts)
+        let recording = Disk::recording(self.lookups.ask(self.shared.patience.now()));
+        let (asked, questions) = (recording.clone(), questions.clone());
+        let _ = self.shared.promptly(Path::new(""), move || questions.ask(&asked));
+        Disk::known(recording.facts())
     }
 
     /// The paths that the user denies reading, in the configuration and in the file.
     pub(crate) fn denied(&self, conversation: &Conversation) -> DeniedPaths {
         let file = self.frontmatter.of(conversation);
         self.shared.toolbox.denied(file.list(), &path_base(&self.shared.place(conversation)))
+    }
+
+    /// Whose files are judged: the user's, with the conversations that are open now and what Neovim runs files from now.
+    pub(crate) fn owner(&self) -> Owner {
+        let state = Some(self.trust.path.parent().unwrap_or(&self.trust.path).to_owned());
+        let (open, runtime) = (self.shared.host.open_conversations(), self.shared.host.runtime_folders());
+        Owner { home: std::env::home_dir(), state, open, runtime }
+    }
+
+    /// Says what a file is to tools that write.
+    pub(crate) fn protected(&self) -> Protected {
+        let owner = self.owner();
+        Arc::new(move |path| owner.class_of(path))
+    }
+}
+
+/// Looking at the disk for a function that has to answer at once.
+///
+/// The Lua functions that show conversations return them, and keys that are typed after a command are for what it shows. So these
+/// look at the disk in the background, as everything does, and wait for it for a moment only. A file system that does not answer,
+/// such as a lost network share, is an error then, and holds nobody up.
+impl Permissions {
+    /// What there is at an absolute path: the path with its links resolved, and whether it is a regular file; `None` if there is
+    /// nothing.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn found_file(&self, path: &Path) -> Result<Option<(PathBuf, bool)>, UserError> {
+        let looked = path.to_owned();
+        self.shared.promptly(path, move || {
+            let real = looked.canonicalize().ok()?;
+            let is_file = real.is_file();
+            Some((real, is_file))
+        })
+    }
+
+    /// Absolute paths with their links resolved; `None` for those where there is nothing.
+    ///
+    /// # Errors
+    /// When the disk does not answer in time.
+    pub fn real_paths(&self, paths: Vec<PathBuf>) -> Result<Vec<Option<PathBuf>>, UserError> {
+        let place = paths.first().cloned().unwrap_or_default();
+        self.shared.promptly(&place, move || paths.into_iter().map(|path| path.canonicalize().ok()).collect())
     }
 }

@@ -1,27 +1,37 @@
 //! Everything that judging a call asks the disk, apart from the workspace: so a worker can go through it as the main thread does.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
-use crate::approval::facts::ApprovalFacts;
+use crate::{options::effective::Effective, ports::Place};
 use flemma_model::{CallId, ModelError};
 use flemma_tools::{
     Access, Agents, Definition, Disk, Judged, MeantPath, Owner, PathKind, PathName, PathParams, Permitted, Policy,
+    approval::ApprovalCall,
     named_paths, paths,
-    rules::{DeniedPaths, Subject},
+    rules::{DeniedPaths, PathBase, ReadTarget, Subject, Target},
 };
 
-/// The questions about one call.
+/// The questions about one call, and what rules may ask about it. Making them does not read the disk.
 #[derive(Clone)]
 pub(crate) struct PathQuestions {
     pub(crate) tool: String,
     pub(crate) input: Value,
-    pub(crate) facts: ApprovalFacts,
+    /// Where paths in rules start, and where a command of the call runs.
+    pub(crate) path_base: PathBase,
+    pub(crate) target: Target,
+    pub(crate) read: Option<Target>,
     pub(crate) agents: Agents,
     /// The lists of the user's configuration and of the file.
     pub(crate) lists: Vec<Policy>,
-    pub(crate) paths: DeclaredPaths,
+    /// The tool, if it is known.
+    pub(crate) definition: Option<Arc<Definition>>,
+    /// Where its relative paths start.
+    pub(crate) folder: PathBuf,
     /// Whether it is looked at whether the call writes over what the user denies reading.
     pub(crate) guards_unread: bool,
     /// Whose files they are.
@@ -30,29 +40,43 @@ pub(crate) struct PathQuestions {
     pub(crate) proposed: Option<(Vec<PathBuf>, PathBuf)>,
 }
 
-/// What a definition says of the paths that its calls use.
-#[derive(Clone, Default)]
-pub(crate) struct DeclaredPaths {
-    kind: PathKind,
-    read: Option<PathParams>,
-    write: Option<PathParams>,
-    /// Where relative paths start.
-    folder: PathBuf,
-}
-
-impl DeclaredPaths {
-    pub(crate) fn new(definition: &Definition, folder: PathBuf) -> Self {
-        let (read, write) = (definition.read_path_param.clone(), definition.write_path_param.clone());
-        Self { kind: definition.path_kind, read, write, folder }
-    }
+/// What paths in rules stand on: where the tools' own paths start.
+pub(crate) fn path_base(place: &Place) -> PathBase {
+    PathBase::of_process(place.folder())
 }
 
 impl PathQuestions {
+    /// What paths stand on, judged by what this disk says.
+    pub(crate) fn path_base_on(&self, disk: &Disk) -> PathBase {
+        PathBase { disk: disk.clone(), ..self.path_base.clone() }
+    }
+
+    /// The call as resolvers see it. `file` is what the conversation's own file says.
+    pub(crate) fn call<'a>(
+        &'a self,
+        path_base: &'a PathBase,
+        id: &'a CallId,
+        buffer: i64,
+        file: Option<&'a Effective>,
+    ) -> ApprovalCall<'a> {
+        let definition = self.definition.as_deref();
+        let leaves_out_denied = definition.is_some_and(|definition| definition.leaves_out_denied);
+        let reading = |read: &'a Target| ReadTarget { subject: read.subject(), leaves_out_denied };
+        ApprovalCall {
+            declared: definition.and_then(|definition| definition.approval),
+            subject: self.target.subject(),
+            reading: self.read.as_ref().map(reading),
+            path_base,
+            frontmatter: file.and_then(|file| file.policy.as_ref()),
+            ..ApprovalCall::new(&self.tool, &self.input, id, buffer)
+        }
+    }
+
     /// Asks all of them.
     pub(crate) fn ask(&self, disk: &Disk) {
         let _ = self.check_paths(disk);
-        let (facts, id) = (self.facts.clone().on(disk), CallId::from(""));
-        let call = facts.call(&self.tool, &self.input, &id, 0, None);
+        let (path_base, id) = (self.path_base_on(disk), CallId::from(""));
+        let call = self.call(&path_base, &id, 0, None);
         for list in &self.lists {
             list.decide(&call);
         }
@@ -61,17 +85,24 @@ impl PathQuestions {
         self.judged(disk);
     }
 
+    /// What kind of paths the tool takes, and where its input has those that it reads and writes.
+    fn params(&self) -> (PathKind, Option<&PathParams>, Option<&PathParams>) {
+        self.definition.as_deref().map_or_else(Default::default, |definition| {
+            (definition.path_kind, definition.read_path_param.as_ref(), definition.write_path_param.as_ref())
+        })
+    }
+
     /// Whether the call names a file to write of which writing asks every time, whatever rules and presets say.
     pub(crate) fn writes_start_up(&self, disk: &Disk) -> bool {
-        let DeclaredPaths { kind, write, folder, .. } = &self.paths;
-        let Some(write) = write.as_ref().filter(|write| !write.is_empty()) else { return false };
-        let named = named_paths(*kind, write, &self.input, folder).unwrap_or_default();
+        let (kind, _, write) = self.params();
+        let Some(write) = write.filter(|write| !write.is_empty()) else { return false };
+        let named = named_paths(kind, write, &self.input, &self.folder).unwrap_or_default();
         named.iter().any(|named| disk.is_start_up(&named.path, &self.owner))
     }
 
     /// Where the files are that the call names.
     pub(crate) fn judged(&self, disk: &Disk) -> Judged {
-        let (DeclaredPaths { kind, read, write, folder }, mut judged) = (&self.paths, Judged::default());
+        let ((kind, read, write), mut judged) = (self.params(), Judged::default());
         if let Some((files, root)) = &self.proposed {
             judge(
                 &mut judged,
@@ -86,9 +117,9 @@ impl PathQuestions {
         if params.is_empty() {
             return judged;
         }
-        let named = params.iter().filter_map(|params| named_paths(*kind, params, &self.input, folder).ok()).flatten();
-        let named = named.map(|named| named.path).collect();
-        judge(&mut judged, disk, named, Some(folder).filter(|_| *kind != PathKind::File));
+        let named = params.iter().filter_map(|params| named_paths(kind, params, &self.input, &self.folder).ok());
+        let named = named.flatten().map(|named| named.path).collect();
+        judge(&mut judged, disk, named, Some(&self.folder).filter(|_| kind != PathKind::File));
         judged
     }
 
@@ -101,13 +132,13 @@ impl PathQuestions {
         agents.base.disk = disk.clone();
         let permitted = agents.permitted();
         self.check_permitted(&permitted)?;
-        let DeclaredPaths { kind, read, write, folder } = &self.paths;
-        if *kind != PathKind::File {
+        let ((kind, read, write), folder) = (self.params(), &self.folder);
+        if kind != PathKind::File {
             return Ok(());
         }
         for params in [read, write].into_iter().flatten() {
             // What is no path at all, the tool refuses.
-            for named in named_paths(*kind, params, &self.input, folder).unwrap_or_default() {
+            for named in named_paths(kind, params, &self.input, folder).unwrap_or_default() {
                 let written = named.written.unwrap_or_default();
                 let Some(meant) = MeantPath::of(&written).filter(|_| !disk.is_there(&named.path)) else { continue };
                 let path = Path::new(&meant.path);
@@ -132,19 +163,19 @@ impl PathQuestions {
         if permitted.is_everything() {
             return Ok(());
         }
-        let DeclaredPaths { kind, read, write, folder } = &self.paths;
+        let (kind, read, write) = self.params();
         if read.is_none() && write.is_none() {
             return permitted.check_undeclared(&self.tool);
         }
         for (access, params) in [(Access::Write, write), (Access::Read, read)] {
             let Some(params) = params else { continue };
-            for named in named_paths(*kind, params, &self.input, folder)? {
+            for named in named_paths(kind, params, &self.input, &self.folder)? {
                 if let Some(problem) = named.problem {
                     return Err(problem);
                 }
                 let name = match named.written.as_deref() {
                     Some(written) if !written.is_empty() => PathName::Written(written),
-                    _ if *kind == PathKind::File => PathName::Folder("the conversation's folder"),
+                    _ if kind == PathKind::File => PathName::Folder("the conversation's folder"),
                     _ => PathName::Folder("the folder of notes"),
                 };
                 // Flemma's own tools follow links before `..`, and those in Lua may not.
@@ -159,7 +190,7 @@ impl PathQuestions {
     /// Whether the call may write over a file that the user denies reading. Its result does not show what was there, so the user has
     /// to look at it first, unless they want to be asked about nothing.
     pub(crate) fn overwrites_unread(&self, disk: &Disk) -> bool {
-        let paths = match self.facts.target.subject() {
+        let paths = match self.target.subject() {
             _ if !self.guards_unread => return false,
             Subject::Path(path) => vec![path.to_owned()],
             Subject::Paths(paths) => paths.to_vec(),
@@ -171,7 +202,7 @@ impl PathQuestions {
 
     /// The paths that the user denies reading.
     fn denied(&self, disk: &Disk) -> DeniedPaths {
-        Policy::denied(&self.lists, &self.facts.clone().on(disk).path_base)
+        Policy::denied(&self.lists, &self.path_base_on(disk))
     }
 }
 

@@ -7,12 +7,8 @@ use crate::{
 };
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Ending, Role};
-use flemma_model::{CallId, ModelError, ToolInput};
-use flemma_tools::{
-    Context, Executor, LuaRef,
-    builtin::{FilesToPick, files_to_pick},
-    form::Form,
-};
+use flemma_model::{CallId, ToolInput};
+use flemma_tools::{Context, Executor, LuaRef, builtin::files_to_pick, form::Form};
 
 /// How long listing the files of a folder may take: somebody waits in front of the screen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -89,12 +85,6 @@ impl Forms {
         context.denied = self.permissions.denied(conversation).into();
         context.permitted = self.permissions.permitted(conversation).into();
         let work = move || files_to_pick(&context, folder.as_deref());
-        let then = move |this: &Self, files: Result<FilesToPick, ModelError>| {
-            this.shared.scripts.files_to_pick(callback, files);
-        };
-        if let Err(error) = self.background.run(work, then) {
-            let problem = ModelError::new(format!("No thread could be started: {error}. Try again later."));
-            self.shared.scripts.files_to_pick(callback, Err(problem));
-        }
+        self.background.run(work, move |this: &Self, files| this.shared.scripts.files_to_pick(callback, files));
     }
 }

@@ -1,6 +1,7 @@
 //! The open calls of conversations on the disk, as their texts and this user's journal have them: for whoever only looks.
 
 use std::{
+    cell::LazyCell,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -8,15 +9,15 @@ use std::{
 
 use jiff::Timestamp;
 
-use crate::calls::{
-    outlook::{CallState, Outlook, outlooks},
-    suspension::asks_again,
+use crate::{
+    calls::{Standing, asks_again, is_handed_on, key::Keyed as _, waits},
+    page::answered,
 };
-use flemma_chat::{AwaitKind, Awaiting, Document, Text};
-use flemma_journal::Ledger;
+use flemma_chat::{AwaitKind, Awaiting, Document, OpenCall, Status, Text};
+use flemma_journal::{Actor, CallKey, Ledger, Life, Role};
 use flemma_model::{CallId, ToolInput};
 use flemma_runtime::{Journal, Owner, holder};
-use flemma_tools::{Registry, preview};
+use flemma_tools::{Definition, Registry, preview};
 
 /// The most cells of what a call asks.
 const QUESTION: usize = 400;
@@ -43,16 +44,30 @@ pub struct CallOnDisk {
     /// What it asks, or would do, on one line. It is made from the input: anybody may have written the block.
     pub question: String,
     /// What becomes of it.
-    pub state: StateOnDisk,
+    pub state: CallState,
     /// Whether its deadline has passed.
     pub is_overdue: bool,
 }
 
 /// What becomes of an open call.
-#[derive(Clone, Debug)]
-pub enum StateOnDisk {
-    /// See [`CallState`].
-    Known(CallState),
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallState {
+    /// It waits for a decision or an answer.
+    Waits {
+        /// What it waits for; `None` if only its block says that, and anybody may have written the block.
+        kind: Option<AwaitKind>,
+        /// What its block says.
+        awaiting: Awaiting,
+    },
+    /// It was started then, and it is not known whether it has ended. It waits for a decision.
+    Interrupted {
+        /// When it was started.
+        since: Timestamp,
+        /// Whether it runs again without a question, since that does no harm.
+        runs_again: bool,
+        /// What its block says.
+        awaiting: Awaiting,
+    },
     /// Another process has started it, and is at work on the conversation.
     Running {
         /// When it was started.
@@ -60,6 +75,24 @@ pub enum StateOnDisk {
         /// The process, if it says who it is.
         by: Option<Owner>,
     },
+    /// It has no block yet: the policies of the user decide when the conversation goes on.
+    Undecided,
+    /// It was approved, and runs when the conversation goes on.
+    Approved {
+        /// Who approved it.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+    },
+    /// The journal has its result, which is written into the file when the conversation is opened.
+    Ended {
+        /// Who ended it.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+    },
+    /// Its block says that it may not run. It gets an error result when the conversation goes on.
+    Refused(Status),
 }
 
 impl CallsOnDisk {
@@ -69,28 +102,31 @@ impl CallsOnDisk {
         Self { journal, locks, tools: Registry::with_builtins(), now }
     }
 
-    /// The open calls of a text, which is that of the file at this absolute path. It blocks on the disk.
+    /// The open calls of a text, which is that of the file at this absolute path, in their order, without those of replies that
+    /// were cut off: these never run. It blocks on the disk.
     ///
     /// # Errors
     /// When the journal cannot be read.
     pub fn calls(&self, path: &Path, document: &Document, lines: &dyn Text) -> io::Result<Vec<CallOnDisk>> {
-        let open = document.calls().open(lines);
+        let mut open = document.calls().open(lines);
+        open.retain(|call| !call.aborted);
         if open.is_empty() {
             return Ok(Vec::new());
         }
         let ledger = Ledger::replay(self.journal.look(path)?);
-        let outlooks = outlooks(open, document, lines, &ledger, &self.tools);
-        let is_started = |outlook: &Outlook| matches!(outlook.state, CallState::Interrupted { .. });
-        let holder = outlooks.iter().any(is_started).then(|| holder::look(&self.locks, path)).flatten();
-        let calls = outlooks.into_iter().map(|Outlook { call, state }| {
-            let state = match (state, &holder) {
-                // Where its block asks, whoever holds it does not run it.
-                (CallState::Interrupted { since, awaiting, .. }, Some(by)) if !asks_again(&awaiting) => {
-                    StateOnDisk::Running { since, by: by.clone() }
-                }
-                (state, _) => StateOnDisk::Known(state),
-            };
+        let holder = LazyCell::new(|| holder::look(&self.locks, path));
+        let calls = open.into_iter().map(|call| {
+            let key = call.key();
+            let standing = Standing::of(&ledger, &key, || answered(document, lines, &key));
             let tool = self.tools.get(&call.name).map(AsRef::as_ref);
+            let mut state = CallState::of(&call, &key, &standing, &ledger, tool);
+            // Where its block asks, whoever holds it does not run it.
+            if let CallState::Interrupted { since, awaiting, .. } = &state
+                && !asks_again(awaiting)
+                && let Some(by) = &*holder
+            {
+                state = CallState::Running { since: *since, by: by.clone() };
+            }
             let question = preview::call(tool, "", &call.input, QUESTION);
             CallOnDisk {
                 question: question.trim_start_matches(':').trim_start().to_owned(),
@@ -110,16 +146,47 @@ impl CallOnDisk {
     /// Whether somebody has to do something for it.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.state.kind().is_some() || matches!(self.state, StateOnDisk::Known(CallState::Undecided))
+        self.state.kind().is_some() || self.state == CallState::Undecided
     }
 }
 
-impl StateOnDisk {
+impl CallState {
+    /// It is the judgement that an open conversation makes ([`Standing`]), where nothing is at work on its calls.
+    fn of(call: &OpenCall, key: &CallKey, standing: &Standing, ledger: &Ledger, tool: Option<&Definition>) -> Self {
+        let awaiting = waits(call, || matches!(standing, Standing::Approved(_)));
+        match (standing, ledger.approval(key)) {
+            (Standing::Ended(_), _) => {
+                if let Some(ending) = ledger.ending(key) {
+                    return Self::Ended { by: ending.by.clone(), at: ending.at };
+                }
+            }
+            // The command line has decided, also where the file has not got it yet.
+            (Standing::Approved(by), Some((_, at)))
+                if awaiting.is_none() || by.role == Role::CommandLine && !is_handed_on(ledger, key) =>
+            {
+                return Self::Approved { by: by.clone(), at };
+            }
+            _ => {}
+        }
+        match (call.placeholder.as_ref().map(|placeholder| placeholder.block.status), awaiting) {
+            (Some(status @ (Status::Denied | Status::Rejected)), _) => Self::Refused(status),
+            (_, awaiting) if *standing == Standing::Interrupted => {
+                let Life::Open { started: Some(since), .. } = ledger.life(key) else { return Self::Undecided };
+                let runs_again = tool.is_some_and(|tool| tool.idempotent);
+                Self::Interrupted { since, runs_again, awaiting: awaiting.unwrap_or_default() }
+            }
+            (_, Some(awaiting)) => {
+                Self::Waits { kind: standing.kind(ledger, key, tool.map(|tool| &tool.executor)), awaiting }
+            }
+            (_, None) => Self::Undecided,
+        }
+    }
+
     /// What its block says, if it waits.
     #[must_use]
     pub fn awaiting(&self) -> Option<&Awaiting> {
         match self {
-            Self::Known(CallState::Waits { awaiting, .. } | CallState::Interrupted { awaiting, .. }) => Some(awaiting),
+            Self::Waits { awaiting, .. } | Self::Interrupted { awaiting, .. } => Some(awaiting),
             _ => None,
         }
     }
@@ -128,8 +195,8 @@ impl StateOnDisk {
     #[must_use]
     pub fn kind(&self) -> Option<AwaitKind> {
         match self {
-            Self::Known(CallState::Waits { kind, awaiting }) => Some(kind.unwrap_or(awaiting.kind)),
-            Self::Known(CallState::Interrupted { runs_again: false, .. }) => Some(AwaitKind::Approval),
+            Self::Waits { kind, awaiting } => Some(kind.unwrap_or(awaiting.kind)),
+            Self::Interrupted { runs_again: false, .. } => Some(AwaitKind::Approval),
             _ => None,
         }
     }

@@ -11,10 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, options::Frontmatter, reviews::made::EarlierDecision,
-    shared::Shared, undo::Undo,
-};
+use crate::{Conversation, approval::permissions::Permissions, options::Frontmatter, shared::Shared, undo::Undo};
 use flemma_journal::CallKey;
 use flemma_model::{CallId, Digest};
 use flemma_tools::{Approved, Context, Definition, KeptContent, NativeTool, PathKind, builtin::StoredWrite};
@@ -49,15 +46,14 @@ impl ToolContexts {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(crate) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records.with_ledger(|ledger| ledger.binding(key).cloned())?;
-        let contents = self.edited_contents();
-        Some(Approved { binding, contents, first: BTreeMap::new() })
+        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
     }
 
     /// What the user has made of a call's change before; `None` if it is whatever the call writes.
-    pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<EarlierDecision> {
-        let approved = || conversation.records.with_ledger(|ledger| ledger.binding(key).cloned());
-        let binding = conversation.records.made(key).or_else(approved)?;
-        Some(EarlierDecision { binding, contents: self.edited_contents() })
+    pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
+        let made = conversation.records.made(key);
+        let made = made.map(|binding| Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() });
+        made.or_else(|| self.approved(conversation, key))
     }
 
     /// Gives what users have edited in reviews, also if it is not on the disk yet.
@@ -68,24 +64,19 @@ impl ToolContexts {
 
     /// What a call may know and use that this run of it is about; `None` if the run is over.
     pub(crate) fn context_of_run(&self, conversation: &Conversation, id: &CallId, run: u64) -> Option<Context> {
-        if !conversation.tasks.is_run(id, run) {
-            return None;
-        }
+        let (cancel, seen) = conversation.tasks.run_of(id, run)?;
         let call = &conversation.page.open_call(id)?;
         let definition = self.shared.toolbox.get(&call.name)?;
         let mut context = self.tool_context(conversation, &definition);
         context.recorder = self.undo.recorder(conversation, call);
-        context.cancel = conversation.tasks.end_of_run(id)?;
-        context.seen = conversation.tasks.seen_by_run(id)?;
+        (context.cancel, context.seen) = (cancel, seen);
         context.lua = self.shared.scripts.sandbox();
         if definition.path_kind != PathKind::File {
             context.judged = conversation.tasks.judged(id);
         }
         Some(context)
     }
-}
 
-impl ToolContexts {
     /// How long a call may take: what the user says of this tool, else what the tool says of itself, else the default.
     pub(crate) fn timeout(&self, definition: &Definition) -> Duration {
         let config = self.shared.config();

@@ -11,24 +11,18 @@ use serde_json::Value;
 
 use crate::{
     Conversation,
-    approval::{
-        lookups::{unanswered, unanswered_for_model},
-        permissions::NotPermitted,
-    },
     calls::key::Keyed as _,
     execution::{
         Execution,
-        latest_output::LatestOutput,
-        lua_outcome::FilePlaces,
-        tasks::Stop,
-        tool_answer::{Deliver, ToolAnswer},
+        lua_outcome::{Deliver, FilePlaces, ToolAnswer},
+        tasks::{LatestOutput, Stop},
     },
     ports::ToolRun,
     resolutions::Resolution,
 };
 use flemma_agent::{CallResult, Input, Verdict};
 use flemma_chat::OpenCall;
-use flemma_journal::{Actor, CallKey, Role};
+use flemma_journal::{Actor, Role};
 use flemma_model::{CallId, ModelError, UserError};
 use flemma_text::escape_controls;
 use flemma_tools::{Approved, Concern, Context, Definition, Judged, LuaRef, NativeTool, Outcome, Rendered, seconds};
@@ -52,46 +46,33 @@ pub(crate) struct Launch<'a> {
     pub(crate) judged: Option<Arc<Judged>>,
 }
 
-/// The start of a call is over before it begins: it is answered, or waits again.
-pub(crate) struct Ended;
-
 impl Launch<'_> {
     /// Judges the call again. What a policy has approved, it has to approve now; what the user has approved, the agents have to permit,
-    /// and it has to lead where it led then.
-    ///
-    /// # Errors
-    /// If the call does not start.
-    pub(crate) fn check(&mut self, definition: &Definition, input: &Value) -> Result<(), Ended> {
+    /// and it has to lead where it led then. `None` if the call does not start: it is answered, or waits again.
+    pub(crate) fn check(&mut self, definition: &Arc<Definition>, input: &Value) -> Option<()> {
         let (execution, conversation, call) = (self.execution, self.conversation, self.call);
-        if self.by.role == Role::Policy {
-            let judged = execution.approval.judge_start(conversation, call);
-            self.judged = Some(Arc::new(judged.map_err(|verdict| self.not_approved(definition, verdict))?));
-            return Ok(());
-        }
-        let questions = execution.approval.questions_of(conversation, definition, call, input);
-        let problem = match execution.permissions.check_permitted(&questions) {
-            Ok(judged) => {
-                let key = call.key();
-                let bound = conversation.records.with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
-                if let Some((path, place)) = judged.strays_from(&bound.places) {
-                    let [path, place] = [path, place].map(|path| path.to_string_lossy());
-                    let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
-                    self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
-                    return Err(Ended);
-                }
-                self.judged = Some(Arc::new(judged.by_user()));
-                return Ok(());
-            }
-            Err(NotPermitted::Unclear(silent)) if !definition.executor.is_answered() => {
-                self.waits_again(|call| Input::NotStarted { call, problem: unanswered(&silent) });
-                return Err(Ended);
-            }
-            Err(NotPermitted::Unclear(silent)) => unanswered_for_model(&silent),
-            Err(NotPermitted::Forbidden(problem)) => problem,
+        let is_by_policy = self.by.role == Role::Policy;
+        let judged = if is_by_policy {
+            execution.approval.judge_start(conversation, call)
+        } else {
+            let questions = execution.approval.questions_of(conversation, definition, call, input);
+            execution.permissions.check_permitted(&questions)
         };
-        execution.permissions.log_not_permitted(&call.name, &problem);
-        self.refuse_or_answer(definition, &problem);
-        Err(Ended)
+        let judged = judged.map_err(|verdict| self.not_approved(definition, verdict)).ok()?;
+        if is_by_policy {
+            self.judged = Some(Arc::new(judged));
+            return Some(());
+        }
+        let key = call.key();
+        let bound = conversation.records.with_ledger(|ledger| ledger.bound(&key).cloned()).unwrap_or_default();
+        if let Some((path, place)) = judged.strays_from(&bound.places) {
+            let [path, place] = [path, place].map(|path| path.to_string_lossy());
+            let problem = format!("{path} {LEADS_ELSEWHERE} {place} now; look at it");
+            self.waits_again(|call| Input::Outdated { call, problem: escape_controls(&problem).into_owned() });
+            return None;
+        }
+        self.judged = Some(Arc::new(judged.by_user()));
+        Some(())
     }
 
     /// A call does not run. One that somebody else answers ends as they would have ended it.
@@ -104,8 +85,8 @@ impl Launch<'_> {
         }
     }
 
-    /// A policy does not approve the call any more.
-    fn not_approved(&self, definition: &Definition, verdict: Verdict) -> Ended {
+    /// The call is not approved any more, or not permitted.
+    fn not_approved(&self, definition: &Definition, verdict: Verdict) {
         match verdict {
             Verdict::Deny => self.refuse_or_answer(definition, &ModelError::new(DENIED)),
             Verdict::Invalid(problem) => self.refuse_or_answer(definition, &problem),
@@ -117,7 +98,6 @@ impl Launch<'_> {
                 self.waits_again(|call| Input::Outdated { call, problem: NOT_APPROVED.to_owned() });
             }
         }
-        Ended
     }
 
     /// What a native tool may know and use.
@@ -125,7 +105,7 @@ impl Launch<'_> {
         let (execution, conversation) = (self.execution, self.conversation);
         let mut context = execution.contexts.tool_context(conversation, definition);
         context.recorder = execution.undo.recorder(conversation, self.call);
-        let key = CallKey::of(&self.call.id, &self.call.name, &self.call.input);
+        let key = self.call.key();
         let approved = execution.contexts.approved(conversation, &key);
         let first = conversation.proposals.take_first(&key);
         context.approved = approved.map(|approved| Arc::new(Approved { first, ..approved }));
@@ -186,8 +166,7 @@ impl Launch<'_> {
                 Outcome::Asks(Concern { words, unsaved }) => {
                     mailbox.job_for(conversation, move |this, conversation| {
                         if let Some(buffer) = unsaved {
-                            let key = CallKey::of(&call.id, &call.name, &call.input);
-                            conversation.proposals.wait_for_save(&key, buffer);
+                            conversation.proposals.wait_for_save(&call.key(), buffer);
                         }
                         this.is_outdated(conversation, (&call, run), &UserError::new(words));
                         // It may have been saved meanwhile.
@@ -276,12 +255,9 @@ impl Launch<'_> {
     /// A call does not run. It waits again, and `input` says why.
     fn waits_again(&self, input: impl FnOnce(CallId) -> Input) {
         let (execution, conversation) = (self.execution, self.conversation);
-        conversation.tasks.remove_tool(&self.call.id);
-        let key = self.call.key();
-        conversation.tasks.forget_judged(&key);
-        execution.starts.withdraw(conversation, [key.clone()]);
+        execution.did_not_start(conversation, self.call);
         // A client tool's call does not wait for the editor any more.
-        execution.starts.take_back(conversation, vec![key], Vec::new());
+        execution.journaling.take_back(conversation, [self.call.key()]);
         execution.background.mailbox().input(conversation.id(), input(self.call.id.clone()));
     }
 

@@ -8,8 +8,13 @@ use std::{
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
+
+use tokio::runtime::Handle;
 
 use flemma_chat::Language;
 use flemma_text::truncate::{self, MAX_BYTES, MAX_LINES};
@@ -124,20 +129,19 @@ impl LuaOutcome {
             }
     }
 
-    /// What stands in the result, as it came: text, or bytes that are none.
-    fn written(self) -> Written {
-        let (bytes, is_error) = match self.value {
-            LuaValue::Text(text) => (text, false),
-            LuaValue::Failure { error, output: None } => (error, true),
-            LuaValue::Failure { mut error, output: Some(output) } => {
-                error.extend_from_slice(b"\n\n");
-                error.extend_from_slice(&output);
-                (error, true)
+    /// What stands in the result, as it came: text, or bytes that are none. Also whether it is an error.
+    fn written(self) -> (Vec<u8>, bool, Language) {
+        let outcome = match self.value {
+            LuaValue::Text(text) => return (text, false, Language::Plain),
+            LuaValue::Failure { mut error, output } => {
+                error.extend(output.into_iter().flat_map(|output| [&b"\n\n"[..], &output].concat()));
+                return (error, true, Language::Plain);
             }
-            LuaValue::Structured { ok, value } => return Written::of(&Outcome::Structured { ok, value }),
-            LuaValue::Table(value) => return Written::of(&Outcome::Success(Output::Json(value))),
+            LuaValue::Structured { ok, value } => Outcome::Structured { ok, value },
+            LuaValue::Table(value) => Outcome::Success(Output::Json(value)),
         };
-        Written { bytes, is_error, language: Language::Plain }
+        let Rendered { text, is_error, language, .. } = outcome.render();
+        (text.into_bytes(), is_error, language)
     }
 
     /// The result as it stands in the document. A text that is too long is cut, and its whole saved. That blocks on the
@@ -150,7 +154,7 @@ impl LuaOutcome {
 
     fn render_text(self, tool: &str, outputs: &Path) -> Rendered {
         let is_part = self.is_part;
-        let Written { bytes, is_error, language } = self.written();
+        let (bytes, is_error, language) = self.written();
         let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
         let is_long = bytes.len() > MAX_BYTES || truncate::count_lines(&bytes) > MAX_LINES;
         if !is_long && !is_part {
@@ -208,21 +212,60 @@ fn show(mut rendered: Rendered, tool: &str, files: Vec<LuaFile>, places: &FilePl
     rendered
 }
 
-/// What stands in a result.
-struct Written {
-    bytes: Vec<u8>,
-    is_error: bool,
-    language: Language,
-}
-
-impl Written {
-    fn of(outcome: &Outcome) -> Self {
-        let Rendered { text, is_error, language, .. } = outcome.render();
-        Self { bytes: text.into_bytes(), is_error, language }
-    }
-}
-
 /// Bytes as text, without a copy where they are UTF-8.
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Takes the result of a call. It may be called from any thread.
+pub(crate) type Deliver = Arc<dyn Fn(Rendered) + Send + Sync>;
+
+/// The right to answer one run of a tool written in Lua. It may be used from any thread. The first answer counts: one that comes
+/// twice, or after the call was cancelled or its time was up, is dropped.
+#[derive(Clone)]
+pub struct ToolAnswer {
+    tool: String,
+    is_answered: Arc<AtomicBool>,
+    deliver: Deliver,
+    /// The threads that render long answers; `None` where the system gives none.
+    threads: Option<Handle>,
+    places: FilePlaces,
+}
+
+impl ToolAnswer {
+    /// The right to answer a call of `tool`.
+    pub(crate) fn new(tool: String, deliver: Deliver, threads: Option<Handle>, places: FilePlaces) -> Self {
+        Self { tool, is_answered: Arc::default(), deliver, threads, places }
+    }
+
+    /// The tool's name.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Takes the right to answer; `false` if it was taken before.
+    pub(crate) fn claim(&self) -> bool {
+        !self.is_answered.swap(true, Ordering::SeqCst)
+    }
+
+    /// Whether the run was answered, or stopped.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.is_answered.load(Ordering::SeqCst)
+    }
+
+    /// Answers, unless that was done before: then the outcome comes back. What may take long is done on another thread.
+    pub fn finish(&self, outcome: LuaOutcome) -> Option<LuaOutcome> {
+        if !self.claim() {
+            return Some(outcome);
+        }
+        match self.threads.as_ref().filter(|_| !outcome.is_small()) {
+            Some(threads) => {
+                let answer = self.clone();
+                threads.spawn_blocking(move || (answer.deliver)(outcome.render(&answer.tool, &answer.places)));
+            }
+            None => (self.deliver)(outcome.render(&self.tool, &self.places)),
+        }
+        None
+    }
 }

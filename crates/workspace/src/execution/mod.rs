@@ -1,39 +1,47 @@
 //! Runs calls: tools written in Rust as tasks, tools written in Lua on the main thread, client tools in the editor's user
 //! interface. A call runs only when its start is on the disk.
 
-pub(crate) mod arriving;
-pub(crate) mod commands;
 pub(crate) mod context;
-pub(crate) mod latest_output;
 pub(crate) mod launch;
 pub(crate) mod lua_outcome;
-pub(crate) mod outputs;
 pub(crate) mod tasks;
-pub(crate) mod tool_answer;
 pub(crate) mod waiting_writes;
 
-use std::{rc::Rc, time::Duration};
+use std::{env, rc::Rc, time::Duration};
 
 use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Conversation, HostEffect,
     approval::{Approval, permissions::Permissions},
     background::Background,
     calls::{OpenCalls, key::Keyed as _},
-    execution::{context::ToolContexts, latest_output::LatestOutput, launch::Launch, tasks::Stop},
+    execution::{
+        context::ToolContexts,
+        launch::Launch,
+        tasks::{LatestOutput, Stop},
+    },
     journaling::Journaling,
     options::Frontmatter,
-    resolutions::{Resolution, answers::value_of, starts::Starts},
+    resolutions::{Resolution, answers::value_of},
     reviews::Reviews,
     shared::Shared,
     undo::Undo,
 };
 use flemma_agent::{CallResult, Input, Level};
-use flemma_chat::OpenCall;
-use flemma_journal::{Actor, CallKey, Event, Role};
-use flemma_model::{CallId, UserError};
-use flemma_tools::{Executor, Rendered, Runner, seconds};
+use flemma_chat::{Language, OpenCall};
+use flemma_journal::{Actor, CallKey, Event, Life, RecordedResult, Role};
+use flemma_model::{CallId, ModelError, ToolInput, UserError};
+use flemma_text::code_span::plain;
+use flemma_tools::{
+    Executor, LuaError, LuaRef, Rendered, Runner,
+    command::{CommandRequest, CommandResult, run_command},
+    overflow, seconds,
+};
+
+/// How the life of a call ends whose key another call gets.
+const REPLACED: &str = "The call was deleted before it had a result.";
 
 /// The tools that run.
 pub struct Execution {
@@ -47,7 +55,6 @@ pub struct Execution {
     pub(crate) contexts: Rc<ToolContexts>,
     pub(crate) approval: Rc<Approval>,
     pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) starts: Rc<Starts>,
     pub(crate) reviews: Rc<Reviews>,
 }
 
@@ -99,9 +106,6 @@ impl Execution {
         }
         let key = call.key();
         let by = records.approved_by(&key).unwrap_or_else(|| self.journaling.actor(Role::Policy));
-        if records.take_start(&key) {
-            return self.begin(conversation, call, by);
-        }
         let run = tasks.next_run();
         tasks.add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
         let records = self.journaling.records_of(conversation, call, by.role, [Event::Started]);
@@ -109,9 +113,10 @@ impl Execution {
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
             if !conversation.tasks.is_run(&call.id, run) {
                 // It was cancelled in the meantime, and has its result, or stays approved because the editor exits.
-                let key = CallKey::of(&call.id, &call.name, &call.input);
-                if written.is_ok() && conversation.stays_approved(&call) {
-                    this.starts.put_off(conversation, [key]);
+                match written {
+                    Ok(()) if conversation.stays_approved(&call) => this.journaling.put_off(conversation, &call.key()),
+                    Ok(()) => this.journaling.withdraw(conversation, call.key()),
+                    Err(_) => {}
                 }
                 return;
             }
@@ -156,7 +161,7 @@ impl Execution {
             Err(problem) => return start.refuse_or_answer(&definition, &problem),
         };
         // The options, the file and links may have changed since the call was decided on.
-        let Ok(()) = start.check(&definition, &input) else { return };
+        let Some(()) = start.check(&definition, &input) else { return };
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         let key = call.key();
         if let Some(tool) = self.contexts.stored_write(conversation, &key) {
@@ -198,13 +203,17 @@ impl Execution {
         run: u64,
         timeout: Duration,
     ) -> Option<AbortHandle> {
-        let (mailbox, id, call) = (self.background.mailbox().clone(), conversation.id(), call.clone());
-        let expire = move || {
-            mailbox.job_for(id, move |this, conversation| {
-                this.stop_late(conversation, &call, run, timeout);
-            });
-        };
-        self.background.worker().later(timeout, expire).ok()
+        let call = call.clone();
+        self.background.later_for(conversation.id(), timeout, move |this, conversation| {
+            this.stop_late(conversation, &call, run, timeout);
+        })
+    }
+
+    /// A call whose start was recorded has done nothing, and waits again.
+    pub(crate) fn did_not_start(&self, conversation: &Conversation, call: &OpenCall) {
+        conversation.tasks.remove_tool(&call.id);
+        conversation.tasks.forget_judged(&call.key());
+        self.journaling.withdraw(conversation, call.key());
     }
 
     /// Nothing was written, because the user has approved something else than what a call would write now. It waits again.
@@ -213,11 +222,8 @@ impl Execution {
             // It was cancelled in the meantime, and has its result.
             return;
         }
-        conversation.tasks.remove_tool(&call.id);
-        let key = call.key();
-        conversation.tasks.forget_judged(&key);
-        conversation.proposals.doubt(&key);
-        self.starts.withdraw(conversation, [key.clone()]);
+        self.did_not_start(conversation, call);
+        conversation.proposals.doubt(&call.key());
         let what = if self.calls.is_proposing(conversation, call) { "nothing was written" } else { "nothing was read" };
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         let open = conversation.page.open_call(&call.id);
@@ -244,7 +250,12 @@ impl Execution {
 
     /// Stops a running tool.
     pub(crate) fn stop_tool(&self, conversation: &Conversation, call: &CallId) {
-        if let Err(thrown) = conversation.tasks.stop_tool(call) {
+        self.tell_thrown(call, conversation.tasks.stop_tool(call));
+    }
+
+    /// Tells of what a tool threw when it was stopped.
+    pub(crate) fn tell_thrown(&self, call: &CallId, stopped: Result<(), LuaError>) {
+        if let Err(thrown) = stopped {
             let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
             self.shared.log(Level::Error, &message);
             self.shared.host.notify(Level::Warn, &message);
@@ -275,5 +286,95 @@ impl Execution {
                 self.offer(conversation, &call);
             }
         }
+    }
+}
+
+impl Execution {
+    /// A call has arrived, and is not in the document yet: the journal is told before a file can have it. It is new, whatever the
+    /// journal holds of calls with its key.
+    ///
+    /// Vendors reuse ids. The user may have deleted the call before, or its whole conversation: what was decided about that one, and
+    /// what came of it, is not about this one. Only a run without an end is not forgotten. A call that is only read from a file is the
+    /// one that the journal knows.
+    pub(crate) fn note_new(&self, conversation: &Conversation, call: &CallId, tool: &str, input: &ToolInput) {
+        // As the document will have them.
+        let key = CallKey::of(&CallId(plain(&call.0)), &plain(tool), input);
+        let records = &conversation.records;
+        self.drop_suspended(conversation, &key.id);
+        conversation.tasks.forget_judged(&key);
+        let life = records.life(&key);
+        if life == Life::Unknown && records.with_ledger(|ledger| ledger.asked(&key).is_none()) {
+            return;
+        }
+        let result = RecordedResult { output: REPLACED.to_owned(), is_error: true, ..RecordedResult::default() };
+        let end = match life {
+            // It may have run, and the editor ended before the file had it: this may be the same call again. So the user is asked.
+            Life::Open { started: Some(_), .. } => Some(Event::WentOn),
+            Life::Open { started: None, .. } => Some(Event::Resolved(result)),
+            // The same, and its result is known.
+            Life::Ended if records.is_lost(&key) => return,
+            Life::Unknown | Life::Ended => None,
+        };
+        let events = end.into_iter().chain([Event::Opened]);
+        let records = events.map(|event| self.journaling.record(conversation, key.clone(), event, Role::Document));
+        self.journaling.note(conversation, records.collect());
+    }
+
+    /// A result as it is written: the one place that every result passes on its way into the document. One that is too long is cut,
+    /// and the whole is saved. What the user has typed into the block of the call is theirs, and stays whole.
+    pub(crate) fn bounded(&self, conversation: &Conversation, id: &CallId, answer: CallResult) -> CallResult {
+        if overflow::fits(&answer.output) {
+            return answer;
+        }
+        let open = conversation.page.open_calls();
+        let call = open.iter().rfind(|call| call.id == *id);
+        let typed = call.and_then(|call| call.placeholder.as_ref()).map_or("", |placeholder| &placeholder.content);
+        if !typed.is_empty() && answer.output.trim_end() == typed.trim_end() {
+            return answer;
+        }
+        let mailbox = self.background.mailbox().clone();
+        let tool = call.map_or("", |call| &call.name);
+        let saved = self.shared.outputs.save(tool, answer.output.clone(), move |error| {
+            mailbox.job(move |this: &Self| {
+                this.shared.log(Level::Warn, &format!("the full output of a tool could not be saved: {error}"));
+            });
+        });
+        let (shown, note) = overflow::beginning(answer.output.as_bytes(), &saved);
+        // A part of JSON is none.
+        let language = if answer.language == Language::Json { Language::Plain } else { answer.language };
+        CallResult { output: format!("{shown}\n\n[{note}]"), language, ..answer }
+    }
+
+    /// Runs a command in the background, in the working directory of this process if the request names none. `callback`
+    /// hears of its end, once and never before this has returned; a request that is wrong is such an end as well. Cancelling
+    /// the token stops the command.
+    pub fn run_command(&self, request: Result<CommandRequest, ModelError>, callback: LuaRef) -> CancellationToken {
+        let stop = CancellationToken::new();
+        if let Err(problem) = request.and_then(|request| self.start_command(request, callback, stop.clone())) {
+            let result = CommandResult::not_started(problem);
+            self.background.mailbox().job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
+        }
+        stop
+    }
+
+    fn start_command(
+        &self,
+        mut request: CommandRequest,
+        callback: LuaRef,
+        stop: CancellationToken,
+    ) -> Result<(), ModelError> {
+        if request.cwd.is_none() {
+            // The user may be elsewhere by the time that it starts.
+            request.cwd = env::current_dir().ok();
+        }
+        let bash = self.shared.config().tools.options_of("bash");
+        let kept = bash.get("keep_env").and_then(|kept| kept.as_array()).into_iter().flatten();
+        request.keep_env.extend(kept.filter_map(|name| name.as_str()).map(str::to_owned));
+        let (mailbox, outputs) = (self.background.mailbox().clone(), self.shared.outputs.folder().to_owned());
+        let started = self.background.worker().spawn(async move {
+            let result = run_command(request, stop, outputs).await;
+            mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
+        });
+        started.map(drop).map_err(|error| ModelError::new(format!("The command could not be started: {error}.")))
     }
 }

@@ -3,14 +3,14 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::execution::{latest_output::LatestOutput, tool_answer::ToolAnswer};
+use crate::execution::lua_outcome::ToolAnswer;
 use flemma_agent::RequestId;
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -20,7 +20,7 @@ use flemma_tools::{Commitment, Judged, LuaError, LuaRef, SeenPages};
 /// The requests and tools of one conversation that run now.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    requests: RefCell<HashMap<RequestId, AbortHandle>>,
+    request: RefCell<Option<(RequestId, AbortHandle)>>,
     tools: RefCell<HashMap<CallId, RunningTool>>,
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
@@ -145,14 +145,12 @@ impl RunningTool {
 impl Tasks {
     /// Remembers a request. A later one takes the place of all before it: there is one at a time.
     pub(crate) fn add_request(&self, request: RequestId, handle: AbortHandle) {
-        let mut requests = self.requests.borrow_mut();
-        requests.clear();
-        requests.insert(request, handle);
+        self.request.replace(Some((request, handle)));
     }
 
     /// Ends a request; nothing more comes of it.
     pub(crate) fn abort_request(&self, request: RequestId) {
-        if let Some(handle) = self.requests.borrow_mut().remove(&request) {
+        if let Some((_, handle)) = self.request.borrow_mut().take_if(|(of, _)| *of == request) {
             handle.abort();
         }
     }
@@ -308,9 +306,11 @@ impl Tasks {
         self.tools.borrow().get(call).is_some_and(|tool| tool.run == run)
     }
 
-    /// Is cancelled when the run of this call is over; `None` if it does not run.
-    pub(crate) fn end_of_run(&self, call: &CallId) -> Option<CancellationToken> {
-        self.tools.borrow().get(call).map(|tool| tool.ends.token.clone())
+    /// What belongs to a run of a call as long as it goes on: what is cancelled when it is over, and what it has read of the notes.
+    pub(crate) fn run_of(&self, call: &CallId, run: u64) -> Option<(CancellationToken, Arc<SeenPages>)> {
+        let tools = self.tools.borrow();
+        let ends = &tools.get(call).filter(|tool| tool.run == run)?.ends;
+        Some((ends.token.clone(), Arc::clone(&ends.seen)))
     }
 
     /// A policy has approved a call. What it judged first counts.
@@ -343,11 +343,6 @@ impl Tasks {
         if let Some(tool) = self.tools.borrow_mut().get_mut(call) {
             tool.ends.judged = judged;
         }
-    }
-
-    /// What the run of this call has read of the notes; `None` if it does not run.
-    pub(crate) fn seen_by_run(&self, call: &CallId) -> Option<Arc<SeenPages>> {
-        self.tools.borrow().get(call).map(|tool| Arc::clone(&tool.ends.seen))
     }
 
     /// What the run has read of the notes that waits for a decision about what exactly this call wants to write.
@@ -409,7 +404,7 @@ impl Tasks {
 
     /// Stops everything. No result of it arrives.
     pub(crate) fn stop_all(&self) {
-        for (_, handle) in self.requests.take() {
+        if let Some((_, handle)) = self.request.take() {
             handle.abort();
         }
         for (_, tool) in self.tools.take() {
@@ -418,5 +413,35 @@ impl Tasks {
         for (_, suspended) in self.suspended.take() {
             let _ = suspended.tool.stop();
         }
+    }
+}
+
+/// The latest output of a running tool. The tool puts it here, and it is read when the screen is drawn, so that a tool
+/// that prints a lot costs no more than one that does not.
+#[derive(Clone, Debug, Default)]
+pub struct LatestOutput(Arc<Mutex<String>>);
+
+/// How much of a tool's latest output is kept.
+const LATEST_LINES: usize = 5;
+const LATEST_BYTES: usize = 2048;
+
+impl LatestOutput {
+    /// Puts the end of `text` in the place of what was there; `…` where that begins in the middle of a line.
+    pub fn put(&self, text: &str) {
+        let text = text.trim_end_matches('\n');
+        let from = text.rmatch_indices('\n').nth(LATEST_LINES - 1).map_or(0, |(at, _)| at + 1);
+        let room = text.ceil_char_boundary(text.len().saturating_sub(LATEST_BYTES));
+        let is_cut = room > from && !text[..room].ends_with('\n');
+        let from = from.max(room);
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.clear();
+        latest.push_str(if is_cut { "…" } else { "" });
+        latest.push_str(&text[from..]);
+    }
+
+    /// The lines.
+    #[must_use]
+    pub fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

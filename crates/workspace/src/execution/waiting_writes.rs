@@ -20,11 +20,11 @@ use crate::{
     calls::{Standing, key::Keyed as _},
     event::LoopEvent,
     execution::Execution,
-    resolutions::rejection::with_writes_before,
+    resolutions::answers::with_writes_before,
 };
-use flemma_agent::{CallResult, Input, Level, Verdict};
+use flemma_agent::{CallResult, Input, Verdict};
 use flemma_chat::OpenCall;
-use flemma_journal::{Before, CallKey, Event, Proposed, ProposedContent, Role, Take};
+use flemma_journal::{Before, Event, Proposed, ProposedContent, Role, Take};
 use flemma_model::{CallId, Digest, ModelError, UserError};
 use flemma_tools::{
     Commitment, Context, KeptContent, LuaRef, NativeTool, Outcome, Proposal,
@@ -59,12 +59,6 @@ struct Wanting {
     callback: LuaRef,
 }
 
-impl Wanting {
-    fn key(&self) -> CallKey {
-        CallKey::of(&self.call.id, &self.call.name, &self.call.input)
-    }
-}
-
 impl Execution {
     /// A tool that runs wants to write files. It hears of the outcome by `callback`, once somebody has decided, or at once where
     /// nothing has to be decided. Says whether somebody may have to decide.
@@ -90,7 +84,7 @@ impl Execution {
             false => Some(context.resolve(&file.name)),
         };
         let paths: Vec<PathBuf> = files.iter().filter_map(path).collect();
-        let is_approved = self.approval.verdict_as(&conversation, &call, Standing::Proposed) == Verdict::Run;
+        let is_approved = self.approval.verdict_as(&conversation, &call, &Standing::Proposed) == Verdict::Run;
         let judged = is_approved.then(|| self.approval.judge_written(&conversation, &call.id, paths)).flatten();
         let is_decided = judged.is_some();
         let context = Context { judged: judged.map(Arc::new).or(context.judged.clone()), ..context };
@@ -99,8 +93,7 @@ impl Execution {
         // A link may lead to an unsaved file under another name. Its run then waits with nobody told beforehand.
         let is_asked = !is_decided || files.iter().any(|file| may_be_unsaved(&context, file));
         let work = move || {
-            let (proposed, contents) = contents_of(files);
-            let found = propose(proposed, contents, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
+            let found = propose(files, &found_out, is_decided, |bytes| backups.keep_edited(bytes))?;
             found.proposal.check_distinct()?;
             Ok(found)
         };
@@ -116,16 +109,14 @@ impl Execution {
             }
             Ok(found) => this.await_decision(conversation, wanting, found.proposed),
         };
-        if self.background.run_for(conversation.id(), work, then).is_err() {
-            let problem = "no thread could be started, so nothing was written";
-            self.shared.give_answer(callback, Err(UserError::new(problem)));
-        }
+        self.background.run_for(conversation.id(), work, then);
         is_asked
     }
 
     /// Sets a run aside until somebody has decided about what it wants to write.
     fn await_decision(&self, conversation: &Conversation, wanting: Wanting, proposed: Proposed) {
-        let (key, Wanting { call, run, callback }) = (wanting.key(), wanting);
+        let Wanting { call, run, callback } = wanting;
+        let key = call.key();
         // What a policy has approved was the call itself.
         conversation.tasks.forget_judged(&key);
         if !conversation.tasks.suspend(key, run, callback) {
@@ -276,11 +267,23 @@ impl Execution {
     pub(crate) fn drop_suspended(&self, conversation: &Conversation, call: &CallId) {
         let Some((callback, stopped)) = conversation.tasks.drop_suspended(call) else { return };
         self.shared.scripts.forget(callback);
-        if let Err(thrown) = stopped {
-            let message = format!("a tool threw an error when its call {call} was stopped: {thrown}");
-            self.shared.log(Level::Error, &message);
-            self.shared.host.notify(Level::Warn, &message);
-        }
+        self.tell_thrown(call, stopped);
+    }
+
+    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
+    pub fn use_pages(
+        &self,
+        (buffer, call, run): (i32, &CallId, u64),
+        request: PageRequest,
+        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
+    ) {
+        let conversation = self.shared.conversation(buffer);
+        let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
+        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
+        let work = move || answer_page_request(&request, &context);
+        self.background.run(work, move |this: &Self, answer| {
+            then(this, answer.map_err(|problem| UserError::new(problem.to_string())));
+        });
     }
 }
 
@@ -298,25 +301,20 @@ struct FoundWrite {
     proposal: Proposal,
 }
 
-/// What is recorded of contents, and the contents by their digests.
-fn contents_of(files: Vec<WantedWrite>) -> (Proposed, HashMap<String, Vec<u8>>) {
+/// Finds out what would be written, and keeps the contents, unless they are written at once.
+fn propose(
+    files: Vec<WantedWrite>,
+    context: &Context,
+    is_decided: bool,
+    keep: impl Fn(&[u8]) -> io::Result<()>,
+) -> Result<FoundWrite, ModelError> {
     let mut contents = HashMap::new();
     let files = files.into_iter().map(|WantedWrite { name, is_page, content }| {
         let digest = Digest::of(&content).as_str().to_owned();
         contents.insert(digest.clone(), content);
         ProposedContent { name, is_page, content: digest, before: Before::Unknown, seen: Before::Unknown }
     });
-    (Proposed { files: files.collect() }, contents)
-}
-
-/// Finds out what would be written, and keeps the contents, unless they are written at once.
-fn propose(
-    mut proposed: Proposed,
-    contents: HashMap<String, Vec<u8>>,
-    context: &Context,
-    is_decided: bool,
-    keep: impl Fn(&[u8]) -> io::Result<()>,
-) -> Result<FoundWrite, ModelError> {
+    let mut proposed = Proposed { files: files.collect() };
     let contents = Arc::new(contents);
     let by_digest = Arc::clone(&contents);
     let kept: KeptContent = Arc::new(move |digest| by_digest.get(digest.as_str()).cloned());
@@ -327,19 +325,12 @@ fn propose(
             ModelError::new(format!("Nothing was written, because the proposal could not be kept: {error}."))
         })?;
     }
-    note_before(&mut proposed, &proposal);
-    for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
-        file.seen = context.seen.known(&change.path);
-    }
-    Ok(FoundWrite { proposed, contents: kept, proposal })
-}
-
-/// Notes what the files have before they are written.
-fn note_before(proposed: &mut Proposed, proposal: &Proposal) {
     for (file, change) in proposed.files.iter_mut().zip(&proposal.files) {
         let digest = change.old.as_ref().map(|content| content.digest.as_str().to_owned());
         file.before = digest.map_or(Before::Absent, Before::Content);
+        file.seen = context.seen.known(&change.path);
     }
+    Ok(FoundWrite { proposed, contents: kept, proposal })
 }
 
 /// Whether the user has to know something before it is written, whatever their policy says.
@@ -381,23 +372,4 @@ fn told(outcome: &Outcome, names: &[String], takes: &[Take]) -> Result<Value, Us
         told["note"] = text.into();
     }
     Ok(told)
-}
-
-impl Execution {
-    /// Answers what a tool written in Lua asks of the notes in this run, off the main thread. `then` gets the answer, or why there is none.
-    pub fn use_pages(
-        &self,
-        (buffer, call, run): (i32, &CallId, u64),
-        request: PageRequest,
-        then: impl FnOnce(&Self, Result<Value, UserError>) + Send + 'static,
-    ) {
-        let conversation = self.shared.conversation(buffer);
-        let context = conversation.and_then(|conversation| self.contexts.context_of_run(&conversation, call, run));
-        let Some(context) = context else { return then(self, Err(UserError::new("the call is over"))) };
-        let work = move || answer_page_request(&request, &context);
-        self.background.run_or_tell(self, work, move |this, answer| {
-            let answer = answer.and_then(|answer| answer.map_err(|problem| UserError::new(problem.to_string())));
-            then(this, answer);
-        });
-    }
 }

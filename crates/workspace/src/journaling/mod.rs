@@ -1,14 +1,13 @@
 //! Records what happens to calls, before it has an effect: see [`flemma_journal`].
 
-pub(crate) mod commits;
 pub(crate) mod records;
 pub(crate) mod recovery;
-pub(crate) mod revival;
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
     rc::Rc,
+    sync::mpsc,
     time::Duration,
 };
 
@@ -16,16 +15,15 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect,
-    background::Background,
+    background::{Background, Job},
     calls::key::Keyed as _,
     event::LoopEvent,
-    journaling::{commits::Commits, records::needs_opening},
     ownership::Ownership,
     shared::Shared,
 };
 use flemma_agent::{CallResult, Input, Level, Placement};
 use flemma_chat::{AwaitKind, Language, OpenCall, Status};
-use flemma_journal::{Actor, Asked, CallKey, Event, Life, Record, RecordedResult, Role};
+use flemma_journal::{Actor, Asked, CallKey, Decision, Event, Life, Record, RecordedResult, Role};
 use flemma_model::{CallId, UserError};
 use flemma_runtime::{COMPACT_ABOVE, Journal};
 use flemma_tools::forget_well_known;
@@ -61,7 +59,9 @@ pub struct Journaling {
     pub(crate) background: Background<Self>,
     pub(crate) ownership: Rc<Ownership>,
     pub(crate) journal: Journal,
-    pub(crate) commits: Commits,
+    /// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without the
+    /// rest of what background work has left.
+    pub(crate) commits: (mpsc::Sender<Job>, mpsc::Receiver<Job>),
 }
 
 impl Journaling {
@@ -87,8 +87,8 @@ impl Journaling {
         events: impl IntoIterator<Item = Event>,
     ) -> Vec<Record> {
         let key = call.key();
-        let opening = needs_opening(&conversation.records.life(&key));
-        let events = opening.into_iter().chain(events);
+        let is_open = matches!(conversation.records.life(&key), Life::Open { .. });
+        let events = (!is_open).then_some(Event::Opened).into_iter().chain(events);
         events.map(|event| self.record(conversation, key.clone(), event, role)).collect()
     }
 
@@ -107,9 +107,9 @@ impl Journaling {
             return then(component, conversation, Ok(()));
         };
         let (commits, own, mailbox) =
-            (self.commits.clone(), self.background.mailbox().clone(), background.mailbox().clone());
+            (self.commits.0.clone(), self.background.mailbox().clone(), background.mailbox().clone());
         self.journal.fenced(self.ownership.fence(conversation)).append(&path, records.clone(), move |written| {
-            commits.push(mailbox.addressed_for(id, move |component, conversation| {
+            let _ = commits.send(mailbox.addressed_for(id, move |component, conversation| {
                 let written = written.map_err(|error| not_recorded(&error));
                 if written.is_ok() {
                     conversation.records.apply(&records);
@@ -148,8 +148,7 @@ impl Journaling {
             if *placement == Placement::Approved && is_approved {
                 continue;
             }
-            let event = if conversation.records.take_start(&key) { Event::Withdrawn } else { Event::Opened };
-            records.push(self.record(conversation, key, event, Role::Policy));
+            records.push(self.record(conversation, key, Event::Opened, Role::Policy));
         }
         self.note(conversation, records);
     }
@@ -174,8 +173,6 @@ impl Journaling {
         conversation.tasks.forget_judged(&key);
         // It may have made links.
         forget_well_known();
-        // Vendors reuse ids: the next call with this key needs a record of its own.
-        conversation.records.take_start(&key);
         if matches!(conversation.records.life(&key), Life::Open { .. }) {
             let role = if conversation.tasks.is_running(id) { Role::Tool } else { settler(call) };
             let event = Event::Resolved(recorded(answer));
@@ -191,12 +188,8 @@ impl Journaling {
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.journal_was_read(conversation, attempt, read);
         };
-        let settles = conversation.records.take_forgotten() || !origins.is_empty();
-        if let Err(error) =
-            self.background.run_for(id, move || FromDisk::read(&journal, &path, &origins, settles), then)
-        {
-            self.journal_was_read(conversation, attempt, Err(error));
-        }
+        let settles = conversation.records.is_forgotten.take() || !origins.is_empty();
+        self.background.run_for(id, move || FromDisk::read(&journal, &path, &origins, settles), then);
     }
 
     /// Somebody needs the journal: if it could not be read, it is tried again.
@@ -209,7 +202,7 @@ impl Journaling {
 
     fn journal_was_read(&self, conversation: &Conversation, attempt: u64, read: io::Result<FromDisk>) {
         let records = &conversation.records;
-        if !records.is_latest(attempt) {
+        if !records.attempts.is_current(attempt) {
             return;
         }
         if conversation.page.parse_on() {
@@ -224,7 +217,8 @@ impl Journaling {
             Err(error) => return self.journal_is_unreadable(conversation, &error),
         };
         let FromDisk { records: read, before, is_long, written } = read;
-        records.set_written(written);
+        records.written.set(written);
+        records.found.set(written);
         let missing = records.take(read, before, is_long);
         if let (Some(path), false) = (records.path(), missing.is_empty()) {
             self.journal.fenced(self.ownership.fence(conversation)).append_soon(&path, missing, |_| {});
@@ -259,7 +253,7 @@ impl Journaling {
 impl Journaling {
     /// Shortens a long journal, away from the main thread: calls that the conversation no longer has are left out.
     pub(crate) fn shorten_journal(&self, conversation: &Conversation) {
-        let Some(path) = conversation.records.path().filter(|_| conversation.records.take_long()) else { return };
+        let Some(path) = conversation.records.path().filter(|_| conversation.records.is_long.take()) else { return };
         let (journal, ids) = (self.journal.clone(), conversation.page.call_ids());
         let name = path.display().to_string();
         let then = move |this: &Self, shortened: io::Result<bool>| {
@@ -267,7 +261,7 @@ impl Journaling {
                 this.shared.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
             }
         };
-        let _ = self.background.run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
+        self.background.run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
     }
 }
 
@@ -350,5 +344,39 @@ impl Journaling {
                 this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
             });
         }
+    }
+}
+
+/// What was recorded and does not happen.
+impl Journaling {
+    /// The user has stopped everything before their approval of these calls was on the disk, or has changed them since: it does not
+    /// count.
+    pub(crate) fn take_back(&self, conversation: &Conversation, approved: impl IntoIterator<Item = CallKey>) {
+        let records = approved.into_iter().map(|key| self.record(conversation, key, Event::Opened, Role::User));
+        self.note(conversation, records.collect());
+    }
+
+    /// The editor exits before these calls start. They stay approved, for what they were approved for, and Ctrl-] starts them when the
+    /// file is open again.
+    pub(crate) fn keep_approved(&self, conversation: &Conversation, approved: impl IntoIterator<Item = CallKey>) {
+        let calls = approved.into_iter().filter(|key| conversation.is_open(key)).map(|key| key.id).collect();
+        self.shared.feed(conversation, [Input::KeepApproved(calls)]);
+    }
+
+    /// The start of this call was recorded, and did not happen. Whoever approved it still has.
+    pub(crate) fn put_off(&self, conversation: &Conversation, key: &CallKey) {
+        let (bound, role) = conversation
+            .records
+            .with_ledger(|ledger| (ledger.bound(key).cloned(), ledger.approval(key).map(|(by, _)| by.role)));
+        let again = role.map(|_| Event::Decided(Decision::Approved));
+        let events = [Event::Withdrawn].into_iter().chain(bound.map(Event::Bound)).chain(again);
+        let role = role.unwrap_or(Role::Policy);
+        let records = events.map(|event| self.record(conversation, key.clone(), event, role)).collect();
+        self.note(conversation, records);
+    }
+
+    /// The start of this call was recorded, and did not happen.
+    pub(crate) fn withdraw(&self, conversation: &Conversation, key: CallKey) {
+        self.note(conversation, vec![self.record(conversation, key, Event::Withdrawn, Role::User)]);
     }
 }

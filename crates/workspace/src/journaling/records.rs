@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use crate::generation::Generation;
-use flemma_journal::{Actor, Asked, Binding, CallKey, Ending, Event, Ledger, Life, Record};
+use flemma_journal::{Actor, Asked, Binding, CallKey, Ending, Ledger, Life, Record};
 use flemma_model::{CallId, UserError};
 
 /// How far the journal is read. Nothing of it counts before it is read completely.
@@ -50,23 +50,19 @@ pub(crate) struct Records {
     reading: Cell<Reading>,
     /// Why it could not be read.
     problem: RefCell<Option<UserError>>,
-    attempts: Generation,
+    pub(crate) attempts: Generation,
     /// Calls whose resolution is on its way to the disk.
     resolving: RefCell<HashMap<CallId, Claim>>,
-    /// Calls whose start is recorded, and which have not been started yet.
-    startable: RefCell<HashSet<CallKey>>,
-    /// Whether what the document says is on its way to the disk.
-    is_committing: Cell<bool>,
     /// How often the user has stopped everything.
-    cancelled: Cell<u64>,
-    /// Whether it was read before, and what was recorded since may not be on the disk.
-    is_forgotten: Cell<bool>,
+    pub(crate) cancelled: Cell<u64>,
+    /// Whether it was read before, so that what was recorded since has to be on the disk before it is read again.
+    pub(crate) is_forgotten: Cell<bool>,
     /// Whether the journal is so long that it is worth being rewritten.
-    is_long: Cell<bool>,
+    pub(crate) is_long: Cell<bool>,
     /// When the file was last written, as of the latest reading of the journal, until somebody has used it.
-    written: Cell<Option<Timestamp>>,
+    pub(crate) written: Cell<Option<Timestamp>>,
     /// The same, for as long as the conversation is open.
-    found: Cell<Option<Timestamp>>,
+    pub(crate) found: Cell<Option<Timestamp>>,
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
     /// The calls of which the user was told that their deadline has passed.
@@ -110,32 +106,11 @@ impl Records {
         has_file.then(|| (attempt, origins.clone()))
     }
 
-    /// Whether this is the latest attempt to read the journal.
-    pub(crate) fn is_latest(&self, attempt: u64) -> bool {
-        self.attempts.is_current(attempt)
-    }
-
     /// The journal could not be read. Says whether that is news.
     pub(crate) fn fail(&self, problem: UserError) -> bool {
         self.reading.set(Reading::Failed);
         let before = self.problem.replace(Some(problem));
         before != *self.problem.borrow()
-    }
-
-    /// Takes the duty to shorten the journal, if it is long.
-    pub(crate) fn take_long(&self) -> bool {
-        self.is_long.take()
-    }
-
-    /// The file was last written then; `None` if that is not known.
-    pub(crate) fn set_written(&self, written: Option<Timestamp>) {
-        self.written.set(written);
-        self.found.set(written);
-    }
-
-    /// When the file was last written. It is known once after each reading of the journal.
-    pub(crate) fn take_written(&self) -> Option<Timestamp> {
-        self.written.take()
     }
 
     /// The journal of the file was read, and those of the files before it. `is_long` says whether it should be shortened.
@@ -214,26 +189,6 @@ impl Records {
         self.resolving.borrow().contains_key(call)
     }
 
-    /// The start of a call is recorded: it may be started once without another record.
-    pub(crate) fn let_start(&self, key: CallKey) {
-        self.startable.borrow_mut().insert(key);
-    }
-
-    /// Whether the start of this call is recorded, and it was not started yet.
-    pub(crate) fn may_start(&self, key: &CallKey) -> bool {
-        self.startable.borrow().contains(key)
-    }
-
-    /// Uses the recorded start of a call, if there is one.
-    pub(crate) fn take_start(&self, key: &CallKey) -> bool {
-        self.startable.borrow_mut().remove(key)
-    }
-
-    /// Takes the recorded starts of calls that were not started.
-    pub(crate) fn take_starts(&self) -> HashSet<CallKey> {
-        self.startable.take()
-    }
-
     /// The user stops everything: what is on its way to the disk must not start anything when it is there. Says whether
     /// anything is.
     pub(crate) fn cancel(&self) -> bool {
@@ -243,31 +198,14 @@ impl Records {
 
     /// Whether a decision or a result is on its way to the disk.
     pub(crate) fn is_under_way(&self) -> bool {
-        self.is_committing.get() || !self.resolving.borrow().is_empty()
-    }
-
-    /// How often the user has stopped everything.
-    pub(crate) fn cancellations(&self) -> u64 {
-        self.cancelled.get()
-    }
-
-    /// Sets whether what the document says is on its way to the disk; gives what was set before.
-    pub(crate) fn set_committing(&self, is_committing: bool) -> bool {
-        self.is_committing.replace(is_committing)
+        !self.resolving.borrow().is_empty()
     }
 
     /// The journal has to be read again: another process has written to it.
     pub(crate) fn forget(&self) {
         self.reading.take();
         self.ledger.take();
-        // That process may have started them.
-        self.startable.take();
         self.is_forgotten.set(true);
-    }
-
-    /// Whether what this process has recorded has to be on the disk before the journal is read. Says so once.
-    pub(crate) fn take_forgotten(&self) -> bool {
-        self.is_forgotten.take()
     }
 
     /// Whether the user was not told yet that the deadline of this call has passed.
@@ -303,9 +241,4 @@ impl Records {
     pub(crate) fn asked(&self, key: &CallKey) -> Option<Asked> {
         self.with_ledger(|ledger| ledger.asked(key).cloned())
     }
-}
-
-/// Whether a life with this state needs [`Event::Opened`] before anything else is recorded.
-pub(crate) fn needs_opening(life: &Life) -> Option<Event> {
-    (!matches!(life, Life::Open { .. })).then_some(Event::Opened)
 }

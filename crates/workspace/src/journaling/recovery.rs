@@ -6,18 +6,18 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation,
-    calls::{OpenCalls, Standing, key::Keyed as _, suspension::asks_again},
+    calls::{OpenCalls, Standing, asks_again, key::Keyed as _},
     drives::Drives,
     journaling::Journaling,
     options::Frontmatter,
     ownership::Ownership,
     queue::Queue,
-    resolutions::deadlines::Deadlines,
+    resolutions::Resolutions,
     reviews::Reviews,
     shared::Shared,
     undo::Undo,
 };
-use flemma_agent::{Input, Level};
+use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Asked, CallKey, Event, Life, Role};
 use flemma_model::CallId;
@@ -36,7 +36,7 @@ pub struct Recovery {
     pub(crate) calls: Rc<OpenCalls>,
     pub(crate) reviews: Rc<Reviews>,
     pub(crate) queue: Rc<Queue>,
-    pub(crate) deadlines: Rc<Deadlines>,
+    pub(crate) resolutions: Rc<Resolutions>,
     pub(crate) drives: Rc<Drives>,
 }
 
@@ -70,13 +70,13 @@ impl Recovery {
             calls.iter().filter(|call| self.needs_recovery(conversation, call)).map(|call| call.id.clone()).collect();
         if !known.is_empty() {
             self.shared.feed(conversation, [Input::Recover(known.clone())]);
-            self.deadlines.came_to_rest(conversation);
+            self.resolutions.came_to_rest(conversation);
         }
         self.note_found(conversation, &calls);
         self.report_lost(conversation, &calls);
         self.undo.look_at_interrupted(conversation, &calls);
         self.journaling.shorten_journal(conversation);
-        self.deadlines.watch_deadlines(conversation, true);
+        self.resolutions.watch_deadlines(conversation, true);
         known
     }
 
@@ -106,7 +106,7 @@ impl Recovery {
     /// Tells of calls that were started and that the file knows nothing of: it was not written in time.
     fn report_lost(&self, conversation: &Conversation, calls: &[OpenCall]) {
         let here: Vec<CallKey> = calls.iter().map(|call| call.key()).collect();
-        let written = conversation.records.take_written();
+        let written = conversation.records.written.take();
         let (unfinished, finished) = conversation.records.with_ledger(|ledger| {
             let answered = |key: &CallKey| conversation.page.answered(key);
             let unfinished = ledger.unfinished().filter(|(key, _)| !here.contains(key));
@@ -190,6 +190,32 @@ impl Recovery {
         // Without autopilot, each step is the user's. What the file says of it may not be trusted yet, but that is asked first.
         if self.frontmatter.of(conversation).config.tools.autopilot.enabled {
             self.ownership.want_alone(conversation, input.into());
+        }
+    }
+}
+
+/// A conversation whose calls the command line has resolved while nobody had it open. Who opens it next carries it on.
+impl Drives {
+    /// What the command line has left to be done: to start calls that it approved, or to send a last result.
+    pub(crate) fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
+        let open = conversation.page.open_calls();
+        if open.is_empty() {
+            let calls = conversation.page.with_document(|document, text| document.calls().at_end(text));
+            let is_left = conversation.records.with_ledger(|ledger| {
+                let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
+                endings.any(|ending| ending.by.role == Role::CommandLine)
+            });
+            return is_left.then_some(Input::CarryOn);
+        }
+        let is_approved = |call: &&OpenCall| matches!(conversation.standing(call), Standing::Approved(by) if by.role == Role::CommandLine);
+        let approved: Vec<&OpenCall> = open.iter().filter(is_approved).collect();
+        // The file may not have got the decision.
+        let pending = approved.iter().filter(|call| call.awaiting().is_some()).map(|call| call.id.clone());
+        let pending: Vec<CallId> = pending.collect();
+        match (approved.is_empty(), pending.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(Input::CarryOn),
+            (false, false) => Some(Input::Decide(pending, Choice::Approve, UndoStep::Own)),
         }
     }
 }

@@ -62,9 +62,7 @@ impl Lists {
         then: impl FnOnce(&Self, Result<Vec<ConversationRow>, UserError>) + Send + 'static,
     ) {
         let list = move |this: &Self, root: PathBuf| this.list_project(root, then);
-        if let Err(error) = self.background.run(self.projects.find_root(start, cwd), list) {
-            self.not_listed(&error);
-        }
+        self.background.run(self.projects.find_root(start, cwd), list);
     }
 
     fn list_project(
@@ -89,14 +87,7 @@ impl Lists {
             let dates = open.into_iter().filter_map(date).map(|(date, path)| (path, date)).collect();
             Ok((list.list(&folders)?, dates))
         };
-        // Where there is no thread, `then` is dropped, and this says why.
-        if let Err(error) = self.background.run(look, then) {
-            self.not_listed(&error);
-        }
-    }
-
-    fn not_listed(&self, error: &io::Error) {
-        self.shared.warn(&format!("the conversations cannot be listed: no thread could be started ({error})"));
+        self.background.run(look, then);
     }
 
     /// The conversations that are open here, of the project at `root` or anywhere else below it, by their paths.

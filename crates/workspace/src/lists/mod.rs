@@ -20,8 +20,7 @@ use crate::{
     background::Background,
     calls::{
         OpenCalls,
-        on_disk::{CallOnDisk, CallsOnDisk, StateOnDisk},
-        outlook::CallState,
+        on_disk::{CallOnDisk, CallState, CallsOnDisk},
     },
     journaling::Journaling,
     lists::chat_files::chat_files,
@@ -116,13 +115,7 @@ impl Lists {
             let known = if is_all { journal.conversations() } else { Vec::new() };
             look(&folder, known, &open, &CallsOnDisk::new(journal, locks, now))
         };
-        let outcome = self.background.run(look, |this: &Self, found| {
-            let list = this.waiting_list(found);
-            then(this, list);
-        });
-        if let Err(error) = outcome {
-            self.shared.warn(&format!("the calls that wait cannot be listed: no thread could be started ({error})"));
-        }
+        self.background.run(look, |this: &Self, found| then(this, this.waiting_list(found)));
     }
 
     /// The line of the `count`th call that waits after or before `line`, or of the last one in that direction.
@@ -168,7 +161,7 @@ impl Lists {
             calls.extend(open.filter(|call| call.placeholder.is_none() && !call.aborted).map(|call| WaitingCall {
                 place: place.clone(),
                 line: call.line,
-                text: self.sentence(&call.name, &call.input, &StateOnDisk::Known(CallState::Undecided)),
+                text: self.sentence(&call.name, &call.input, &CallState::Undecided),
                 id: call.id,
             }));
         }
@@ -176,14 +169,14 @@ impl Lists {
     }
 
     /// What a call waits for, on one line. The words of a file are cut to size.
-    fn sentence(&self, tool: &str, input: &ToolInput, state: &StateOnDisk) -> String {
+    fn sentence(&self, tool: &str, input: &ToolInput, state: &CallState) -> String {
         match state {
-            StateOnDisk::Known(CallState::Interrupted { since, .. }) => {
+            CallState::Interrupted { since, .. } => {
                 let since = self.shared.host.local_time(*since);
                 let call = self.subject(tool, input);
                 format!("{call}: it was started {since}, and may have had an effect. Run it again?")
             }
-            StateOnDisk::Known(CallState::Undecided) => {
+            CallState::Undecided => {
                 format!("{}: Ctrl-] lets your policies decide", self.subject(tool, input))
             }
             state => {

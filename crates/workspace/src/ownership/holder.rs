@@ -10,7 +10,7 @@ use std::{
 
 use tokio::task::AbortHandle;
 
-use crate::{generation::Generation, ports::Host, trust::wish::Wish};
+use crate::{generation::Generation, ports::Host, trust::Wish};
 use flemma_runtime::{
     Owner,
     holder::{BufferLocks, Held},
@@ -67,17 +67,18 @@ pub(crate) struct Holding {
     holder: RefCell<Holder>,
     /// The conversation's file.
     path: RefCell<String>,
-    /// The number of the latest attempt to hold it. The results of earlier ones have no effect.
-    attempts: Generation,
-    watch: RefCell<Option<AbortHandle>>,
+    /// The attempts to hold it. The results of all but the latest one have no effect.
+    pub(crate) attempts: Generation,
+    /// The watch that says when it is free. It ends with its attempt.
+    pub(crate) watch: RefCell<Option<AbortHandle>>,
     /// Whether the buffer is read-only because of it. It stays so while another name is tried.
-    is_observed: Cell<bool>,
+    pub(crate) is_observed: Cell<bool>,
     /// Whether the user was told that the file of this name is held elsewhere, and not yet that it no longer is.
-    is_told: Cell<bool>,
+    pub(crate) is_told: Cell<bool>,
     /// Whether the file was written while it was being found out, so that its locks have to be looked at again.
-    is_written: Cell<bool>,
+    pub(crate) is_written: Cell<bool>,
     /// Whether the conversation was taken over from this process, which has not heard yet who holds it now.
-    is_lost: Cell<bool>,
+    pub(crate) is_lost: Cell<bool>,
     wanted: RefCell<Option<Wish>>,
 }
 
@@ -106,11 +107,6 @@ impl Holding {
         self.attempts.begin()
     }
 
-    /// Whether this is the latest attempt.
-    pub(crate) fn is_latest(&self, attempt: u64) -> bool {
-        self.attempts.is_current(attempt)
-    }
-
     /// Notes who holds it. Gives the locks that are no longer noted here: dropping them may wait for the disk.
     pub(crate) fn set(&self, holder: Holder) -> Option<Held> {
         match mem::replace(&mut *self.holder.borrow_mut(), holder) {
@@ -119,39 +115,9 @@ impl Holding {
         }
     }
 
-    /// The watch that says when it is free. It ends with this attempt.
-    pub(crate) fn set_watch(&self, watch: AbortHandle) {
-        *self.watch.borrow_mut() = Some(watch);
-    }
-
-    /// Notes whether the buffer is read-only; gives what was noted before.
-    pub(crate) fn set_observed(&self, is_observed: bool) -> bool {
-        self.is_observed.replace(is_observed)
-    }
-
-    /// Whether the buffer is read-only because another process holds the conversation, or did a moment ago.
-    pub(crate) fn is_observed(&self) -> bool {
-        self.is_observed.get()
-    }
-
-    /// Notes whether the file was written meanwhile; gives what was noted before.
-    pub(crate) fn set_written(&self, is_written: bool) -> bool {
-        self.is_written.replace(is_written)
-    }
-
-    /// Notes whether the conversation was taken over from this process; gives what was noted before.
-    pub(crate) fn set_lost(&self, is_lost: bool) -> bool {
-        self.is_lost.replace(is_lost)
-    }
-
     /// Whether the conversation was taken over from this process, or another one holds it.
     pub(crate) fn is_barred(&self) -> bool {
         self.is_lost.get() || matches!(*self.holder.borrow(), Holder::Other(_))
-    }
-
-    /// Notes whether the user was told; gives what was noted before.
-    pub(crate) fn set_told(&self, is_told: bool) -> bool {
-        self.is_told.replace(is_told)
     }
 
     /// The file's name, without its folder.
@@ -221,7 +187,7 @@ pub(crate) struct Locks {
     /// Where those of this user are.
     pub(crate) folder: PathBuf,
     /// Those of each buffer.
-    buffers: RefCell<BTreeMap<i32, BufferLocks>>,
+    pub(crate) buffers: RefCell<BTreeMap<i32, BufferLocks>>,
     /// Those of buffers that were just closed or renamed. A buffer that is opened again at once, as by `:edit!`, goes on
     /// with its own, so that nobody else gets in between.
     leaving: RefCell<Vec<Held>>,
@@ -229,7 +195,7 @@ pub(crate) struct Locks {
     /// elsewhere. One that is opened at once needs no second message.
     told: RefCell<Vec<(i32, PathBuf)>>,
     /// Whether the editor is about to exit. Who makes a lock again keeps this locked meanwhile.
-    is_closing: Arc<Mutex<bool>>,
+    pub(crate) is_closing: Arc<Mutex<bool>>,
 }
 
 impl Locks {
@@ -246,15 +212,10 @@ impl Locks {
 
     /// The conversation of a buffer was closed.
     pub(crate) fn leave(&self, buffer: i32, holding: &Holding) {
-        if holding.set_told(false) {
+        if holding.is_told.take() {
             self.told.borrow_mut().push((buffer, holding.path()));
         }
         self.keep(holding.close());
-    }
-
-    /// Whether the editor is about to exit.
-    pub(crate) fn is_closing(&self) -> Arc<Mutex<bool>> {
-        Arc::clone(&self.is_closing)
     }
 
     /// Keeps these locks until what happens now is over.
@@ -276,11 +237,6 @@ impl Locks {
         self.told.take();
         self.buffers.borrow_mut().retain(|_, locks| locks.is_used());
         self.leaving.take()
-    }
-
-    /// Those of all buffers, as far as there may be any.
-    pub(crate) fn all(&self) -> Vec<BufferLocks> {
-        self.buffers.borrow().values().cloned().collect()
     }
 
     /// Whether this buffer was just closed, and the user knows that the file of this name is held elsewhere.

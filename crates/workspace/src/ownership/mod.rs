@@ -6,22 +6,20 @@
 pub(crate) mod holder;
 
 use std::{
-    io,
     ops::ControlFlow,
     path::Path,
     rc::Rc,
-    sync::{Arc, PoisonError, mpsc},
-    thread,
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use crate::{
     Conversation, HostEffect,
-    background::Background,
+    background::{Background, done_within},
     event::LoopEvent,
     ownership::holder::{Holder, Locks, OtherHolder},
     shared::Shared,
-    trust::wish::Wish,
+    trust::Wish,
 };
 use flemma_agent::{Input, Level};
 use flemma_model::UserError;
@@ -61,70 +59,75 @@ impl Ownership {
             return self.renew(conversation, attempt);
         }
         if holding.is_about(path) {
-            holding.set_written(true);
-            return;
+            return holding.is_written.set(true);
         }
         let (attempt, held) = holding.begin(path);
         self.locks.keep(held);
         self.let_go_later();
         if self.locks.was_told(conversation.buffer(), Path::new(path)) {
-            holding.set_told(true);
+            holding.is_told.set(true);
         }
         if !Path::new(path).is_absolute() {
             // No name, or one that another plugin gives a meaning to.
             return self.is_held_now(conversation, None);
         }
+        self.with_locks(conversation, attempt, BufferLocks::hold, move |this, conversation, hold| {
+            this.hold_was_tried(conversation, attempt, hold);
+        });
+    }
+
+    /// Does something with the locks of a conversation, away from the main thread. `then` gets the conversation, unless it was closed
+    /// or another attempt has begun.
+    fn with_locks<R: Send + 'static>(
+        &self,
+        conversation: &Conversation,
+        attempt: u64,
+        work: impl FnOnce(&BufferLocks, &Path, &Path) -> R + Send + 'static,
+        then: impl FnOnce(&Self, Option<&Conversation>, R) + Send + 'static,
+    ) {
         let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
-        let (folder, file, id) = (self.locks.folder.clone(), holding.path(), conversation.id());
-        let then = move |this: &Self, hold| this.hold_was_tried(id, attempt, hold);
-        if let Err(error) = self.background.run(move || locks.hold(&folder, &file), then) {
-            self.shared.log(Level::Warn, &format!("{path} cannot be locked: {error}"));
-            self.is_held_now(conversation, None);
-        }
+        let (folder, file, id) = (self.locks.folder.clone(), conversation.holding.path(), conversation.id());
+        let then = move |this: &Self, found| then(this, this.latest(id, attempt).as_deref(), found);
+        self.background.run(move || work(&locks, &folder, &file), then);
+    }
+
+    /// A conversation, if this is its latest attempt.
+    fn latest(&self, id: ConversationId, attempt: u64) -> Option<Rc<Conversation>> {
+        let conversation = self.shared.conversations.by_id(id);
+        conversation.filter(|conversation| conversation.holding.attempts.is_current(attempt))
     }
 
     /// The file was written: the lock beside it may have been deleted, or there may be a folder for it only now.
     fn renew(&self, conversation: &Conversation, attempt: u64) {
-        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
-        let (folder, file, id) = (self.locks.folder.clone(), conversation.holding.path(), conversation.id());
-        let then = move |this: &Self, renewed| {
-            let conversation = this.shared.conversations.by_id(id);
-            let conversation = conversation.filter(|conversation| conversation.holding.is_latest(attempt));
-            let Some(renewed) = renewed else { return };
-            match (conversation, renewed) {
-                (Some(conversation), Hold::Ours(Ours { held, .. })) => {
-                    let before = conversation.holding.set(Holder::This(held));
-                    this.release(before);
-                }
-                (Some(conversation), Hold::Theirs(_)) => this.was_taken(&conversation),
-                (None, renewed) => this.forget(renewed),
-            }
-        };
-        let is_closing = self.locks.is_closing();
-        let guard = self.guard(conversation);
+        let (is_closing, guard) = (Arc::clone(&self.locks.is_closing), self.guard(conversation));
         let is_held = move || guard.as_ref().is_none_or(|guard| guard.check().is_ok());
-        let renew = move || {
+        let renew = move |locks: &BufferLocks, folder: &Path, file: &Path| {
             let is_closing = is_closing.lock().unwrap_or_else(PoisonError::into_inner);
             // What was taken over is not made again.
-            let renewed = (!*is_closing && is_held()).then(|| locks.hold(&folder, &file));
+            let renewed = (!*is_closing && is_held()).then(|| locks.hold(folder, file));
             renewed.filter(|_| is_held())
         };
-        if let Err(error) = self.background.run(renew, then) {
-            self.shared.log(Level::Warn, &format!("the lock of a conversation was not checked: {error}"));
-        }
+        self.with_locks(conversation, attempt, renew, |this, conversation, renewed| match (conversation, renewed) {
+            (_, None) => {}
+            (Some(conversation), Some(Hold::Ours(Ours { held, .. }))) => {
+                this.release(conversation.holding.set(Holder::This(held)));
+            }
+            (Some(conversation), Some(Hold::Theirs(_))) => this.was_taken(conversation),
+            (None, Some(renewed)) => this.forget(renewed),
+        });
     }
 
     /// It was found out who holds a conversation.
-    fn hold_was_tried(&self, id: ConversationId, attempt: u64, hold: Hold) {
-        let conversation = self.shared.conversations.by_id(id);
-        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), hold) {
+    fn hold_was_tried(&self, conversation: Option<&Conversation>, attempt: u64, hold: Hold) {
+        match (conversation, hold) {
             (Some(conversation), Hold::Ours(ours)) => {
-                self.take_over(&conversation, attempt, ours);
-                if conversation.holding.is_latest(attempt) && conversation.holding.set_written(false) {
-                    self.renew(&conversation, attempt);
+                self.take_over(conversation, attempt, ours);
+                let holding = &conversation.holding;
+                if holding.attempts.is_current(attempt) && holding.is_written.take() {
+                    self.renew(conversation, attempt);
                 }
             }
-            (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(&conversation, attempt, owner),
+            (Some(conversation), Hold::Theirs(owner)) => self.is_held_elsewhere(conversation, attempt, owner),
             (None, hold) => self.forget(hold),
         }
     }
@@ -140,19 +143,18 @@ impl Ownership {
             }
             Holder::This(held)
         });
-        let before = holding.set(holder);
-        self.release(before);
-        holding.set_lost(false);
+        self.release(holding.set(holder));
+        holding.is_lost.set(false);
         self.watch_own(conversation);
         let buffer = conversation.buffer();
         let mut has_changes = false;
-        let was_observed = holding.set_observed(false);
+        let was_observed = holding.is_observed.take();
         if was_observed {
             self.shared.host.perform(HostEffect::Observe { buffer, is_observed: false });
             has_changes = self.shared.host.has_changes(buffer);
             self.shared.host.perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
         }
-        if holding.set_told(false) {
+        if holding.is_told.take() {
             let news = format!("{} can be edited here now: nobody else has it open.", holding.name());
             self.shared.host.notify(Level::Info, &if has_changes { format!("{news} {KEPT}") } else { news });
         }
@@ -169,11 +171,10 @@ impl Ownership {
     fn is_held_elsewhere(&self, conversation: &Conversation, attempt: u64, owner: Option<Owner>) {
         let (holding, buffer) = (&conversation.holding, conversation.buffer());
         let other = OtherHolder(owner.clone());
-        let before = holding.set(Holder::Other(other.clone()));
-        self.release(before);
-        let was_lost = holding.set_lost(false);
+        self.release(holding.set(Holder::Other(other.clone())));
+        let was_lost = holding.is_lost.take();
         let has_changes = self.give_way(conversation);
-        if !holding.set_told(true) || has_changes {
+        if !holding.is_told.replace(true) || has_changes {
             let advice = " Your changes are kept: `:saveas` writes them to another file, `:edit!` discards them.";
             let message =
                 if was_lost { other.message_of_loss(&holding.name()) } else { other.message(&holding.name()) };
@@ -187,7 +188,7 @@ impl Ownership {
         let id = conversation.id();
         let then = move |this: &Self, sighting| this.sighted(id, attempt, sighting);
         match self.background.watch(LOOK, move || watch.look(), then) {
-            Ok(watch) => holding.set_watch(watch),
+            Ok(watch) => *holding.watch.borrow_mut() = Some(watch),
             Err(error) => self.shared.log(Level::Warn, &format!("{} is not followed: {error}", holding.name())),
         }
     }
@@ -201,7 +202,7 @@ impl Ownership {
         if conversation.is_busy() {
             self.shared.feed(conversation, [Input::Cancel]);
         }
-        conversation.holding.set_observed(true);
+        conversation.holding.is_observed.set(true);
         let buffer = conversation.buffer();
         self.shared.host.perform(HostEffect::Observe { buffer, is_observed: true });
         let has_changes = self.shared.host.has_changes(buffer);
@@ -242,7 +243,7 @@ impl Ownership {
         };
         // The guard itself tells it.
         if let Ok(watch) = self.background.watch(OWN_LOOK, look, |_: &Self, _| {}) {
-            conversation.holding.set_watch(watch);
+            *conversation.holding.watch.borrow_mut() = Some(watch);
         }
     }
 
@@ -256,35 +257,23 @@ impl Ownership {
         self.shared.tell(LoopEvent::Taken(conversation));
         let path = holding.path();
         let (attempt, held) = holding.begin(&path.to_string_lossy());
-        holding.set_lost(true);
+        holding.is_lost.set(true);
         let has_changes = self.give_way(conversation);
-        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
-        let (folder, id) = (self.locks.folder.clone(), conversation.id());
-        let hold = move || {
+        let hold = move |locks: &BufferLocks, folder: &Path, file: &Path| {
             // Those that are left are in the way.
             held.iter().for_each(Held::lose);
-            locks.hold(&folder, &path)
+            locks.hold(folder, file)
         };
-        let then = move |this: &Self, hold| this.was_tried_again(id, attempt, hold, has_changes);
-        if let Err(error) = self.background.run(hold, then) {
-            self.shared.log(Level::Warn, &format!("{} cannot be locked: {error}", holding.name()));
-        }
-    }
-
-    /// It was found out who holds a conversation that was taken over.
-    fn was_tried_again(&self, id: ConversationId, attempt: u64, hold: Hold, has_changes: bool) {
-        let conversation = self.shared.conversations.by_id(id);
-        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), hold) {
-            (Some(conversation), Hold::Ours(ours)) => {
+        self.with_locks(conversation, attempt, hold, move |this, conversation, hold| {
+            if let (Some(conversation), Hold::Ours(_)) = (conversation, &hold) {
                 let name = conversation.holding.name();
                 let end = if has_changes { KEPT } else { "It is read again." };
                 let news =
                     format!("the lock of {name} was gone, so another process may have changed it meanwhile. {end}");
-                self.shared.host.notify(Level::Warn, &news);
-                self.take_over(&conversation, attempt, ours);
+                this.shared.host.notify(Level::Warn, &news);
             }
-            (_, hold) => self.hold_was_tried(id, attempt, hold),
-        }
+            this.hold_was_tried(conversation, attempt, hold);
+        });
     }
 
     /// Takes the conversation of a buffer over from the process that holds it, which does not answer or is gone. The outcome
@@ -295,26 +284,19 @@ impl Ownership {
         let (path, owner) = (holding.path(), holding.other().and_then(|other| other.0));
         let (attempt, held) = holding.begin(&path.to_string_lossy());
         self.locks.keep(held);
-        let locks = self.locks.of(buffer, &*self.shared.host);
-        let (folder, id) = (self.locks.folder.clone(), conversation.id());
-        let then = move |this: &Self, stolen: io::Result<Hold>| {
+        self.with_locks(&conversation, attempt, BufferLocks::steal, move |this, conversation, stolen| {
             let hold = stolen.unwrap_or_else(|error| {
                 let name = path.display();
                 this.shared.host.notify(Level::Error, &format!("{name} cannot be taken over: {error}"));
                 Hold::Theirs(owner)
             });
-            this.hold_was_tried(id, attempt, hold);
-        };
-        let (folder, file) = (folder, holding.path());
-        if let Err(error) = self.background.run(move || locks.steal(&folder, &file), then) {
-            self.shared.host.notify(Level::Error, &format!("{} cannot be taken over: {error}", holding.name()));
-        }
+            this.hold_was_tried(conversation, attempt, hold);
+        });
     }
 
     /// Something has happened to a conversation that was held elsewhere.
     fn sighted(&self, id: ConversationId, attempt: u64, sighting: Sighting) {
-        let conversation = self.shared.conversations.by_id(id);
-        match (conversation.filter(|conversation| conversation.holding.is_latest(attempt)), sighting) {
+        match (self.latest(id, attempt), sighting) {
             (Some(conversation), Sighting::Changed) => {
                 self.shared.host.read_again(conversation.buffer());
             }
@@ -331,12 +313,12 @@ impl Ownership {
     /// two are compared before anything of the conversation can be changed, sent or run.
     fn take_over(&self, conversation: &Conversation, attempt: u64, ours: Ours) {
         let holding = &conversation.holding;
-        let is_observed = holding.is_observed();
+        let is_observed = holding.is_observed.get();
         if self.shared.host.read_again(conversation.buffer()) && !is_observed {
             let name = holding.name();
             self.shared.host.notify(Level::Warn, &format!("{name} was changed while it was being opened here. {KEPT}"));
         }
-        if holding.is_latest(attempt) {
+        if holding.attempts.is_current(attempt) {
             self.is_held_now(conversation, Some(ours));
         } else {
             // The host has opened it anew, and that conversation gets the lock.
@@ -348,8 +330,7 @@ impl Ownership {
     pub(crate) fn release(&self, locks: impl IntoIterator<Item = Held>) {
         let locks: Vec<Held> = locks.into_iter().collect();
         if !locks.is_empty() {
-            // Where there is no thread, they are given back here.
-            let _ = self.background.worker().spawn_blocking(move || drop(locks));
+            self.background.blocking(move || drop(locks));
         }
     }
 
@@ -377,23 +358,18 @@ impl Ownership {
     /// The editor is about to exit: gives back the locks that are left, and waits for that, but not for ever.
     pub(crate) fn leave_all(&self) {
         // Also those that are being taken, or given back.
-        let buffers = self.locks.all();
+        let buffers: Vec<BufferLocks> = self.locks.buffers.borrow().values().cloned().collect();
         let locks = self.locks.left();
         if buffers.is_empty() && locks.is_empty() {
             return;
         }
-        let (tell, told) = mpsc::channel();
-        let is_closing = self.locks.is_closing();
-        let release = move || {
+        let is_closing = Arc::clone(&self.locks.is_closing);
+        done_within(PATIENCE, "flemma-locks", move || {
             *is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
             // Background work that is not heard of any more may have copies.
             locks.iter().for_each(Held::release);
             buffers.iter().for_each(BufferLocks::close);
-            let _ = tell.send(());
-        };
-        if thread::Builder::new().name("flemma-locks".into()).spawn(release).is_ok() {
-            let _ = told.recv_timeout(PATIENCE);
-        }
+        });
     }
 
     /// Whether the conversation is held elsewhere; then the user is told.
@@ -454,15 +430,11 @@ impl Ownership {
 
     /// Tells the user what their wish waits for, if it still does in a moment.
     fn explain_waiting(&self, conversation: &Conversation) {
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let explain = move || {
-            mailbox.job_for(id, |this, conversation| {
-                if conversation.holding.has_wish() && !conversation.records.is_read() {
-                    let message = "the journal of this conversation is still being read; your command runs after that. Ctrl-C takes it back";
-                    this.shared.host.notify(Level::Info, message);
-                }
-            });
-        };
-        let _ = self.background.worker().later(SOON, explain);
+        self.background.later_for(conversation.id(), SOON, |this, conversation| {
+            if conversation.holding.has_wish() && !conversation.records.is_read() {
+                let message = "the journal of this conversation is still being read; your command runs after that. Ctrl-C takes it back";
+                this.shared.host.notify(Level::Info, message);
+            }
+        });
     }
 }

@@ -94,9 +94,7 @@ impl ProjectConversations {
                 this.shared.log(Level::Warn, &words);
             }
         };
-        if let Err(error) = self.background.run(move || conversation_folder::note_last_used(&note, &file), then) {
-            then(self, Err(error));
-        }
+        self.background.run(move || conversation_folder::note_last_used(&note, &file), then);
     }
 
     /// The path for a new conversation of the project at `root`, in a folder that is made if it is not there. The file is not

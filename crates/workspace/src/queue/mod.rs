@@ -4,29 +4,35 @@
 //! another thread. If nothing is at work, what is queued is what a key would send: it takes the way of a key, past the
 //! holder and the trust gate.
 
-pub(crate) mod kept;
 pub(crate) mod outbox;
-pub(crate) mod view;
 
-use std::{io, path::PathBuf, rc::Rc, sync::mpsc, thread, time::Duration};
+use std::{io, path::PathBuf, rc::Rc, time::Duration};
 
 use crate::{
     Conversation, HostEffect,
-    background::Background,
+    background::{Background, done_within},
     calls::OpenCalls,
     journaling::Journaling,
     ownership::Ownership,
-    queue::{
-        kept::OutboxState,
-        outbox::{MessageId, QueuedMessage, Urgency},
-    },
+    queue::outbox::{MessageId, Outbox, OutboxState, QueuedMessage, Urgency},
     shared::Shared,
+    views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
+use flemma_chat as chat;
+use flemma_chat::{AwaitKind, OpenCall, Tail};
 use flemma_runtime::{OutboxContent, OutboxFiles};
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How many lines of a message are shown.
+const LINES: usize = 3;
+
+/// What a queued message waits for.
+const NOTE: &str = "FlemmaQueueNote";
+/// What it says.
+const TEXT: &str = "FlemmaQueued";
 
 /// The messages that wait for their turn.
 pub struct Queue {
@@ -82,7 +88,7 @@ impl Queue {
         if conversation.outbox.with(|outbox| outbox.waiting().is_empty()) {
             return self.shared.host.notify(Level::Info, "nothing is queued");
         }
-        conversation.outbox.change(crate::queue::outbox::Outbox::steer);
+        conversation.outbox.change(Outbox::steer);
         self.outbox_changed(&conversation);
     }
 
@@ -117,7 +123,7 @@ impl Queue {
 
     /// Puts down what came back and is not in the document yet, when what happens now is over.
     pub(crate) fn put_down_later(&self, conversation: &Conversation) {
-        if conversation.outbox.with(crate::queue::outbox::Outbox::has_returned) {
+        if conversation.outbox.with(Outbox::has_returned) {
             self.background.post_for(conversation.id(), |this, conversation| {
                 this.shared.feed(conversation, [Input::PutDown]);
             });
@@ -137,20 +143,14 @@ impl Queue {
         let moved = outbox.move_to(self.shared.place(conversation).file.as_ref());
         let has_user = self.shared.host.carries_on() && self.shared.host.has_ui() && !conversation.drive.is_known();
         let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
-        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Unknown && is_wanted) else { return };
-        outbox.set_kept(OutboxState::Reading);
-        let (files, before) = (self.outboxes.clone(), moved.flatten());
-        let read = {
-            let path = path.clone();
-            move || files.read(&path)
-        };
+        let is_due = outbox.kept.get() == OutboxState::Unknown && is_wanted;
+        let Some(path) = outbox.path.borrow().clone().filter(|_| is_due) else { return };
+        outbox.kept.set(OutboxState::Reading);
+        let (files, before, read) = (self.outboxes.clone(), moved.flatten(), path.clone());
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.outbox_was_read(conversation, &path, before.as_ref(), read);
         };
-        if let Err(error) = self.background.run_for(conversation.id(), read, then) {
-            outbox.set_kept(OutboxState::Unreadable);
-            self.shared.warn(&format!("queued messages are not kept on the disk: {error}"));
-        }
+        self.background.run_for(conversation.id(), move || files.read(&read), then);
     }
 
     fn outbox_was_read(
@@ -161,7 +161,7 @@ impl Queue {
         read: io::Result<OutboxContent>,
     ) {
         let outbox = &conversation.outbox;
-        if outbox.path().as_ref() != Some(path) {
+        if outbox.path.borrow().as_ref() != Some(path) {
             return;
         }
         if let Some(before) = before {
@@ -170,19 +170,19 @@ impl Queue {
         let kept = match read {
             Ok(kept) => kept,
             Err(error) => {
-                outbox.set_kept(OutboxState::Unreadable);
+                outbox.kept.set(OutboxState::Unreadable);
                 return self.shared.warn(&format!(
                     "messages queued in an earlier session cannot be read, and new ones are not kept: {error}"
                 ));
             }
         };
-        outbox.set_kept(OutboxState::Known);
+        outbox.kept.set(OutboxState::Known);
         let had_any = !kept.is_empty();
         let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
         conversation.page.with_document(|document, text| {
             outbox.change(|outbox| {
                 outbox.take_kept(kept, |words, from| {
-                    flemma_chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
+                    chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
                 });
             });
         });
@@ -216,17 +216,16 @@ impl Queue {
     pub(crate) fn keep_outbox(&self, conversation: &Conversation) {
         let outbox = &conversation.outbox;
         self.read_outbox(conversation);
-        let Some(path) = outbox.path().filter(|_| outbox.kept() == OutboxState::Known) else { return };
-        self.outboxes.set(&path, outbox.with(crate::queue::outbox::Outbox::kept));
+        let is_known = outbox.kept.get() == OutboxState::Known;
+        let Some(path) = outbox.path.borrow().clone().filter(|_| is_known) else { return };
+        self.outboxes.set(&path, outbox.with(Outbox::kept));
         let files = self.outboxes.clone();
         let then = |this: &Self, written: io::Result<()>| {
             if let Err(error) = written {
                 this.shared.warn(&format!("queued messages would be lost when the editor exits: {error}"));
             }
         };
-        if let Err(error) = self.background.run(move || files.flush(), then) {
-            self.shared.warn(&format!("queued messages would be lost when the editor exits: {error}"));
-        }
+        self.background.run(move || files.flush(), then);
     }
 
     /// The editor is about to exit: what was noted is written, but not for ever.
@@ -235,11 +234,69 @@ impl Queue {
         if !files.has_noted() {
             return;
         }
-        let (tell, told) = mpsc::channel();
-        let write = move || drop(tell.send(files.flush()));
-        let started = thread::Builder::new().name("flemma-outbox".into()).spawn(write).is_ok();
-        if !started || !matches!(told.recv_timeout(PATIENCE), Ok(Ok(()))) {
+        if !matches!(done_within(PATIENCE, "flemma-outbox", move || files.flush()), Some(Ok(()))) {
             self.shared.log(Level::Warn, "queued messages could not be written before the editor exited");
         }
     }
+}
+
+/// What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
+impl Queue {
+    /// The lines below the text: what steers and what is queued, each below what it waits for.
+    #[must_use]
+    pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
+        let waiting = conversation.outbox.queued();
+        let mut lines = Vec::new();
+        for (at, message) in waiting.iter().enumerate() {
+            // Those that steer come first.
+            if at == 0 || waiting[at - 1].steers != message.steers {
+                let waits = self.outbox_waits_for(conversation, message.steers).unwrap_or_default();
+                let note = format!("{}: {waits}", if message.steers { "Steering" } else { "Queued" });
+                lines.push(vec![Chunk { text: note, group: NOTE }]);
+            }
+            let number = if waiting.len() > 1 { format!("{} ", at + 1) } else { String::new() };
+            lines.extend(message_lines(message, &number));
+        }
+        lines
+    }
+
+    /// What the messages wait for that steer or do not; `None` if there are none.
+    pub(crate) fn outbox_waits_for(&self, conversation: &Conversation, steers: bool) -> Option<String> {
+        let waiting = conversation.outbox.queued();
+        waiting.iter().find(|message| message.steers == steers)?;
+        if conversation.is_busy() {
+            let end = if steers { "before the next request" } else { "when the turn ends" };
+            return Some(format!("sent {end}"));
+        }
+        let open = conversation.page.open_calls();
+        let waits = |call: &&OpenCall| call.awaiting().is_some();
+        if let Some(call) = open.iter().find(waits).or_else(|| open.first()) {
+            let tool = &call.name;
+            return Some(match self.calls.effective_kind(conversation, call) {
+                AwaitKind::Approval => format!("it waits for your decision about `{tool}`"),
+                AwaitKind::Elicitation => format!("it waits for your answer to `{tool}`"),
+                AwaitKind::ClientExec => format!("it waits for the result of `{tool}`"),
+            });
+        }
+        Some(match conversation.page.with_document(|document, text| Tail::of(document.messages(), text)) {
+            Tail::Results => "it waits until the results are sent".to_owned(),
+            _ => "it waits until you send".to_owned(),
+        })
+    }
+}
+
+/// The first lines of a message, behind its number.
+fn message_lines(message: &QueuedMessage, number: &str) -> Vec<Vec<Chunk>> {
+    let all: Vec<&str> = message.text.lines().collect();
+    let shown = if all.len() > LINES { LINES - 1 } else { all.len() };
+    let mut texts: Vec<String> = all[..shown].iter().map(|line| (*line).to_owned()).collect();
+    if shown < all.len() {
+        texts.push(format!("… {} more lines", all.len() - shown));
+    }
+    let indent = " ".repeat(number.len());
+    let line = |(at, text)| {
+        let before = if at == 0 { number } else { &indent };
+        vec![Chunk { text: format!("  {before}"), group: NOTE }, Chunk { text, group: TEXT }]
+    };
+    texts.into_iter().enumerate().map(line).collect()
 }

@@ -5,6 +5,11 @@
 //! forgotten. What is kept on the disk ([`flemma_runtime::OutboxFiles`]) is all of it, so that a kill at any moment loses
 //! nothing. What comes back from there is *returned*: it becomes text under the prompt, and nobody sends it but the user.
 
+use std::{
+    cell::{Cell, RefCell},
+    path::{Path, PathBuf},
+};
+
 use flemma_agent as agent;
 use flemma_agent::Departure;
 use flemma_runtime::{KeptMessage, OutboxContent};
@@ -201,4 +206,56 @@ fn trimmed(text: &str) -> Option<String> {
     let is_said = |line: &&str| !line.trim().is_empty();
     let (first, last) = (lines.iter().position(is_said)?, lines.iter().rposition(is_said)?);
     Some(lines[first..=last].join("\n"))
+}
+
+/// What is known of the file of an outbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutboxState {
+    /// Nothing: it may have messages that have to come back before it is written.
+    #[default]
+    Unknown,
+    /// It is being read.
+    Reading,
+    /// What it had is in the outbox.
+    Known,
+    /// It cannot be read, and is not written either.
+    Unreadable,
+}
+
+/// An outbox and its file.
+#[derive(Debug, Default)]
+pub struct KeptOutbox {
+    outbox: RefCell<Outbox>,
+    /// What is known of its file.
+    pub(crate) kept: Cell<OutboxState>,
+    /// The conversation's file to which it belongs, if it has one.
+    pub(crate) path: RefCell<Option<PathBuf>>,
+}
+
+impl KeptOutbox {
+    /// Looks at the outbox.
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&Outbox) -> R) -> R {
+        look(&self.outbox.borrow())
+    }
+
+    /// Changes the outbox.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Outbox) -> R) -> R {
+        change(&mut self.outbox.borrow_mut())
+    }
+
+    /// It belongs to this file from now on. Gives the one before; `None` where nothing has changed.
+    pub(crate) fn move_to(&self, path: &Path) -> Option<Option<PathBuf>> {
+        let path = path.is_absolute().then(|| path.to_owned());
+        if *self.path.borrow() == path {
+            return None;
+        }
+        self.kept.set(if path.is_some() { OutboxState::Unknown } else { OutboxState::Known });
+        Some(self.path.replace(path))
+    }
+
+    /// The messages that wait, in the order in which they are sent.
+    #[must_use]
+    pub fn queued(&self) -> Vec<QueuedMessage> {
+        self.with(|outbox| outbox.waiting().to_vec())
+    }
 }

@@ -109,8 +109,6 @@ impl Completions {
                 this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
             }
         };
-        if self.background.run(look, then).is_err() {
-            conversation.bare_names.end(Vec::new());
-        }
+        self.background.run(look, then);
     }
 }

@@ -1,15 +1,13 @@
 //! The deadlines of calls that wait.
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     Conversation, HostEffect,
-    background::Background,
     calls::key::Keyed as _,
     resolutions::{Resolution, Resolutions},
-    shared::Shared,
 };
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, Status};
@@ -25,13 +23,7 @@ const TYPING: SignedDuration = SignedDuration::from_secs(1);
 const TICK: Duration = Duration::from_secs(30);
 
 /// The deadlines of calls that wait.
-pub struct Deadlines {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) resolutions: Rc<Resolutions>,
-}
-
-impl Deadlines {
+impl Resolutions {
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
     pub(crate) fn came_to_rest(&self, conversation: &Conversation) {
         if !conversation.is_busy() {
@@ -62,7 +54,7 @@ impl Deadlines {
                 let soon = now.saturating_add(TYPING).unwrap_or(now);
                 next = Some(next.map_or(soon, |next| next.min(soon)));
             } else if let Some(call) = conversation.page.open_call(&id)
-                && (!is_opening || self.is_known(conversation, &call))
+                && (!is_opening || matches!(conversation.records.life(&call.key()), Life::Open { .. }))
             {
                 self.expire_call(conversation, &call);
                 // One with the user's text in its block stays.
@@ -77,23 +69,13 @@ impl Deadlines {
         let Some(next) = next else { return };
         let left = Duration::try_from(next.duration_since(now)).unwrap_or_default();
         let generation = conversation.deadlines.begin();
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
         // A millisecond more, so that the clock has passed the deadline.
         let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
-        let again = move || {
-            mailbox.job_for(id, move |this, conversation| {
-                if conversation.deadlines.is_current(generation) {
-                    this.watch_deadlines(conversation, is_opening);
-                }
-            });
-        };
-        let _ = self.background.worker().later(pause, again);
-    }
-
-    /// Whether the journal has an open life of this call.
-    fn is_known(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let key = call.key();
-        matches!(conversation.records.life(&key), Life::Open { .. })
+        self.background.later_for(conversation.id(), pause, move |this, conversation| {
+            if conversation.deadlines.is_current(generation) {
+                this.watch_deadlines(conversation, is_opening);
+            }
+        });
     }
 
     /// The deadline of a call has passed. While the user is typing here, or its block has their text, nothing happens: the
@@ -109,7 +91,7 @@ impl Deadlines {
                 self.shared.host.notify(Level::Warn, &message);
             }
         } else if !self.shared.host.is_typing(conversation.buffer()) {
-            self.resolutions.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
+            self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
         }
     }
 
@@ -125,6 +107,6 @@ impl Deadlines {
         if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
             self.shared.host.notify(Level::Info, &self.deadline_passed(call));
         }
-        self.resolutions.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
+        self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
     }
 }

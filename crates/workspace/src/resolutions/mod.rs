@@ -4,13 +4,9 @@
 //! the document, and only then may the next turn start. The first one wins: to all others the call is stale.
 
 pub(crate) mod answers;
-pub(crate) mod apply;
 pub(crate) mod deadlines;
-pub(crate) mod decisions;
 pub(crate) mod prepare;
-pub(crate) mod rejection;
 pub(crate) mod stale;
-pub(crate) mod starts;
 pub(crate) mod written;
 
 use std::{
@@ -32,23 +28,27 @@ use crate::{
     Conversation,
     approval::Approval,
     background::Background,
-    calls::OpenCalls,
+    calls::{OpenCalls, Standing, key::Keyed as _},
     event::{LoopEvent, Reply},
     execution::Execution,
-    journaling::{Journaling, not_recorded},
+    journaling::{Journaling, not_recorded, records::Claim},
     options::Frontmatter,
     ownership::Ownership,
-    resolutions::{answers::Answers, stale::Stale, starts::Starts},
+    resolutions::{answers::Answers, prepare::resolved, stale::Stale},
     shared::Shared,
+    trust::Wish,
     undo::Undo,
 };
-use flemma_agent::{CallResult, Choice, Input};
-use flemma_chat::OpenCall;
+use flemma_agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep};
+use flemma_chat::{AwaitKind, OpenCall};
 use flemma_journal::{Binding, CallKey, Record, Role};
-use flemma_model::CallId;
+use flemma_model::{CallId, UserError};
 
 /// How long a caller that waits for the acknowledgement waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the user is told whose key comes before another one has its effect.
+pub(crate) const BEING_RECORDED: &str = "a decision is being written to the disk; it takes effect when it is there";
 
 /// What becomes of a call that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,8 +114,6 @@ pub(crate) struct Prepared {
     pub(crate) call: OpenCall,
     pub(crate) records: Vec<Record>,
     pub(crate) input: Input,
-    /// Whether its start is among the records.
-    pub(crate) starts: bool,
     /// What its tool hears if it waits with what it wants to write: why nothing of that is written.
     pub(crate) refusal: Option<String>,
     /// How often the user had stopped everything by then.
@@ -126,7 +124,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     pub(crate) fn key(&self) -> CallKey {
-        CallKey::of(&self.call.id, &self.call.name, &self.call.input)
+        self.call.key()
     }
 
     /// Whether it lets a call run.
@@ -149,7 +147,6 @@ pub struct Resolutions {
     pub(crate) undo: Rc<Undo>,
     pub(crate) approval: Rc<Approval>,
     pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) starts: Rc<Starts>,
     pub(crate) answers: Rc<Answers>,
     pub(crate) execution: Rc<Execution>,
 }
@@ -170,7 +167,7 @@ impl Resolutions {
         {
             return self.shared.tell(LoopEvent::Reply(reply, Ok(())));
         }
-        match self.prepare(conversation, call, resolution, role, self.calls.free_slots(conversation)) {
+        match self.prepare(conversation, call, resolution, role) {
             Ok(prepared) => {
                 let records = prepared.records.clone();
                 self.journaling.commit(
@@ -199,7 +196,7 @@ impl Resolutions {
         role: Role,
     ) -> Result<(), ResolveError> {
         let conversation = self.shared.conversation(buffer).ok_or_else(|| missing(call))?;
-        let prepared = self.prepare(&conversation, call, resolution, role, self.calls.free_slots(&conversation))?;
+        let prepared = self.prepare(&conversation, call, resolution, role)?;
         let written = match conversation.records.path() {
             None => Ok(()),
             Some(path) => {
@@ -241,6 +238,196 @@ impl Resolutions {
             conversation.records.apply(&prepared.records);
         }
         self.apply(&conversation, vec![prepared], None, written)
+    }
+}
+
+/// What a key or a command decides about calls.
+impl Resolutions {
+    /// Decides about several calls at once, for a key or a command.
+    pub(crate) fn decide(&self, conversation: &Conversation, calls: Vec<CallId>, choice: &Choice, step: UndoStep) {
+        if conversation.session.has_request() || self.calls.is_at_fault(conversation) {
+            // The agent says why not.
+            return self.shared.feed(conversation, [Input::Decide(calls, choice.clone(), step)]);
+        }
+        let open = calls.iter().filter_map(|id| conversation.page.open_call(id));
+        let is_over = |call: &OpenCall| matches!(conversation.standing(call), Standing::Ended(_));
+        let over: Vec<CallId> = open.filter(is_over).map(|call| call.id).collect();
+        if !over.is_empty() {
+            // They were undone: their results are restored.
+            return self.shared.feed(conversation, [Input::Recover(over)]);
+        }
+        let resolution = || match choice {
+            Choice::Approve => Resolution::Approve,
+            Choice::Reject(words) => Resolution::Reject(words.clone()),
+        };
+        let (mut prepared, mut refused, mut is_overruling) = (Vec::new(), None, false);
+        for call in &calls {
+            if let Choice::Reject(words) = choice
+                && conversation.records.overrule(call, words.as_deref())
+            {
+                // It is rejected when the approval is on the disk.
+                is_overruling = true;
+                continue;
+            }
+            match self.prepare(conversation, call, resolution(), Role::User) {
+                Ok(ready) => prepared.push(ready),
+                Err(error) if matches!(error, ResolveError::Invalid(_)) || refused.is_none() => {
+                    refused = Some((call.clone(), error));
+                }
+                Err(_) => {}
+            }
+        }
+        // What cannot be decided in this way is passed over among others that can, but not what is refused.
+        let is_said = |error: &ResolveError| match error {
+            ResolveError::Invalid(_) => true,
+            _ => prepared.is_empty() && !is_overruling,
+        };
+        if let Some((call, error)) = refused.filter(|(_, error)| is_said(error)) {
+            self.explain(conversation, &call, &error);
+        }
+        if prepared.is_empty() {
+            return;
+        }
+        let records = prepared.iter().flat_map(|prepared| prepared.records.clone()).collect();
+        let choice = choice.clone();
+        self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
+            // What waits for approval is decided together; the others are answered one by one.
+            let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
+            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
+            let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
+            let together = Some(Input::Decide(ids, choice, step));
+            let mut resolved = Ok(());
+            if !decided.is_empty() {
+                resolved = this.apply(conversation, decided, together, written.clone());
+            }
+            for other in others.drain(..) {
+                resolved = resolved.and(this.apply(conversation, vec![other], None, written.clone()));
+            }
+            // The user knows that they have stopped everything.
+            if let Err(error) =
+                resolved.or_else(|error| if matches!(error, ResolveError::Stale(_)) { Ok(()) } else { Err(error) })
+            {
+                this.shared.host.notify(Level::Error, &error.to_string());
+            }
+        });
+    }
+
+    /// Says why a key had no effect.
+    fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
+        if matches!(error, ResolveError::Late(_)) {
+            return;
+        }
+        let open = conversation.page.open_call(id);
+        let kind = open.map(|call| self.calls.effective_kind(conversation, &call));
+        let message = match (error, kind) {
+            (ResolveError::Stale(Stale::Busy), _) if conversation.records.is_claimed(id) => BEING_RECORDED.to_owned(),
+            (ResolveError::Stale(_), Some(AwaitKind::Elicitation)) => {
+                "this call asks you a question; press Alt-Enter for the form, or write the answer in its block"
+                    .to_owned()
+            }
+            (ResolveError::Stale(_), Some(AwaitKind::ClientExec)) => "this call is being run by the editor".to_owned(),
+            (ResolveError::Stale(_), _) => "no pending call is selected".to_owned(),
+            (error, _) => error.to_string(),
+        };
+        self.shared.host.notify(Level::Info, &message);
+    }
+}
+
+/// Carrying out resolutions that are recorded: in the document, and in what runs.
+impl Resolutions {
+    /// Carries out resolutions that were recorded, or gives the right to resolve the calls back. `together` is the input
+    /// for several of them; without it, there is one, with an input of its own.
+    pub(crate) fn apply(
+        &self,
+        conversation: &Conversation,
+        mut prepared: Vec<Prepared>,
+        together: Option<Input>,
+        written: Result<(), UserError>,
+    ) -> Result<(), ResolveError> {
+        let records = &conversation.records;
+        if self.drop_overruled(conversation, &mut prepared, written.is_ok()) && prepared.is_empty() {
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
+        if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
+            self.journaling.take_back(conversation, prepared.iter().map(Prepared::key));
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        if self.shared.is_ending(conversation) && prepared.iter().any(Prepared::is_approval) {
+            self.journaling.keep_approved(conversation, prepared.iter().map(Prepared::key));
+            return Ok(());
+        }
+        // What was started meanwhile goes on. To stop it here would leave it without a result.
+        prepared.retain(|prepared| !conversation.session.is_working_on(&prepared.call.id));
+        if prepared.is_empty() {
+            return Err(ResolveError::Stale(Stale::Overtaken));
+        }
+        for Prepared { call, .. } in &prepared {
+            // What the user interface still does for it is not waited for any more.
+            self.execution.stop_tool(conversation, &call.id);
+        }
+        for prepared in &mut prepared {
+            let Some(words) = prepared.refusal.take() else { continue };
+            if conversation.tasks.is_suspended(&prepared.key()) && !self.shared.is_leaving() {
+                conversation.tasks.reject(&prepared.call.id, words);
+            } else {
+                // Its tool is gone, or goes with the editor.
+                prepared.input = resolved(&prepared.call, CallResult::error(words), Role::Tool);
+            }
+        }
+        // What was decided about may be another call now. It asks for itself.
+        let is_same = |prepared: &&Prepared| conversation.is_open(&prepared.key());
+        let (same, others): (Vec<&Prepared>, Vec<&Prepared>) = prepared.iter().partition(is_same);
+        let others = others.into_iter().filter(|prepared| prepared.is_approval());
+        self.journaling.take_back(conversation, others.map(Prepared::key));
+        let input = match together {
+            Some(Input::Decide(_, choice, step)) => {
+                let calls = same.iter().map(|prepared| prepared.call.id.clone()).collect();
+                Some(Input::Decide(calls, choice, step))
+            }
+            _ => same.first().map(|prepared| prepared.input.clone()),
+        };
+        if let Some(input) = input.filter(|_| !same.is_empty()) {
+            let want = || match input {
+                Input::Resolve { by: ResolvedBy::Untrusted, .. } => self.end_untrusted(conversation, input, &prepared),
+                input => self.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(input))),
+            };
+            if prepared.iter().any(|prepared| prepared.is_awaited) { self.shared.answering(want) } else { want() }
+        }
+        self.shared.tell(LoopEvent::Resolved(conversation));
+        Ok(())
+    }
+
+    /// Gives the right to resolve these calls back. Approvals of calls that the user has rejected since are taken out and do not count:
+    /// the calls are rejected. Says whether there were any.
+    fn drop_overruled(&self, conversation: &Conversation, prepared: &mut Vec<Prepared>, is_written: bool) -> bool {
+        let mut overruled = Vec::new();
+        for prepared in &*prepared {
+            if let Some(Claim::Overruled(words)) = conversation.records.release(&prepared.call.id) {
+                overruled.push((prepared.call.id.clone(), words));
+            }
+        }
+        let is_overruled = |prepared: &mut Prepared| overruled.iter().any(|(call, _)| *call == prepared.call.id);
+        let dropped: Vec<Prepared> = prepared.extract_if(.., is_overruled).collect();
+        if is_written {
+            self.journaling.take_back(conversation, dropped.iter().map(Prepared::key));
+        }
+        let has_any = !overruled.is_empty();
+        for (call, words) in overruled {
+            self.decide(conversation, vec![call], &Choice::Reject(words), UndoStep::Own);
+        }
+        has_any
+    }
+
+    /// A call of a conversation ends that may not go on. If a person wants it to, they are asked whether it may.
+    fn end_untrusted(&self, conversation: &Conversation, input: Input, prepared: &[Prepared]) {
+        self.shared.feed(conversation, [input]);
+        let is_last = conversation.page.open_ids().is_empty();
+        let by_person = prepared.iter().any(|prepared| prepared.is_awaited) && self.shared.host.carries_on();
+        if is_last && by_person && self.frontmatter.of(conversation).config.tools.autopilot.enabled {
+            self.ownership.want_alone(conversation, Input::CarryOn.into());
+        }
     }
 }
 

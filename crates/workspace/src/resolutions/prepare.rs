@@ -3,19 +3,20 @@
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, is_handed_on, key::Keyed as _},
-    event::{ByKey, LoopEvent},
-    journaling::{recorded, records::Claim},
+    event::LoopEvent,
+    journaling::{recorded, records::Claim, restored},
     resolutions::{
-        Prepared, Resolution, Resolutions, ResolveError, is_approval,
-        rejection::{refused_write, with_writes_before},
+        Prepared, Resolution, Resolutions, ResolveError,
+        answers::{refused_write, with_writes_before},
+        is_approval,
         stale::Stale,
     },
 };
-use flemma_agent::{CallResult, Choice, Input, UndoStep, Verdict};
-use flemma_chat::{AwaitKind, Awaiting, OpenCall};
+use flemma_agent::{CallResult, Choice, Input, ResolvedBy, UndoStep, Verdict};
+use flemma_chat::{AwaitKind, Awaiting, OpenCall, Severity};
 use flemma_journal::{Binding, CallKey, Decision, Event, Role};
 use flemma_model::CallId;
-use flemma_tools::{Definition, Executor};
+use flemma_tools::Definition;
 
 /// What the result of a call says whose change nobody decided about in time.
 const EXPIRED_WRITE: &str =
@@ -39,15 +40,13 @@ struct Attempt<'a> {
 struct Outcome {
     events: Vec<Event>,
     input: Input,
-    /// Whether the call starts at once.
-    starts: bool,
     /// What the tool hears if it waits with what it wants to write.
     refusal: Option<String>,
 }
 
 impl Outcome {
     fn new(events: impl IntoIterator<Item = Event>, input: Input) -> Self {
-        Self { events: events.into_iter().collect(), input, starts: false, refusal: None }
+        Self { events: events.into_iter().collect(), input, refusal: None }
     }
 }
 
@@ -63,7 +62,6 @@ impl Resolutions {
         id: &CallId,
         resolution: Resolution,
         role: Role,
-        free: usize,
     ) -> Result<Prepared, ResolveError> {
         let (resolution, is_again) = match resolution {
             Resolution::ApproveAgain => (Resolution::Approve, true),
@@ -89,15 +87,15 @@ impl Resolutions {
         attempt.check_standing(&resolution, is_again)?;
         self.check_deadline(&attempt, &resolution)?;
         let is_end = matches!(resolution, Resolution::Reject(_) | Resolution::Impossible(_) | Resolution::Expire);
-        let Outcome { events, input, starts, refusal } = self.outcome(&attempt, resolution, free)?;
+        let Outcome { events, input, refusal } = self.outcome(&attempt, resolution)?;
         let input = if is_end { self.ending_input(conversation, id, &events, input) } else { input };
         self.check_fault(conversation, &input)?;
         let claim = if is_approval(&input) { Claim::Approval } else { Claim::Exclusive };
         conversation.records.claim(id, claim);
         let records = self.journaling.records_of(conversation, &call, role, events);
-        let cancellations = conversation.records.cancellations();
+        let cancellations = conversation.records.cancelled.get();
         let is_awaited = matches!(role, Role::Script | Role::CommandLine);
-        Ok(Prepared { call, records, input, starts, refusal, cancellations, is_awaited })
+        Ok(Prepared { call, records, input, refusal, cancellations, is_awaited })
     }
 
     /// Nothing but the clock resolves a call after its deadline.
@@ -108,21 +106,22 @@ impl Resolutions {
             (Resolution::Expire, None) => stale(Stale::NotDue),
             (Resolution::Expire, Some(_)) | (_, None) => Ok(()),
             (_, Some(at)) => {
-                let by_key = if attempt.role == Role::User { ByKey::Yes } else { ByKey::No };
-                self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, by_key));
+                self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, attempt.role));
                 Err(ResolveError::Late(at))
             }
         }
     }
 
-    fn outcome(&self, attempt: &Attempt<'_>, resolution: Resolution, free: usize) -> Result<Outcome, ResolveError> {
+    fn outcome(&self, attempt: &Attempt<'_>, resolution: Resolution) -> Result<Outcome, ResolveError> {
         let Attempt { conversation, call, role, definition, .. } = *attempt;
         let id = &call.id;
         let kind = self.calls.effective_kind(conversation, call);
         let waits_for_write = conversation.tasks.is_suspended(&attempt.key);
+        let ended =
+            |answer: CallResult| Outcome::new([Event::Resolved(recorded(&answer))], resolved(call, answer, role));
         Ok(match (resolution, kind) {
             (resolution @ (Resolution::Approve | Resolution::ApproveAs(_)), AwaitKind::Approval) => {
-                return self.approval_of(attempt, resolution, free);
+                return self.approval_of(attempt, resolution);
             }
             (Resolution::Reject(words), AwaitKind::Approval) if waits_for_write => {
                 // Its tool hears of it, and says what the result is.
@@ -140,31 +139,26 @@ impl Resolutions {
                 Outcome::new(events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own))
             }
             (Resolution::Reject(words), AwaitKind::Elicitation) if has_own_rejection(definition) => {
-                let answer = self.answers.rejection(conversation, call, words.as_deref());
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
+                ended(self.answers.rejection(conversation, call, words.as_deref()))
             }
-            (Resolution::Impossible(words), AwaitKind::Approval) => {
-                let answer = CallResult::error(words);
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
-            }
+            (Resolution::Impossible(words), AwaitKind::Approval) => ended(CallResult::error(words)),
             (
                 Resolution::Approve | Resolution::ApproveAgain | Resolution::ApproveAs(_) | Resolution::Impossible(_),
                 kind,
             ) => return stale(Stale::WaitsFor(kind)),
             (Resolution::Expire, kind) => {
                 let answer = CallResult::error(self.expiry(attempt, kind));
-                Outcome::new([Event::Expired(recorded(&answer))], self.resolved(call, answer, role))
+                Outcome::new([Event::Expired(recorded(&answer))], resolved(call, answer, role))
             }
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
                 let asked = conversation.records.asked(&call.key());
-                let answer = self.answers.answer_of(call, definition, asked, resolution, kind)?;
-                Outcome::new([Event::Resolved(recorded(&answer))], self.resolved(call, answer, role))
+                ended(self.answers.answer_of(call, definition, asked, resolution, kind)?)
             }
         })
     }
 
-    fn approval_of(&self, attempt: &Attempt<'_>, resolution: Resolution, free: usize) -> Result<Outcome, ResolveError> {
+    fn approval_of(&self, attempt: &Attempt<'_>, resolution: Resolution) -> Result<Outcome, ResolveError> {
         let Attempt { conversation, call, ref key, role, .. } = *attempt;
         if !self.shared.host.carries_on() && self.calls.recorded_kind(conversation, call).is_none() {
             // Nobody here knows its tool.
@@ -182,7 +176,6 @@ impl Resolutions {
         {
             return Err(ResolveError::Invalid(problem));
         }
-        let starts = free > 0 && self.starts_at_once(conversation, attempt.definition);
         let bound = match resolution {
             Resolution::ApproveAs(binding) => Some(binding),
             _ if role == Role::User => attempt.shown().or(made),
@@ -190,18 +183,55 @@ impl Resolutions {
             _ => made,
         };
         let bound = self.approval.bound(conversation, call, bound).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
+        let events = bound.chain([Event::Decided(Decision::Approved)]);
         let input = Input::Decide(vec![call.id.clone()], Choice::Approve, UndoStep::Own);
-        Ok(Outcome { starts, ..Outcome::new(events, input) })
+        Ok(Outcome::new(events, input))
     }
 
     /// What the result says of a call whose deadline has passed.
     fn expiry(&self, attempt: &Attempt<'_>, kind: AwaitKind) -> String {
         let Attempt { conversation, call, .. } = *attempt;
         if kind != AwaitKind::Approval || !conversation.records.has_proposed(&call.key()) {
-            return self.answers.expired(kind);
+            return self.answers.expired(kind).to_owned();
         }
         with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
+    }
+
+    /// The input that follows from a resolution that only ends a call. It needs no trust, if the conversation does not go on.
+    fn ending_input(&self, conversation: &Conversation, call: &CallId, events: &[Event], input: Input) -> Input {
+        let result = events.iter().find_map(|event| match event {
+            Event::Resolved(result) | Event::Expired(result) => Some(result),
+            _ => None,
+        });
+        match result {
+            Some(result) if !self.frontmatter.facts(conversation).is_free() => {
+                Input::Resolve { call: call.clone(), answer: restored(result), by: ResolvedBy::Untrusted }
+            }
+            _ => input,
+        }
+    }
+
+    /// Whether the document or its frontmatter is in the way of this.
+    fn check_fault(&self, conversation: &Conversation, input: &Input) -> Result<(), ResolveError> {
+        let needs_trust = !matches!(input, Input::Resolve { by: ResolvedBy::Untrusted, .. });
+        let lacks_trust = self.frontmatter.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
+        if lacks_trust && needs_trust {
+            let message = "the code in the frontmatter of this conversation is not trusted yet; open it in an editor, \
+                           press Ctrl-], and decide";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let diagnostics = conversation.page.diagnostics();
+        let first = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
+        if first.is_none() && (lacks_trust || !self.calls.is_at_fault(conversation)) {
+            return Ok(());
+        }
+        if self.shared.host.carries_on() {
+            let message = "nothing was changed: the document has an error, which its diagnostics show";
+            return Err(ResolveError::Invalid(message.to_owned()));
+        }
+        let first = first.map_or_else(String::new, |found| format!(" in line {}: {}", found.line + 1, found.message));
+        let message = format!("nothing was changed, because the file has an error{first} (`flemma check` lists all)");
+        Err(ResolveError::Invalid(message))
     }
 
     /// Why there is no open call of this name.
@@ -216,14 +246,6 @@ impl Resolutions {
         let calls = conversation.page.open_calls().into_iter();
         let waiting = calls.filter(|call| self.calls.waits(conversation, call).is_some());
         Stale::Missing(id.clone(), waiting.map(|call| call.id).collect())
-    }
-
-    /// Whether an approved call starts at once, so that its start is recorded together with the approval.
-    pub(crate) fn starts_at_once(&self, conversation: &Conversation, definition: Option<&Definition>) -> bool {
-        let is_server = definition.is_some_and(|definition| matches!(definition.executor, Executor::Server(_)));
-        // A driven conversation is written first.
-        let goes_on = !self.shared.is_leaving() && !conversation.drive.is_on();
-        is_server && goes_on && self.shared.can_run_tools() && conversation.records.is_read()
     }
 }
 
@@ -284,6 +306,16 @@ impl Attempt<'_> {
         }
         conversation.proposals.shown(key)
     }
+}
+
+/// The input that gives a call its result.
+pub(crate) fn resolved(call: &OpenCall, answer: CallResult, role: Role) -> Input {
+    let by = match role {
+        Role::User | Role::Script | Role::CommandLine => ResolvedBy::Person,
+        Role::Clock => ResolvedBy::Clock,
+        Role::Policy | Role::Document | Role::Tool | Role::Client => ResolvedBy::Other,
+    };
+    Input::Resolve { call: call.id.clone(), answer, by }
 }
 
 fn has_own_rejection(definition: Option<&Definition>) -> bool {

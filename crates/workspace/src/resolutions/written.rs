@@ -1,27 +1,15 @@
 //! Decisions that the user has written into the document: a status that was changed by hand, or text in a block. A key that
 //! carries them out records them first.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 
 use crate::{
     Conversation, HostEffect,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing, key::Keyed as _},
-    event::{ByKey, LoopEvent},
-    execution::Execution,
-    journaling::{Journaling, recorded, records::Claim},
-    resolutions::{
-        Resolutions,
-        answers::{Answers, answer_text},
-        deadlines::EXPIRED_AT_ONCE,
-        decisions::BEING_RECORDED,
-        starts::Starts,
-    },
-    shared::Shared,
-    trust::wish::Wish,
+    calls::{Standing, key::Keyed as _},
+    event::LoopEvent,
+    journaling::{recorded, records::Claim},
+    resolutions::{BEING_RECORDED, Resolutions, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
+    trust::Wish,
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -29,36 +17,17 @@ use flemma_journal::{CallKey, Decision, Event, Record, Role};
 use flemma_model::{CallId, ToolInput};
 use flemma_tools::{Executor, form::Form};
 
-/// What the user has written about some calls.
-#[derive(Default)]
-struct TypedDecisions {
+/// What the user has written about some calls, as far as it was looked at.
+struct TypedDecisions<'a> {
+    resolutions: &'a Resolutions,
+    conversation: &'a Conversation,
     records: Vec<Record>,
     /// Answers, which take effect before anything else.
     answers: Vec<Input>,
-    /// The calls that may run.
-    approved: Vec<CallKey>,
-    /// Those of them that start at once.
-    starts: Vec<CallKey>,
-    /// All calls that it is about: nobody else may resolve them meanwhile.
-    calls: Vec<CallId>,
-    /// How many calls may start now.
-    free: usize,
 }
 
 /// Decisions and answers that the user has typed into blocks.
-pub struct WrittenBlocks {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) starts: Rc<Starts>,
-    pub(crate) answers: Rc<Answers>,
-    pub(crate) execution: Rc<Execution>,
-    pub(crate) resolutions: Rc<Resolutions>,
-}
-
-impl WrittenBlocks {
+impl Resolutions {
     /// Continues the conversation, or runs one call of it, after what the user has written is recorded.
     pub(crate) fn go_on_as_written(&self, conversation: &Conversation, input: Input) {
         let session = &conversation.session;
@@ -75,38 +44,38 @@ impl WrittenBlocks {
         if wanted.any(|id| only.as_ref().is_none_or(|only| *only == id) && records.is_claimed(&id)) {
             return self.shared.host.notify(Level::Info, BEING_RECORDED);
         }
-        let Some(written) = self.written(conversation, only.as_ref()) else { return };
-        if written.records.is_empty() {
+        let Some((records, answers)) = self.written(conversation, only.as_ref()) else { return };
+        if records.is_empty() {
             return self.shared.feed(conversation, [input]);
         }
-        if conversation.records.set_committing(true) {
-            // The same key was pressed before.
-            return;
-        }
-        let TypedDecisions { records, answers, approved, starts, calls, .. } = written;
+        let is_approval = |record: &&Record| record.event == Event::Decided(Decision::Approved);
+        let approved: Vec<CallKey> = records.iter().filter(is_approval).map(|record| record.key.clone()).collect();
+        // Nobody else may resolve them meanwhile.
+        let calls: Vec<CallId> = records.iter().map(|record| record.key.id.clone()).collect();
         for call in &calls {
             conversation.records.claim(call, Claim::Exclusive);
         }
-        let cancellations = conversation.records.cancellations();
+        let cancellations = conversation.records.cancelled.get();
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, flushed| {
-            conversation.records.set_committing(false);
             for call in &calls {
                 conversation.records.release(call);
             }
             if let Err(problem) = flushed {
                 return this.shared.host.notify(Level::Error, &problem.to_string());
             }
-            let is_cancelled = conversation.records.cancellations() != cancellations;
+            let is_cancelled = conversation.records.cancelled.get() != cancellations;
             // A key runs the call that the user saw. If they have edited it since, it waits.
             let is_same = only.is_none() || approved.iter().all(|key| conversation.is_open(key));
             let stays = is_same && !is_cancelled;
             let goes_on = stays && !this.shared.is_ending(conversation);
             if goes_on {
-                this.starts.let_start(conversation, starts);
+                // What was edited meanwhile is another call.
+                let others = approved.into_iter().filter(|key| !conversation.is_open(key));
+                this.journaling.take_back(conversation, others);
             } else if stays {
-                this.starts.keep_approved(conversation, approved, starts);
+                this.journaling.keep_approved(conversation, approved);
             } else {
-                this.starts.take_back(conversation, approved, starts);
+                this.journaling.take_back(conversation, approved);
             }
             // An answer of one call carries the conversation on by itself.
             let is_answered = only.is_some() && !answers.is_empty();
@@ -125,9 +94,9 @@ impl WrittenBlocks {
 
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
-    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<TypedDecisions> {
+    fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<(Vec<Record>, Vec<Input>)> {
         self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
-        let mut written = TypedDecisions { free: self.calls.free_slots(conversation), ..TypedDecisions::default() };
+        let mut written = TypedDecisions { resolutions: self, conversation, records: Vec::new(), answers: Vec::new() };
         let now = self.shared.host.now();
         let mut late = 0;
         for call in conversation.page.open_calls() {
@@ -135,143 +104,19 @@ impl WrittenBlocks {
                 continue;
             }
             if conversation.is_at_work_on(&call.id) {
-                self.written_at_work(conversation, &mut written, &call)?;
+                written.at_work(&call)?;
             } else if matches!(conversation.standing(&call), Standing::Ended(_)) {
                 // It is brought into the document first.
             } else if call.awaiting().is_some_and(|awaiting| awaiting.is_over(now)) {
                 if late < EXPIRED_AT_ONCE {
-                    self.shared.tell(LoopEvent::Overdue(conversation, &call, ByKey::Yes));
+                    self.shared.tell(LoopEvent::Overdue(conversation, &call, Role::User));
                 }
                 late += 1;
             } else {
-                self.written_at_rest(conversation, &mut written, &call, only.is_some())?;
+                written.at_rest(&call, only.is_some())?;
             }
         }
-        (late == 0).then_some(written)
-    }
-
-    /// What is written about a call that waits. `is_meant`: a key is pressed on it.
-    fn written_at_rest(
-        &self,
-        conversation: &Conversation,
-        written: &mut TypedDecisions,
-        call: &OpenCall,
-        is_meant: bool,
-    ) -> Option<()> {
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-        let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
-        let is_question = self.calls.effective_kind(conversation, call) == AwaitKind::Elicitation;
-        let is_approved = match status {
-            status if is_question && status != Some(Status::Rejected) => {
-                if !content.is_empty() {
-                    let answer = self.typed_answer(call, content)?;
-                    self.add(conversation, written, call, [Event::Resolved(recorded(&answer))]);
-                    let by = if is_meant { ResolvedBy::Typed } else { ResolvedBy::Document };
-                    written.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
-                }
-                false
-            }
-            Some(Status::Denied) => false,
-            Some(Status::Rejected) => {
-                let answer = self.answers.rejection(conversation, call, None);
-                let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
-                self.add(conversation, written, call, events);
-                false
-            }
-            Some(_) if !content.is_empty() => {
-                let answer = self.typed_result(call, content)?;
-                self.add(conversation, written, call, [Event::Resolved(recorded(&answer))]);
-                false
-            }
-            Some(Status::Approved) => {
-                let is_same = !conversation.session.was_changed_since_approval(call);
-                // What a policy has written is no decision of the user's: it is judged again when the call starts.
-                let is_own = !conversation.tasks.is_judged(&call.key());
-                is_meant || (is_same && is_own && self.calls.counts(conversation, call))
-            }
-            Some(Status::Pending | Status::Running) | None => is_meant,
-        };
-        if is_approved { self.written_approval(conversation, written, call, is_meant) } else { Some(()) }
-    }
-
-    fn written_approval(
-        &self,
-        conversation: &Conversation,
-        written: &mut TypedDecisions,
-        call: &OpenCall,
-        is_meant: bool,
-    ) -> Option<()> {
-        let definition = self.shared.toolbox.get(&call.name);
-        let starts = written.free > 0 && self.resolutions.starts_at_once(conversation, definition.as_deref());
-        written.free = written.free.saturating_sub(usize::from(starts));
-        if !is_meant && matches!(conversation.standing(call), Standing::Approved(_)) {
-            // It was decided before, for what was shown then. A key that only goes on decides nothing about what is shown now.
-            return Some(());
-        }
-        let key = call.key();
-        if let Some(problem) = conversation.made_of_another(call, &key) {
-            self.shared.host.notify(Level::Warn, &problem);
-            self.shared.feed(conversation, [Input::Refused(call.id.clone())]);
-            return None;
-        }
-        let shown = conversation.proposals.shown(&key).or_else(|| conversation.records.made(&key));
-        let bound = self.approval.bound(conversation, call, shown).into_iter();
-        let events = bound.chain([Event::Decided(Decision::Approved)]).chain(starts.then_some(Event::Started));
-        written.calls.push(call.id.clone());
-        // Whoever wrote the status, it is a key of the user that counts.
-        written.records.extend(self.journaling.records_of(conversation, call, Role::User, events));
-        written.starts.extend(starts.then(|| key.clone()));
-        written.approved.push(key);
-        Some(())
-    }
-
-    fn add(
-        &self,
-        conversation: &Conversation,
-        written: &mut TypedDecisions,
-        call: &OpenCall,
-        events: impl IntoIterator<Item = Event>,
-    ) {
-        let role = self.role_of(conversation, call);
-        written.calls.push(call.id.clone());
-        written.records.extend(self.journaling.records_of(conversation, call, role, events));
-    }
-
-    /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`
-    /// after a message.
-    fn written_at_work(
-        &self,
-        conversation: &Conversation,
-        written: &mut TypedDecisions,
-        call: &OpenCall,
-    ) -> Option<()> {
-        if conversation.session.is_working_on(&call.id) {
-            return Some(());
-        }
-        let placeholder = call.placeholder.as_ref()?;
-        let (answer, decided) = match placeholder.block.status {
-            Status::Rejected => (rejection(call, None, None, |_| None), Some(Event::Decided(Decision::Rejected))),
-            _ if placeholder.content.is_empty() => return Some(()),
-            _ => (self.typed_result(call, &placeholder.content)?, None),
-        };
-        let events = decided.into_iter().chain([Event::Resolved(recorded(&answer))]);
-        self.add(conversation, written, call, events);
-        written.answers.push(Input::Resolve { call: call.id.clone(), answer, by: ResolvedBy::Document });
-        Some(())
-    }
-
-    /// Who has written the block of a call: the user in this session, or somebody whose file this is.
-    fn role_of(&self, conversation: &Conversation, call: &OpenCall) -> Role {
-        let Some(placeholder) = &call.placeholder else { return Role::User };
-        let fence = placeholder.fence;
-        let content = fence + 1..fence + 1 + placeholder.content.lines().count();
-        let page = &conversation.page;
-        let is_own = if content.is_empty() { page.is_authorised(call) } else { page.is_by_user(content) };
-        if is_own || placeholder.block.status == Status::Pending && placeholder.content.is_empty() {
-            Role::User
-        } else {
-            Role::Document
-        }
+        (late == 0).then_some((written.records, written.answers))
     }
 
     /// The result that text in the block of any other call makes; `None` after a message: it does not match the
@@ -319,5 +164,101 @@ impl WrittenBlocks {
                 None
             }
         }
+    }
+}
+
+impl TypedDecisions<'_> {
+    /// What is written about a call that waits. `is_meant`: a key is pressed on it. `None` after a message.
+    fn at_rest(&mut self, call: &OpenCall, is_meant: bool) -> Option<()> {
+        let Self { resolutions, conversation, .. } = *self;
+        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
+        let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+        let is_question = resolutions.calls.effective_kind(conversation, call) == AwaitKind::Elicitation;
+        let is_approved = match status {
+            status if is_question && status != Some(Status::Rejected) => {
+                if !content.is_empty() {
+                    let answer = resolutions.typed_answer(call, content)?;
+                    self.add(call, [Event::Resolved(recorded(&answer))]);
+                    let by = if is_meant { ResolvedBy::Typed } else { ResolvedBy::Document };
+                    self.answers.push(Input::Resolve { call: call.id.clone(), answer, by });
+                }
+                false
+            }
+            Some(Status::Denied) => false,
+            Some(Status::Rejected) => {
+                let answer = resolutions.answers.rejection(conversation, call, None);
+                self.add(call, [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))]);
+                false
+            }
+            Some(_) if !content.is_empty() => {
+                let answer = resolutions.typed_result(call, content)?;
+                self.add(call, [Event::Resolved(recorded(&answer))]);
+                false
+            }
+            Some(Status::Approved) => {
+                let is_same = !conversation.session.was_changed_since_approval(call);
+                // What a policy has written is no decision of the user's: it is judged again when the call starts.
+                let is_own = !conversation.tasks.is_judged(&call.key());
+                is_meant || (is_same && is_own && resolutions.calls.counts(conversation, call))
+            }
+            Some(Status::Pending | Status::Running) | None => is_meant,
+        };
+        // What was decided before was decided for what was shown then. A key that only goes on decides nothing about what is shown now.
+        if is_approved && (is_meant || !matches!(conversation.standing(call), Standing::Approved(_))) {
+            self.approve(call)?;
+        }
+        Some(())
+    }
+
+    fn approve(&mut self, call: &OpenCall) -> Option<()> {
+        let (Self { resolutions, conversation, .. }, key) = (&*self, call.key());
+        if let Some(problem) = conversation.made_of_another(call, &key) {
+            resolutions.shared.host.notify(Level::Warn, &problem);
+            resolutions.shared.feed(conversation, [Input::Refused(call.id.clone())]);
+            return None;
+        }
+        let shown = conversation.proposals.shown(&key).or_else(|| conversation.records.made(&key));
+        let bound = resolutions.approval.bound(conversation, call, shown).into_iter();
+        let events = bound.chain([Event::Decided(Decision::Approved)]);
+        // Whoever wrote the status, it is a key of the user that counts.
+        let records = resolutions.journaling.records_of(conversation, call, Role::User, events);
+        self.records.extend(records);
+        Some(())
+    }
+
+    fn add(&mut self, call: &OpenCall, events: impl IntoIterator<Item = Event>) {
+        let role = role_of(self.conversation, call);
+        self.records.extend(self.resolutions.journaling.records_of(self.conversation, call, role, events));
+    }
+
+    /// In the block of a call that the editor's user interface runs, `status=rejected` stops it, and text is its result. `None`
+    /// after a message.
+    fn at_work(&mut self, call: &OpenCall) -> Option<()> {
+        if self.conversation.session.is_working_on(&call.id) {
+            return Some(());
+        }
+        let placeholder = call.placeholder.as_ref()?;
+        let (answer, decided) = match placeholder.block.status {
+            Status::Rejected => (rejection(call, None, None, |_| None), Some(Event::Decided(Decision::Rejected))),
+            _ if placeholder.content.is_empty() => return Some(()),
+            _ => (self.resolutions.typed_result(call, &placeholder.content)?, None),
+        };
+        self.add(call, decided.into_iter().chain([Event::Resolved(recorded(&answer))]));
+        self.answers.push(Input::Resolve { call: call.id.clone(), answer, by: ResolvedBy::Document });
+        Some(())
+    }
+}
+
+/// Who has written the block of a call: the user in this session, or somebody whose file this is.
+fn role_of(conversation: &Conversation, call: &OpenCall) -> Role {
+    let Some(placeholder) = &call.placeholder else { return Role::User };
+    let fence = placeholder.fence;
+    let content = fence + 1..fence + 1 + placeholder.content.lines().count();
+    let page = &conversation.page;
+    let is_own = if content.is_empty() { page.is_authorised(call) } else { page.is_by_user(content) };
+    if is_own || placeholder.block.status == Status::Pending && placeholder.content.is_empty() {
+        Role::User
+    } else {
+        Role::Document
     }
 }

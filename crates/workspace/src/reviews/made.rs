@@ -4,16 +4,7 @@ use std::sync::Arc;
 
 use flemma_journal::{Binding, BoundFile, Take};
 use flemma_model::Digest;
-use flemma_tools::{Content, FileChange, KeptContent, Proposal, Review};
-
-/// What the user has made of the change of a call that waits, or is approved and has not started.
-#[derive(Clone)]
-pub(crate) struct EarlierDecision {
-    /// What it was for.
-    pub(crate) binding: Binding,
-    /// Gives what they have edited, and what that was made from.
-    pub(crate) contents: KeptContent,
-}
+use flemma_tools::{Approved, Content, FileChange, Proposal, Review};
 
 /// What the user has made of a proposal.
 #[derive(Debug)]
@@ -81,19 +72,19 @@ pub struct Draft {
 
 impl Made {
     /// What an earlier decision says about a proposal. It blocks on the disk.
-    pub(crate) fn of(proposal: &Proposal, decision: Option<&EarlierDecision>) -> Self {
-        let made = |file| decision.map_or_else(MadeFile::default, |decision| decision.made_of(file));
+    pub(crate) fn of(proposal: &Proposal, decision: Option<&Approved>) -> Self {
+        let made = |file| decision.map_or_else(MadeFile::default, |decision| made_of(decision, file));
         let files = proposal.files.iter().map(made).collect();
         let (mut takes, mut review) = (vec![Take::Proposed; proposal.files.len()], None);
         if let Some((approved, decided)) =
-            decision.and_then(|approved| Some((approved, approved.carried_out(proposal)?)))
+            decision.and_then(|approved| Some((approved, carried_out(approved, proposal)?)))
             && decided != *proposal
         {
             takes = approved.binding.files.iter().map(|file| file.take.clone()).collect();
             review = Some(Review::of(&decided));
         }
         let not_made = decision.filter(|decision| review.is_none() && decision.binding.is_changed());
-        let not_made = not_made.map(|decision| if decision.is_lost() { NotMade::Lost } else { NotMade::Changed });
+        let not_made = not_made.map(|decision| if is_lost(decision) { NotMade::Lost } else { NotMade::Changed });
         Self { decision: decision.map(|decision| decision.binding.clone()), takes, review, not_made, files }
     }
 
@@ -111,56 +102,54 @@ impl Made {
     }
 }
 
-impl EarlierDecision {
-    /// What will be written of a proposal; `None` if the decision is for another one.
-    pub(crate) fn carried_out(&self, proposal: &Proposal) -> Option<Proposal> {
-        let files = &self.binding.files;
-        let is_same = self.binding.revision == proposal.revision().as_str() && files.len() == proposal.files.len();
-        if !is_same {
-            return None;
-        }
-        let mut decided = proposal.clone();
-        decided.files.clear();
-        for (change, bound) in proposal.files.iter().zip(files) {
-            let new = match &bound.take {
-                Take::Left => continue,
-                Take::Proposed => change.new.clone(),
-                Take::Edited(digest) => Some(Content::new(self.content(digest)?)),
-            };
-            decided.files.push(FileChange { new, ..change.clone() });
-        }
-        Some(decided)
+/// What will be written of a proposal; `None` if the decision is for another one.
+pub(crate) fn carried_out(decision: &Approved, proposal: &Proposal) -> Option<Proposal> {
+    let files = &decision.binding.files;
+    let is_same = decision.binding.revision == proposal.revision().as_str() && files.len() == proposal.files.len();
+    if !is_same {
+        return None;
     }
-
-    /// Whether a content that it names is not there.
-    fn is_lost(&self) -> bool {
-        let is_there = |file: &BoundFile| match &file.take {
-            Take::Edited(digest) => self.content(digest).is_some(),
-            Take::Proposed | Take::Left => true,
+    let mut decided = proposal.clone();
+    decided.files.clear();
+    for (change, bound) in proposal.files.iter().zip(files) {
+        let new = match &bound.take {
+            Take::Left => continue,
+            Take::Proposed => change.new.clone(),
+            Take::Edited(digest) => Some(Content::new(content(decision, digest)?)),
         };
-        !self.binding.files.iter().all(is_there)
+        decided.files.push(FileChange { new, ..change.clone() });
     }
+    Some(decided)
+}
 
-    fn made_of(&self, change: &FileChange) -> MadeFile {
-        let bound = self.binding.files.iter().find(|file| file.path == change.path.to_string_lossy());
-        bound.map_or_else(MadeFile::default, |bound| MadeFile {
-            is_left: bound.take == Take::Left,
-            draft: self.draft(bound, change),
-        })
-    }
+/// Whether a content that a decision names is not there.
+fn is_lost(decision: &Approved) -> bool {
+    let is_there = |file: &BoundFile| match &file.take {
+        Take::Edited(digest) => content(decision, digest).is_some(),
+        Take::Proposed | Take::Left => true,
+    };
+    !decision.binding.files.iter().all(is_there)
+}
 
-    fn draft(&self, bound: &BoundFile, change: &FileChange) -> Option<Draft> {
-        let Take::Edited(digest) = &bound.take else { return None };
-        let base = match (&bound.old, &change.old) {
-            (None, _) => Arc::default(),
-            (Some(old), Some(now)) if now.digest.as_str() == old => now.bytes.clone()?,
-            (Some(old), _) => Arc::new(self.content(old)?),
-        };
-        Some(Draft { text: Arc::new(self.content(digest)?), base })
-    }
+fn made_of(decision: &Approved, change: &FileChange) -> MadeFile {
+    let bound = decision.binding.files.iter().find(|file| file.path == change.path.to_string_lossy());
+    bound.map_or_else(MadeFile::default, |bound| MadeFile {
+        is_left: bound.take == Take::Left,
+        draft: draft(decision, bound, change),
+    })
+}
 
-    fn content(&self, digest: &str) -> Option<Vec<u8>> {
-        let content = (self.contents)(&Digest::parse(digest)?)?;
-        (Digest::of(&content).as_str() == digest).then_some(content)
-    }
+fn draft(decision: &Approved, bound: &BoundFile, change: &FileChange) -> Option<Draft> {
+    let Take::Edited(digest) = &bound.take else { return None };
+    let base = match (&bound.old, &change.old) {
+        (None, _) => Arc::default(),
+        (Some(old), Some(now)) if now.digest.as_str() == old => now.bytes.clone()?,
+        (Some(old), _) => Arc::new(content(decision, old)?),
+    };
+    Some(Draft { text: Arc::new(content(decision, digest)?), base })
+}
+
+fn content(decision: &Approved, digest: &str) -> Option<Vec<u8>> {
+    let content = (decision.contents)(&Digest::parse(digest)?)?;
+    (Digest::of(&content).as_str() == digest).then_some(content)
 }

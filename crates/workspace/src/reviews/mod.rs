@@ -5,16 +5,14 @@
 //! in a conversation whose frontmatter is trusted. While a call is being carried out, those below it wait that may be about the same
 //! files: nobody knows whether its change is on the disk yet.
 
-pub(crate) mod asking;
 pub(crate) mod made;
 pub(crate) mod proposals;
 pub(crate) mod ready;
 pub(crate) mod reviewed;
-pub(crate) mod reviewers;
 pub(crate) mod reviewing;
 pub(crate) mod survey;
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use crate::{
     Conversation, HostEffect, Resolution,
@@ -25,8 +23,7 @@ use crate::{
     journaling::Journaling,
     options::Frontmatter,
     reviews::{
-        ready::{Found, label},
-        reviewers::Reviewers,
+        ready::{Found, Ready, label},
         survey::{Candidate, Surveyed, survey},
     },
     shared::Shared,
@@ -35,7 +32,8 @@ use crate::{
 use flemma_agent::Verdict;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{CallKey, Role};
-use flemma_model::{CallId, ModelError, UserError};
+use flemma_model::{CallId, UserError};
+use flemma_runtime::ConversationId;
 use flemma_tools::{Context, Definition, Executor, NativeTool, Runner};
 
 /// What calls would write, and what users make of it.
@@ -49,8 +47,12 @@ pub struct Reviews {
     pub(crate) contexts: Rc<ToolContexts>,
     pub(crate) approval: Rc<Approval>,
     pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) reviewers: Reviewers<Self>,
+    /// Who wants to look at what calls would write, and waits until that is found out.
+    pub(crate) reviewers: RefCell<Vec<(ConversationId, CallKey, Reviewer)>>,
 }
+
+/// What is done with what a call would write.
+type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError>)>;
 
 impl Reviews {
     /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
@@ -88,10 +90,17 @@ impl Reviews {
         conversation.proposals.retain(&keys);
         let is_at_work = |(_, call): &(CallKey, OpenCall)| conversation.session.is_working_on(&call.id);
         let waiting: Vec<CallKey> = calls.iter().filter(|call| !is_at_work(call)).map(|(key, _)| key.clone()).collect();
-        for reviewer in self.reviewers.take_others(conversation.id(), &waiting) {
+        for reviewer in self.take_reviewers(conversation, |key| !waiting.contains(key)) {
             reviewer(self, Err(UserError::new("this call does not wait any more")));
         }
         calls
+    }
+
+    /// Takes those that wait for calls of a conversation.
+    fn take_reviewers(&self, conversation: &Conversation, is_meant: impl Fn(&CallKey) -> bool) -> Vec<Reviewer> {
+        let mut all = self.reviewers.borrow_mut();
+        let taken = all.extract_if(.., |(of, key, _)| *of == conversation.id() && is_meant(key));
+        taken.map(|(_, _, reviewer)| reviewer).collect()
     }
 
     /// Finds out what calls would write, if there are others than before.
@@ -106,7 +115,7 @@ impl Reviews {
 
     /// Whether other calls can be looked at than those that were.
     fn has_other_calls(&self, conversation: &Conversation, calls: &[(CallKey, OpenCall)]) -> bool {
-        let skipped = conversation.proposals.skipped();
+        let skipped = conversation.proposals.skipped.borrow().clone();
         let may_now = |(key, call): &(CallKey, OpenCall)| skipped.contains(key) && self.may_ask(conversation, call);
         let keys: Vec<CallKey> = calls.iter().map(|(key, _)| key.clone()).collect();
         !conversation.proposals.is_about(&keys) || calls.iter().any(may_now)
@@ -130,9 +139,9 @@ impl Reviews {
                 None => skipped.push(key),
             }
         }
-        proposals.begin_with(keys, skipped);
+        proposals.surveyed.replace(keys);
+        proposals.skipped.replace(skipped);
         let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let asked: Vec<CallKey> = candidates.iter().map(|candidate| candidate.key.clone()).collect();
         let started = self.background.worker().spawn_blocking(move || {
             let tell = |key: &CallKey, news| {
                 let key = key.clone();
@@ -145,10 +154,6 @@ impl Reviews {
             mailbox.job_for(id, move |this, conversation| this.surveyed(conversation, number));
         });
         if started.is_err() {
-            for key in asked {
-                let problem = ModelError::new("No thread could be started, so nothing could be proposed.");
-                self.proposed(conversation, &key, number, (Err(problem), false));
-            }
             self.surveyed(conversation, number);
         }
     }
@@ -192,8 +197,7 @@ impl Reviews {
         let is_news = match news {
             Surveyed::Found { found, is_stale } => return self.proposed(conversation, key, survey, (found, is_stale)),
             Surveyed::Known => return proposals.confirm(key, survey),
-            Surveyed::Slow(question) => proposals.note_slow(key, survey, question),
-            Surveyed::WaitsFor { call, is_at_work } => proposals.note_waiting(key, survey, call, is_at_work),
+            Surveyed::Delayed(delay, asked) => proposals.note_delay(key, survey, delay, asked),
         };
         if is_news {
             self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
@@ -209,7 +213,7 @@ impl Reviews {
         let is_open = |(call, key): (&OpenCall, &CallKey)| {
             conversation.session.is_working_on(&call.id) || conversation.proposals.is_slow(key)
         };
-        let is_final = !conversation.proposals.is_late() && !above.any(is_open);
+        let is_final = !conversation.proposals.is_late.get() && !above.any(is_open);
         let Some(news) = conversation.proposals.put(key, survey, found.clone(), is_final) else { return };
         if news.is_news {
             self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
@@ -217,10 +221,8 @@ impl Reviews {
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         // It may have been carried out before the interruption, and asks about that.
-        let is_interrupted = || {
-            let mut calls = open.iter().zip(&keys).filter(|(_, other)| *other == key);
-            calls.any(|(call, _)| conversation.is_interrupted(call))
-        };
+        let is_interrupted =
+            || open.iter().zip(&keys).any(|(call, other)| other == key && conversation.is_interrupted(call));
         if let Err(problem) = found
             && is_final
             && (news.is_first || (is_stale && conversation.tasks.is_suspended(key)) || lost.is_some())
@@ -246,7 +248,7 @@ impl Reviews {
             return self.survey_again(conversation);
         }
         for (key, found) in proposals.surveyed() {
-            for reviewer in self.reviewers.take(conversation.id(), &key) {
+            for reviewer in self.take_reviewers(conversation, |other| *other == key) {
                 reviewer(self, found.clone().map_err(|problem| UserError::new(problem.to_string())));
             }
         }
@@ -263,8 +265,12 @@ impl Reviews {
         if !self.shared.host.carries_on() || !conversation.is_known() {
             return;
         }
+        // The buffers are saved for which these have waited. They run if a policy of the user's still lets them.
         for key in conversation.proposals.take_saved(|| self.shared.host.unsaved_files()) {
-            self.go_on_saved(conversation, &key);
+            let call = conversation.page.open_call(&key.id).filter(|call| call.key() == key);
+            if call.is_some_and(|call| self.approval.verdict(conversation, &call) == Verdict::Run) {
+                self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
+            }
         }
         let calls = self.calls_to_survey(conversation);
         let at_rest = calls.iter().filter(|(_, call)| !conversation.session.is_working_on(&call.id));
@@ -275,7 +281,7 @@ impl Reviews {
         }
         match proposals.all_of(&keys) {
             Some(ready) if ready.is_empty() => {}
-            Some(ready) if !proposals.is_under_way() => {
+            Some(ready) if proposals.survey.get().is_none() => {
                 let unsaved = self.shared.host.unsaved_files();
                 let work = move || ready.iter().any(|ready| ready.is_doubtful(&unsaved));
                 let then = |this: &Self, conversation: &Conversation, is_doubtful: bool| {
@@ -283,21 +289,10 @@ impl Reviews {
                         this.survey_again(conversation);
                     }
                 };
-                let _ = self.background.run_for(conversation.id(), work, then);
+                self.background.run_for(conversation.id(), work, then);
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),
-        }
-    }
-}
-
-impl Reviews {
-    /// The buffer is saved for which a call has waited. It runs if a policy of the user's still lets it.
-    fn go_on_saved(&self, conversation: &Conversation, key: &CallKey) {
-        let calls = conversation.page.open_calls();
-        let call = calls.iter().rfind(|call| CallKey::of(&call.id, &call.name, &call.input) == *key);
-        if call.is_some_and(|call| self.approval.verdict(conversation, call) == Verdict::Run) {
-            self.shared.resolve(conversation, &key.id, Resolution::Approve, Role::Policy);
         }
     }
 }

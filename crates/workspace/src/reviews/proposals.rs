@@ -8,16 +8,16 @@ use std::{
 };
 
 use crate::reviews::{
-    asking::SurveyQuestion,
     made::NotMade,
     ready::{Found, Ready, label},
+    survey::SurveyQuestion,
 };
 use flemma_journal::{Binding, CallKey};
 use flemma_tools::{Content, Revision};
 
 /// Why it is not known yet what a call would write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Delay {
+pub(crate) enum Delay {
     /// Its tool takes long.
     Slow,
     /// It may be about a file that this call above may write, whose tool takes long.
@@ -46,12 +46,10 @@ struct Entry {
     asked: Option<SurveyQuestion>,
     /// Whether it has to be found out again.
     is_due: bool,
-    /// The calls above that the last proposal followed.
-    followed: Vec<CallKey>,
+    /// The last proposal that was possible.
+    last: Option<Arc<Ready>>,
     /// What the user was shown last.
     shown: Option<Binding>,
-    /// The files of the last proposal.
-    places: Vec<PathBuf>,
     /// What the files had when a change of them was first found out.
     first: BTreeMap<PathBuf, Content>,
     /// The last survey that may still be about an earlier change of the call. What it finds out does not count.
@@ -67,13 +65,13 @@ pub(crate) struct Proposals {
     /// The calls that have come in this session and of which nothing was proposed yet.
     arrived: RefCell<HashSet<CallKey>>,
     /// The calls that the last survey was about, in order.
-    surveyed: RefCell<Vec<CallKey>>,
+    pub(crate) surveyed: RefCell<Vec<CallKey>>,
     /// Those of them that no tool was asked about.
-    skipped: RefCell<Vec<CallKey>>,
+    pub(crate) skipped: RefCell<Vec<CallKey>>,
     /// The number of the survey that is under way.
-    survey: Cell<Option<u64>>,
+    pub(crate) survey: Cell<Option<u64>>,
     /// Whether something has changed since it began.
-    is_late: Cell<bool>,
+    pub(crate) is_late: Cell<bool>,
     surveys: Cell<u64>,
     /// What files had when changes of them were first shown that the user has approved since, in another form.
     first: RefCell<BTreeMap<CallKey, BTreeMap<PathBuf, Content>>>,
@@ -174,18 +172,9 @@ impl Proposals {
         }
     }
 
-    /// The tool of a call takes long. Says whether that is news for the user.
-    pub(crate) fn note_slow(&self, key: &CallKey, survey: u64, question: SurveyQuestion) -> bool {
-        self.note_delay(key, survey, Delay::Slow, Some(question))
-    }
-
-    /// A call waits for one above. Says whether that is news for the user.
-    pub(crate) fn note_waiting(&self, key: &CallKey, survey: u64, call: CallKey, is_at_work: bool) -> bool {
-        let delay = if is_at_work { Delay::Write(call) } else { Delay::Proposal(call) };
-        self.note_delay(key, survey, delay, None)
-    }
-
-    fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<SurveyQuestion>) -> bool {
+    /// Something holds a survey up in finding out what a call would write: its tool, which was asked this, or a call above. Says
+    /// whether that is news for the user.
+    pub(crate) fn note_delay(&self, key: &CallKey, survey: u64, delay: Delay, asked: Option<SurveyQuestion>) -> bool {
         let mut entries = self.entries.borrow_mut();
         let Some(entry) = entries.get_mut(key).filter(|entry| self.counts(entry, survey)) else { return false };
         let is_news = entry.found.is_none() && entry.delay.as_ref() != Some(&delay);
@@ -235,11 +224,6 @@ impl Proposals {
         self.surveyed.borrow().iter().filter_map(known).collect()
     }
 
-    /// The calls that the last survey was about and no tool was asked about.
-    pub(crate) fn skipped(&self) -> Vec<CallKey> {
-        self.skipped.borrow().clone()
-    }
-
     /// A survey begins: its number. `None` if one is under way, which is repeated then.
     pub(crate) fn begin(&self) -> Option<u64> {
         if self.survey.get().is_some() {
@@ -249,22 +233,6 @@ impl Proposals {
         self.surveys.set(self.surveys.get() + 1);
         self.survey.set(Some(self.surveys.get()));
         self.survey.get()
-    }
-
-    /// What the survey that begins is about, and which of it no tool is asked about.
-    pub(crate) fn begin_with(&self, keys: Vec<CallKey>, skipped: Vec<CallKey>) {
-        self.surveyed.replace(keys);
-        self.skipped.replace(skipped);
-    }
-
-    /// Whether a survey is under way.
-    pub(crate) fn is_under_way(&self) -> bool {
-        self.survey.get().is_some()
-    }
-
-    /// Whether something has changed since the survey began that is under way.
-    pub(crate) fn is_late(&self) -> bool {
-        self.is_late.get()
     }
 
     /// A survey has found out what a call would write; `None` if nobody wants to know any more. `is_final` says that nothing is
@@ -280,8 +248,7 @@ impl Proposals {
             _ => true,
         };
         if let Ok(ready) = &found {
-            entry.followed = ready.followed();
-            entry.places = ready.places();
+            entry.last = Some(Arc::clone(ready));
             for (file, after) in ready.proposal.files.iter().zip(&ready.after) {
                 if let Some(old) = file.old.as_ref().filter(|_| after.is_none()) {
                     entry.first.entry(file.path.clone()).or_insert_with(|| old.clone());
@@ -291,7 +258,8 @@ impl Proposals {
         let is_first = (is_final || found.is_ok()) && self.arrived.borrow_mut().remove(key);
         entry.found = Some(found);
         entry.delay = None;
-        Some(News { is_news, is_first, followed: entry.followed.clone() })
+        let followed = entry.last.as_ref().map(|last| last.followed()).unwrap_or_default();
+        Some(News { is_news, is_first, followed })
     }
 
     /// Whether what a survey says about a call is about the change that the call waits with now.
@@ -348,7 +316,8 @@ impl Proposals {
 
     /// The files of the last change of a call that was possible.
     pub(crate) fn places(&self, key: &CallKey) -> Vec<PathBuf> {
-        self.entries.borrow().get(key).map(|entry| entry.places.clone()).unwrap_or_default()
+        let entries = self.entries.borrow();
+        entries.get(key).and_then(|entry| entry.last.as_ref()).map(|last| last.places()).unwrap_or_default()
     }
 
     /// The user approves a call, in another form: what the files had at first, of which they may not have known.

@@ -2,8 +2,6 @@
 
 use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
-use serde_json::Value;
-
 use crate::{
     Conversation, Resolution, ResolveError,
     event::LoopEvent,
@@ -57,31 +55,27 @@ impl Reviews {
             return then(self, Err(UserError::new(problem)));
         };
         let of = (Rc::downgrade(&conversation), key.clone());
-        self.reviewers.wait(
-            conversation.id(),
-            key.clone(),
-            Box::new(move |this, ready| {
-                let (conversation, key) = of;
-                let mut change = 0;
-                if let (Some(conversation), Ok(_)) = (conversation.upgrade(), &ready) {
-                    conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
-                    change = conversation.proposals.change(&key);
-                }
-                let compared = match ready {
-                    Err(problem) => return then(this, Err(problem)),
-                    Ok(ready) => move || reviewed(&key, &ready, change).compared(),
-                };
-                // There are threads: one of them has found out the proposal.
-                let _ = this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
-            }),
-        );
+        let reviewer = move |this: &Self, ready: Result<Arc<Ready>, UserError>| {
+            let (conversation, key) = of;
+            let ready = match ready {
+                Err(problem) => return then(this, Err(problem)),
+                Ok(ready) => ready,
+            };
+            let change = conversation.upgrade().map_or(0, |conversation| {
+                conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
+                conversation.proposals.change(&key)
+            });
+            let compared = move || reviewed(&key, &ready, change).compared();
+            this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
+        };
+        self.reviewers.borrow_mut().push((conversation.id(), key.clone(), Box::new(reviewer)));
         if is_possible {
             self.survey(&conversation, calls);
         } else {
             let problem = "the change of this call is not known yet: the conversation is not trusted, or a policy \
                            denies the call";
-            for waiter in self.reviewers.take(conversation.id(), &key) {
-                waiter(self, Err(UserError::new(problem)));
+            for reviewer in self.take_reviewers(&conversation, |other| *other == key) {
+                reviewer(self, Err(UserError::new(problem)));
             }
         }
     }
@@ -97,9 +91,7 @@ impl Reviews {
         then: impl FnOnce(&Self, Result<(), UserError>) + Send + 'static,
     ) {
         let Some(conversation) = self.shared.conversation(buffer) else { return then(self, Err(closed())) };
-        let key = self.proposing_key(&conversation, call);
-        let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
-        else {
+        let Some((key, ready)) = self.proposing(&conversation, call, revision) else {
             self.check_proposals_of(&conversation);
             return then(self, Err(UserError::new(CHANGED)));
         };
@@ -113,7 +105,7 @@ impl Reviews {
                 let problem = format!("nothing was approved: your edit could not be kept ({error})");
                 return then(this, Err(UserError::new(problem)));
             }
-            let Some(ready) = this.current(conversation, &key, &revision) else {
+            let Some(ready) = current(conversation, &key, &revision) else {
                 return then(this, Err(UserError::new(CHANGED)));
             };
             conversation.proposals.keep_first(&key, &ready);
@@ -129,7 +121,7 @@ impl Reviews {
         // The approval names them, so they are on the disk before it.
         let backups = self.undo.backups.clone();
         let work = move || edited.iter().try_for_each(|bytes| backups.keep_edited(bytes));
-        let _ = self.background.run_for(id, work, approve);
+        self.background.run_for(id, work, approve);
     }
 
     /// The user has made this of a revision, in a review in which they have decided nothing yet. From now on, this is what is shown of
@@ -148,11 +140,7 @@ impl Reviews {
         if conversation.holding.elsewhere().is_some() {
             return false;
         }
-        let key = self.proposing_key(&conversation, call);
-        let Some((key, ready)) = key.and_then(|key| Some((key.clone(), self.current(&conversation, &key, revision)?)))
-        else {
-            return false;
-        };
+        let Some((key, ready)) = self.proposing(&conversation, call, revision) else { return false };
         let Some((takes, edited)) = takes(&ready, taken) else { return false };
         let mut made = ready.binding(takes);
         if is_in_conflict && made.is_changed() {
@@ -188,7 +176,7 @@ impl Reviews {
             }
             this.shared.with_conversation(id, |conversation| this.survey_again(conversation));
         };
-        let _ = self.background.run(work, then);
+        self.background.run(work, then);
         true
     }
 }
@@ -207,33 +195,21 @@ impl Reviews {
             let places = places.unwrap_or_else(|| HunkPlace::between(&old, &new, DRAWING));
             DrawnHunks { rows: HunkRows::of(&old, &new, &places, room), places }
         };
-        let then = move |this: &Self, drawn: DrawnHunks| this.shared.scripts.drawn(callback, &drawn);
-        if self.background.run(work, then).is_err() {
-            self.shared.scripts.forget(callback);
-        }
+        self.background.run(work, move |this: &Self, drawn| this.shared.scripts.drawn(callback, &drawn));
     }
 
-    /// Tells a Lua function what it has asked to review.
-    pub fn give_review(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        self.shared.scripts.reviewed(callback, reviewed);
+    /// A call that waits, with what is known of it, if that still is this revision.
+    fn proposing(&self, conversation: &Conversation, call: &CallId, revision: &str) -> Option<(CallKey, Arc<Ready>)> {
+        let (key, _) = self.proposing_calls(conversation).into_iter().rfind(|(key, _)| key.id == *call)?;
+        let ready = current(conversation, &key, revision)?;
+        Some((key, ready))
     }
+}
 
-    /// Tells a Lua function how something has ended.
-    pub fn give_verdict(&self, callback: LuaRef, problem: Option<UserError>) {
-        let answer = problem.map_or(Value::Null, |problem| problem.to_string().into());
-        self.shared.give_answer(callback, Ok(answer));
-    }
-
-    fn proposing_key(&self, conversation: &Conversation, call: &CallId) -> Option<CallKey> {
-        let calls = self.proposing_calls(conversation);
-        calls.into_iter().rev().find(|(key, _)| key.id == *call).map(|(key, _)| key)
-    }
-
-    /// What is known of a call, if it still is this revision.
-    fn current(&self, conversation: &Conversation, key: &CallKey, revision: &str) -> Option<Arc<Ready>> {
-        let found = conversation.proposals.found(key)?.ok()?;
-        (found.revision().as_str() == revision).then_some(found)
-    }
+/// What is known of a call, if it still is this revision.
+fn current(conversation: &Conversation, key: &CallKey, revision: &str) -> Option<Arc<Ready>> {
+    let found = conversation.proposals.found(key)?.ok()?;
+    (found.revision().as_str() == revision).then_some(found)
 }
 
 /// What an approval takes of each file, and the contents that it names; `None` if there are other files.

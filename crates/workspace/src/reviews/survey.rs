@@ -1,27 +1,31 @@
 //! Finding out what the calls of a conversation would write, from the first to the last: what a call would write is made from what
 //! those above it would leave. It looks at the disk, away from the main thread.
 //!
-//! Each tool is asked on a thread of its own ([`Asking`]). If it takes long, because a file does not answer, the calls below are
+//! Each tool is asked on a thread of its own. If it takes long, because a file does not answer, the calls below are
 //! looked at without it, apart from those that may be about a file that it may write. Its answer leads to another survey.
 
 use std::{
     cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant, SystemTime},
 };
 
 use serde_json::Value;
+use tokio::task;
 
 use crate::reviews::{
-    asking::{Answer, Asking, SurveyQuestion},
-    made::{EarlierDecision, Made},
+    made::{self, Made},
+    proposals::Delay,
     ready::{Found, Ready},
 };
 use flemma_journal::CallKey;
 use flemma_model::ModelError;
-use flemma_tools::{Context, Earlier, NativeTool, Proposal, paths::real};
+use flemma_tools::{Approved, Context, Earlier, NativeTool, Proposal, paths::real};
 
 /// How long a survey waits for a tool before it goes on to the calls below, and how long for each one after that.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(50)];
@@ -35,11 +39,37 @@ pub(crate) struct Candidate {
     /// What is known of it, unless that has to be found out again.
     pub(crate) known: Option<Arc<Ready>>,
     /// What the user has decided about it before.
-    pub(crate) decision: Option<EarlierDecision>,
+    pub(crate) decision: Option<Approved>,
     /// Whether it is being carried out. Nobody knows then whether its change is on the disk yet, and its tool is not asked.
     pub(crate) is_at_work: bool,
     /// What an earlier survey has asked its tool.
     pub(crate) asked: Option<SurveyQuestion>,
+}
+
+/// A tool that was asked what a call would write.
+#[derive(Clone)]
+pub(crate) struct SurveyQuestion {
+    /// Gives the answer, once.
+    answer: Arc<Mutex<Receiver<Answer>>>,
+    /// The files that the call may write, with links resolved, once that is known.
+    places: Arc<OnceLock<Vec<PathBuf>>>,
+}
+
+impl SurveyQuestion {
+    fn wait(&self, patience: Duration) -> Result<Answer, RecvTimeoutError> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(patience)
+    }
+}
+
+/// What the tool of a call says.
+struct Answer {
+    found: Found,
+    /// The proposal with all its bytes; `None` if there is none.
+    proposal: Option<Proposal>,
+    /// What it was made from.
+    seen: Earlier,
+    /// Whether it is what was known of the call before.
+    is_known: bool,
 }
 
 /// What a survey says about a call.
@@ -53,18 +83,12 @@ pub(crate) enum Surveyed {
         /// would not have after the calls above. It cannot make it anew.
         is_stale: bool,
     },
-    /// Its tool takes long to say that.
-    Slow(SurveyQuestion),
-    /// It may be about a file that this call above may write, of which it is not known yet what.
-    WaitsFor {
-        call: CallKey,
-        /// Whether that call is being carried out.
-        is_at_work: bool,
-    },
+    /// It is not known yet: its tool, which was asked this, takes long, or a call above holds it up.
+    Delayed(Delay, Option<SurveyQuestion>),
 }
 
 /// Finds out what calls would write, in the order of the calls. `tell` hears of all of which that was not known, or may be
-/// something else now. `late` is called when a tool answers that nobody waits for any more. It must be called on a thread of the
+/// something else now. `late` is called when a tool answers that nobody may wait for any more. It must be called on a thread of the
 /// runtime.
 pub(crate) fn survey(
     candidates: &[Arc<Candidate>],
@@ -122,17 +146,17 @@ impl<Tell: Fn(&CallKey, Surveyed), Late: Fn() + Clone + Send + 'static> Survey<'
                 }
                 Err(Some(call)) => {
                     if let Some(waited) = self.candidates[..at].iter().rfind(|other| other.key.id == call) {
-                        let (call, is_at_work) = (waited.key.clone(), waited.is_at_work);
-                        (self.tell)(key, Surveyed::WaitsFor { call, is_at_work });
+                        let delay = if waited.is_at_work { Delay::Write } else { Delay::Proposal };
+                        (self.tell)(key, Surveyed::Delayed(delay(waited.key.clone()), None));
                     }
                     earlier.add_unclear(&key.id, targets);
                 }
                 Err(None) => {
                     patience = PATIENCE[1];
                     if let Some(question) = self.asked.borrow()[at].clone() {
-                        let places = question.places.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                        let places = question.places.get().cloned().unwrap_or_default();
                         targets = targets.map(|targets| [targets, places].concat());
-                        (self.tell)(key, Surveyed::Slow(question));
+                        (self.tell)(key, Surveyed::Delayed(Delay::Slow, Some(question)));
                     }
                     earlier.add_unclear(&key.id, targets);
                 }
@@ -152,24 +176,29 @@ impl<Tell: Fn(&CallKey, Surveyed), Late: Fn() + Clone + Send + 'static> Survey<'
         patience: Duration,
     ) -> Option<Answer> {
         let before = self.asked.borrow()[at].clone();
-        if let Some(question) = before.filter(|question| question.asking.is_open()) {
-            // Its answer leads to another survey. One that was made from something else does not count any more.
-            let answer = question.asking.wait(Duration::ZERO)?;
-            if earlier.is_still(&answer.seen.base()) && !(is_afresh && answer.is_known) {
+        match before.map(|question| question.wait(Duration::ZERO)) {
+            // Its answer leads to another survey.
+            Some(Err(RecvTimeoutError::Timeout)) => return None,
+            // One that was made from something else does not count any more.
+            Some(Ok(answer)) if earlier.is_still(&answer.seen.base()) && !(is_afresh && answer.is_known) => {
                 return Some(answer);
             }
+            _ => {}
         }
-        let candidate = Arc::clone(&self.candidates[at]);
-        let (seen, above, places) = (earlier.for_next_call(), above.to_vec(), Arc::new(Mutex::default()));
-        let resolved = Arc::clone(&places);
-        let answer = move || {
-            let real = candidate.targets().iter().flatten().map(|target| real(target)).collect();
-            *resolved.lock().unwrap_or_else(PoisonError::into_inner) = real;
-            candidate.answer(seen, &above, is_afresh)
-        };
-        let question = SurveyQuestion { asking: Asking::ask(answer, self.late.clone()), places };
+        let (candidate, late, begun) = (Arc::clone(&self.candidates[at]), self.late.clone(), Instant::now());
+        let (seen, above, places) = (earlier.for_next_call(), above.to_vec(), Arc::<OnceLock<_>>::default());
+        let (resolved, (tell, told)) = (Arc::clone(&places), mpsc::channel());
+        task::spawn_blocking(move || {
+            let _ = resolved.set(candidate.targets().iter().flatten().map(|target| real(target)).collect());
+            let _ = tell.send(candidate.answer(seen, &above, is_afresh));
+            // Nobody waits any more, or only just.
+            if begun.elapsed() >= patience {
+                late();
+            }
+        });
+        let question = SurveyQuestion { answer: Arc::new(Mutex::new(told)), places };
         self.asked.borrow_mut()[at] = Some(question.clone());
-        question.asking.wait(patience)
+        question.wait(patience).ok()
     }
 }
 
@@ -220,7 +249,7 @@ impl Candidate {
 
     /// What the call will write, as far as the user has decided about that.
     fn decided(&self, proposal: &Proposal) -> Proposal {
-        let decided = self.decision.as_ref().and_then(|decision| decision.carried_out(proposal));
+        let decided = self.decision.as_ref().and_then(|decision| made::carried_out(decision, proposal));
         decided.unwrap_or_else(|| proposal.clone())
     }
 }

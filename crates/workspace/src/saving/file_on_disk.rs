@@ -4,19 +4,15 @@
 //! first one made, even before the main thread has heard of it.
 
 use std::{
-    cell::RefCell,
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
-        mpsc,
     },
-    thread,
     time::Duration,
 };
 
-use crate::FileLayout;
+use crate::{FileLayout, background::done_within};
 use flemma_chat::Snapshot;
 use flemma_model::UserError;
 use flemma_runtime::{
@@ -53,14 +49,14 @@ struct Shared {
 /// A text on its way to the disk.
 pub(crate) struct FileText {
     /// Texts are written in the order in which they were taken, whichever thread is faster.
-    number: u64,
-    path: PathBuf,
-    lines: Snapshot,
-    layout: FileLayout,
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+    pub(crate) lines: Snapshot,
+    pub(crate) layout: FileLayout,
     /// Whether the file is overwritten whatever is in it now: `:write!`.
-    is_forced: bool,
+    pub(crate) is_forced: bool,
     /// Says whether this process still holds the conversation.
-    fence: Option<Fence>,
+    pub(crate) fence: Option<Fence>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -87,17 +83,9 @@ impl FileOnDisk {
         matches!(known, KnownState::At(path, stamp) if Stamp::of(&path).is_ok_and(|now| now == stamp))
     }
 
-    /// Numbers a text.
-    pub(crate) fn take(
-        &self,
-        path: PathBuf,
-        lines: Snapshot,
-        layout: FileLayout,
-        is_forced: bool,
-        fence: Option<Fence>,
-    ) -> FileText {
-        let number = self.0.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        FileText { number, path, lines, layout, is_forced, fence }
+    /// The number for the next text.
+    pub(crate) fn next(&self) -> u64 {
+        self.0.taken.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Writes the file, unless a later text was written meanwhile. It blocks on the disk.
@@ -134,42 +122,13 @@ impl FileOnDisk {
     /// # Errors
     /// When it was not written in time.
     pub(crate) fn write_now(self, text: FileText) -> Result<(), UserError> {
-        let (tell, told) = mpsc::channel();
         let path = text.path.clone();
-        let work = move || {
-            // Nobody listens any more where it took too long.
-            let _ = tell.send(self.write(&text));
-        };
-        thread::Builder::new()
-            .name("flemma-save".into())
-            .spawn(work)
-            .map_err(|error| not_written(&path, &format!("no thread could be started ({error})")))?;
-        told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(not_written(&path, "the disk does not answer")))
+        let written = done_within(PATIENCE, "flemma-save", move || self.write(&text));
+        written.unwrap_or_else(|| Err(not_written(&path, "the disk does not answer")))
     }
 }
 
 fn not_written(path: &Path, why: &str) -> UserError {
     let name = path.file_name().unwrap_or(path.as_os_str());
     UserError::new(format!("{} was not written: {why}.", name.display()))
-}
-
-/// The files that are being written now, by buffer. A buffer may be gone before the end.
-#[derive(Default)]
-pub(crate) struct Flights(RefCell<BTreeMap<i32, FileOnDisk>>);
-
-impl Flights {
-    /// The file of this buffer, if it is being written.
-    pub(crate) fn of(&self, buffer: i32) -> Option<FileOnDisk> {
-        self.0.borrow().get(&buffer).cloned()
-    }
-
-    /// The file of this buffer is being written from now on.
-    pub(crate) fn begin(&self, buffer: i32, file: FileOnDisk) {
-        self.0.borrow_mut().insert(buffer, file);
-    }
-
-    /// The file of this buffer is no longer being written.
-    pub(crate) fn end(&self, buffer: i32) {
-        self.0.borrow_mut().remove(&buffer);
-    }
 }

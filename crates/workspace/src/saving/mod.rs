@@ -4,6 +4,8 @@ pub(crate) mod file_layout;
 pub(crate) mod file_on_disk;
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -15,11 +17,10 @@ use crate::{
     ownership::Ownership,
     ports::{Saved, folder_of},
     queue::Queue,
-    saving::file_on_disk::{FileOnDisk, Flights},
+    saving::file_on_disk::{FileOnDisk, FileText},
     shared::Shared,
     trust::store::TrustStore,
 };
-use flemma_agent::Level;
 use flemma_chat::Snapshot;
 use flemma_model::UserError;
 use flemma_runtime::{ExternalFile, external_paths};
@@ -32,7 +33,8 @@ pub struct Saving {
     pub(crate) ownership: Rc<Ownership>,
     pub(crate) journaling: Rc<Journaling>,
     pub(crate) queue: Rc<Queue>,
-    pub(crate) flights: Flights,
+    /// The files that are being written now, by buffer. A buffer may be gone before the end.
+    pub(crate) flights: RefCell<BTreeMap<i32, FileOnDisk>>,
 }
 
 impl Saving {
@@ -40,23 +42,21 @@ impl Saving {
     pub fn on_disk(&self, buffer: i32, path: &Path) {
         if let Some(conversation) = self.shared.conversation(buffer) {
             conversation.file.note(path);
-            let posted = conversation.outbox.with(|outbox| outbox.posted());
-            self.queue.outbox_was_written(&conversation, &posted);
+            self.has_outbox(&conversation);
         }
+    }
+
+    /// The file has all of the text, so also what was queued and is in there.
+    fn has_outbox(&self, conversation: &Conversation) {
+        let posted = conversation.outbox.with(|outbox| outbox.posted());
+        self.queue.outbox_was_written(conversation, &posted);
     }
 
     /// A buffer's file is as the editor knows it, unless it is being written: what is written next replaces this one.
     pub fn file_is_known(&self, buffer: i32, path: &Path) {
-        if let Some(conversation) = self.shared.conversation(buffer).filter(|_| self.flights.of(buffer).is_none()) {
+        let is_in_flight = self.flights.borrow().contains_key(&buffer);
+        if let Some(conversation) = self.shared.conversation(buffer).filter(|_| !is_in_flight) {
             conversation.file.note(path);
-        }
-    }
-
-    /// What is known of a buffer's file, also when the buffer is gone and its file is still being written.
-    fn file_of(&self, buffer: i32) -> Option<FileOnDisk> {
-        match self.shared.conversation(buffer) {
-            Some(conversation) => Some(conversation.file.clone()),
-            None => self.flights.of(buffer),
         }
     }
 
@@ -66,35 +66,31 @@ impl Saving {
         let Some(conversation) = self.shared.conversation(buffer) else { return false };
         let file = conversation.file.clone();
         let fence = self.ownership.fence(&conversation);
-        let text = file.take(path, conversation.page.copy(), layout, false, fence);
-        let (written, saved_file) = (file.clone(), file.clone());
+        let (number, lines, written) = (file.next(), conversation.page.copy(), file.clone());
         // Nobody else holds the file before it is written, even if the buffer is gone.
         let held = conversation.holding.held();
         let write = move || {
-            let problem = written.write(&text).err();
+            let problem = written.write(&FileText { number, path, lines, layout, is_forced: false, fence }).err();
             drop(held);
-            problem
+            (problem, written.is_current())
         };
         let (id, posted) = (conversation.id(), conversation.outbox.with(|outbox| outbox.posted()));
-        let then = move |this: &Self, problem: Option<UserError>| {
+        let then = move |this: &Self, (problem, is_current): (Option<UserError>, bool)| {
             if problem.is_none() {
                 this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));
             }
             let saved = Saved {
                 tick,
                 problem: problem.map(|problem| this.to_user(buffer, problem)),
-                is_current: saved_file.is_current(),
+                is_current,
                 is_replying: this.shared.conversation(buffer).is_some_and(|it| it.session.is_replying()),
             };
-            this.flights.end(buffer);
+            this.flights.borrow_mut().remove(&buffer);
             this.shared.host.perform(HostEffect::Saved { buffer, saved });
         };
-        self.flights.begin(buffer, file);
-        let is_begun = self.background.run(write, then).is_ok();
-        if !is_begun {
-            self.flights.end(buffer);
-        }
-        is_begun
+        self.flights.borrow_mut().insert(buffer, file);
+        self.background.run(write, then);
+        true
     }
 
     /// A problem as the user of a buffer is told of it: only an editor has keys and commands.
@@ -109,15 +105,16 @@ impl Saving {
     /// # Errors
     /// What went wrong, as a sentence for the user.
     pub fn save_now(&self, buffer: i32, path: PathBuf, layout: FileLayout, is_forced: bool) -> Result<(), UserError> {
-        let Some(file) = self.file_of(buffer) else { return Ok(()) };
-        // The conversation may be gone.
+        // The conversation may be gone, and its file still be on its way.
+        let conversation = self.shared.conversation(buffer);
+        let in_flight = || self.flights.borrow().get(&buffer).cloned();
+        let Some(file) = conversation.as_ref().map(|it| it.file.clone()).or_else(in_flight) else { return Ok(()) };
         let lines = Snapshot::of(&*self.shared.host.text(buffer));
-        let fence = self.shared.conversation(buffer).and_then(|conversation| self.ownership.fence(&conversation));
-        let text = file.take(path, lines, layout, is_forced, fence);
+        let fence = conversation.as_ref().and_then(|conversation| self.ownership.fence(conversation));
+        let text = FileText { number: file.next(), path, lines, layout, is_forced, fence };
         file.write_now(text).map_err(|problem| self.to_user(buffer, problem))?;
-        if let Some(conversation) = self.shared.conversation(buffer) {
-            let posted = conversation.outbox.with(|outbox| outbox.posted());
-            self.queue.outbox_was_written(&conversation, &posted);
+        if let Some(conversation) = conversation {
+            self.has_outbox(&conversation);
         }
         Ok(())
     }
@@ -148,8 +145,6 @@ impl Saving {
         let then = move |this: &Self, outside: Vec<ExternalFile>| {
             outside.into_iter().for_each(|file| this.trust.keep_trusted_file(&path, file.real));
         };
-        if let Err(error) = self.background.run(move || external_paths(own, &folder), then) {
-            self.shared.log(Level::Warn, &format!("the files of a conversation could not be located: {error}"));
-        }
+        self.background.run(move || external_paths(own, &folder), then);
     }
 }

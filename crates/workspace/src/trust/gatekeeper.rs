@@ -11,15 +11,20 @@ use crate::{
     options::{Frontmatter, effective::Source},
     ownership::Ownership,
     ports::Question,
-    resolutions::{Resolutions, deadlines::Deadlines, written::WrittenBlocks},
+    resolutions::Resolutions,
     shared::Shared,
-    trust::{Admission, FileSearch, FrontmatterCode, store::TrustStore, wish::Wish},
+    trust::{Admission, FileSearch, FrontmatterCode, Wish, store::TrustStore},
+    writer::Writer,
 };
-use flemma_agent::{Input, Level};
-use flemma_chat::{AwaitKind, LineRange, OpenCall, Uncaptured};
-use flemma_model::{CallId, ToolInput};
+use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
+use flemma_chat as chat;
+use flemma_chat::{AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
+use flemma_model::{CallId, ToolInput, UserError};
 use flemma_runtime::{ExternalFile, external_paths};
 use flemma_tools::JsonFault;
+
+/// The answer to what has to wait.
+pub(crate) const BUSY: &str = "a reply or a tool is still running; Ctrl-C stops it";
 
 /// The way of a wish to the session: trust first.
 pub struct Gatekeeper {
@@ -31,8 +36,6 @@ pub struct Gatekeeper {
     pub(crate) approval: Rc<Approval>,
     pub(crate) calls: Rc<OpenCalls>,
     pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) written: Rc<WrittenBlocks>,
-    pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) drives: Rc<Drives>,
 }
 
@@ -76,7 +79,7 @@ impl Gatekeeper {
 
     /// Asks the user.
     pub(crate) fn ask(&self, conversation: &Conversation, question: Question) {
-        let number = conversation.questions.begin(&question);
+        let number = conversation.questions.begin();
         if self.drives.drive_was_asked(conversation, number, &question) {
             return;
         }
@@ -88,13 +91,7 @@ impl Gatekeeper {
         let then = move |this: &Self, conversation: &Conversation, outside| {
             this.files_were_located(conversation, &search, outside);
         };
-        if let Err(error) = self.background.run_for(id, move || external_paths(files, &folder), then) {
-            conversation.gate().cancel();
-            self.ownership.lock_while_wanted(conversation);
-            self.shared.warn(&format!(
-                "nothing was sent or run: the files that the conversation names could not be located ({error})"
-            ));
-        }
+        self.background.run_for(id, move || external_paths(files, &folder), then);
     }
 
     fn files_were_located(&self, conversation: &Conversation, search: &FileSearch, outside: Vec<ExternalFile>) {
@@ -148,7 +145,7 @@ impl Gatekeeper {
             Input::Execute(call) => self.execute_call(conversation, call),
             Input::Advance | Input::CarryOn => {
                 self.drives.drop_cut_off(conversation);
-                self.written.go_on_as_written(conversation, input);
+                self.resolutions.go_on_as_written(conversation, input);
             }
             input => self.shared.feed(conversation, [input]),
         }
@@ -167,7 +164,7 @@ impl Gatekeeper {
         match (self.calls.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
                 if awaiting.is_over(self.shared.host.now()) {
-                    return self.deadlines.expire_by_key(conversation, call);
+                    return self.resolutions.expire_by_key(conversation, call);
                 }
                 if let Err(error) = self.ownership.check_held(conversation) {
                     return self.shared.host.notify(Level::Info, &error.to_string());
@@ -182,7 +179,7 @@ impl Gatekeeper {
                     .host
                     .notify(Level::Info, "this call is being run by the editor; `:Flemma tool:reject` stops it");
             }
-            _ => self.written.go_on_as_written(conversation, Input::Execute(id)),
+            _ => self.resolutions.go_on_as_written(conversation, Input::Execute(id)),
         }
     }
 
@@ -202,5 +199,73 @@ impl Gatekeeper {
             fence + 1 + fault.line
         );
         self.shared.host.notify(Level::Warn, &message);
+    }
+}
+
+impl Gatekeeper {
+    /// Approves calls, and all like them from now on: `:Flemma tool:approve always`. The file is trusted, and no other process holds it.
+    ///
+    /// What is approved is written into the frontmatter, so that the user sees it and can take it back. An entry that has no
+    /// effect is taken out again: the calls have to be approved by it.
+    pub(crate) fn always_approve(&self, conversation: &Conversation, calls: Vec<CallId>) {
+        if conversation.is_busy() {
+            self.shared.host.notify(Level::Info, BUSY);
+            return;
+        }
+        let decide = |step| self.resolutions.decide(conversation, calls.clone(), &Choice::Approve, step);
+        let is_at_fault = || conversation.page.diagnostics().iter().any(|found| found.severity == Severity::Error);
+        if self.frontmatter.of(conversation).fault.is_some() || is_at_fault() {
+            // Says what is wrong with the file.
+            return decide(UndoStep::Own);
+        }
+        match self.write_approvals(conversation, &calls) {
+            Ok(entries) if entries.is_empty() => decide(UndoStep::Own),
+            Ok(entries) => {
+                self.shared
+                    .host
+                    .notify(Level::Info, &format!("runs without asking from now on: {}", entries.join(", ")));
+                // One undo takes back the rule and the approval.
+                decide(UndoStep::Joined);
+            }
+            Err(problem) => self.shared.host.notify(Level::Warn, &format!("not approved: {problem}")),
+        }
+    }
+
+    /// Writes what approves these calls into the frontmatter, and gives it.
+    fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
+        let page = &conversation.page;
+        let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.calls().open(text));
+        chosen.retain(|call| calls.contains(&call.id) && self.approval.verdict(conversation, call) == Verdict::Ask);
+        let mut entries: Vec<String> = Vec::new();
+        for call in &chosen {
+            let missing = self.approval.entries_for(conversation, call)?;
+            entries.extend(missing.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
+        }
+        if entries.is_empty() {
+            return Ok(entries);
+        }
+        let before = page.frontmatter();
+        let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries))?;
+        let writer = Writer::new(&self.shared, conversation);
+        page.undo_step();
+        writer.apply(&edits);
+        // It says what the user has just asked for.
+        self.trust.adopt_frontmatter(conversation);
+        let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic.message.clone());
+        let still_asks = |call: &&OpenCall| self.approval.verdict(conversation, call) != Verdict::Run;
+        let problem = fault.or_else(|| {
+            let call = chosen.iter().find(still_asks)?;
+            Some(format!(
+                "another resolver decides about `{}`; require(\"flemma.tools.approval\").resolve shows which one",
+                call.name
+            ))
+        });
+        let Some(problem) = problem else { return Ok(entries) };
+        let edits = page.with_document(|document, text| {
+            let lines = document.frontmatter().map_or(0, |matter| matter.lines);
+            chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))
+        });
+        writer.apply(&edits);
+        Err(UserError::new(problem))
     }
 }

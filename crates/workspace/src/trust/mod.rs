@@ -13,14 +13,42 @@
 //! before (`trust_store`).
 
 pub(crate) mod gatekeeper;
-pub(crate) mod questions;
 pub(crate) mod store;
-pub(crate) mod wish;
 
 use std::path::PathBuf;
 
-use crate::trust::wish::Wish;
+use flemma_agent::Input;
+use flemma_model::CallId;
 use flemma_runtime::ExternalFile;
+
+/// What the user wants of a conversation. It may have to wait until it is known who holds the conversation
+/// (`holding`), and whether its file is trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// Something for the session.
+    Input(Input),
+    /// Something that was recorded, and only has to be carried out.
+    Recorded(Input),
+    /// Approve these calls, and all like them from now on.
+    AlwaysApprove(Vec<CallId>),
+}
+
+impl Wish {
+    /// Whether it decides about one of these calls.
+    pub(crate) fn decides_about(&self, calls: &[CallId]) -> bool {
+        match self {
+            Self::Input(Input::Decide(ids, ..)) | Self::AlwaysApprove(ids) => ids.iter().any(|id| calls.contains(id)),
+            Self::Input(Input::Execute(id)) => calls.contains(id),
+            Self::Input(_) | Self::Recorded(_) => false,
+        }
+    }
+}
+
+impl From<Input> for Wish {
+    fn from(input: Input) -> Self {
+        Self::Input(input)
+    }
+}
 
 /// What is known when the user wants something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +205,11 @@ impl Gate {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.held.is_some()
+    }
+
+    /// Whether the user is asked about files.
+    pub(crate) fn asks_about_files(&self) -> bool {
+        matches!(self.held, Some(HeldWish::Files { .. }))
     }
 
     /// The store has been read. Gives the wish that waited for it, to be wanted again.

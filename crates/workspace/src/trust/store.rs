@@ -24,19 +24,9 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// Its file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether it has been read.
     pub(crate) fn is_read(&self) -> bool {
         self.trusted.borrow().is_some()
-    }
-
-    /// Whether this frontmatter is trusted in the conversation at `path`.
-    pub(crate) fn contains(&self, path: &str, code: &str) -> bool {
-        self.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(path, code))
     }
 
     /// Whether the conversation at `path` may show `file`.
@@ -44,32 +34,13 @@ impl TrustStore {
         self.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains_file(path, file))
     }
 
-    /// Says whether it is to be read now: it has not been, and nobody is at it.
-    pub(crate) fn begin_reading(&self) -> bool {
-        !self.is_read() && !self.is_reading.replace(true)
-    }
-
-    /// Takes what was read, unless it was read before.
-    pub(crate) fn take(&self, trusted: Trusted) {
-        self.trusted.borrow_mut().get_or_insert(trusted);
-    }
-
-    /// Says whether this is the first time that the user is told that it cannot be written.
-    pub(crate) fn begin_telling(&self) -> bool {
-        !self.is_told.replace(true)
-    }
-
-    /// Trusts something. Says whether that is news for the file: while it has not been read, everything is.
-    pub(crate) fn insert(&self, insert: impl FnOnce(&mut Trusted) -> bool) -> bool {
-        self.trusted.borrow_mut().as_mut().is_none_or(insert)
-    }
-
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
     pub(crate) fn trusts(&self, conversation: &Conversation, source: &Source) -> bool {
         if conversation.page.is_by_user(source.lines()) {
             return true;
         }
-        let is_trusted = self.contains(&self.shared.place(conversation).file, &source.code);
+        let path = self.shared.place(conversation).file;
+        let is_trusted = self.trusted.borrow().as_ref().is_some_and(|trusted| trusted.contains(&path, &source.code));
         if is_trusted {
             // From here on it is the user's to change.
             conversation.page.adopt(source.lines());
@@ -84,42 +55,14 @@ impl TrustStore {
         }
     }
 
-    /// What is trusted here stays so, for the file of this name: it was saved there, or the user just said so.
+    /// What is trusted here stays so, for the file of this name, in later sessions too: it was saved there, or the user just said so.
     pub(crate) fn keep_frontmatter(&self, conversation: &Conversation, path: String) {
         let Some(source) = conversation.page.frontmatter() else { return };
-        if !path.is_empty() && self.trusts(conversation, &source) {
-            self.keep_trusted(path, source.code);
-        }
-    }
-
-    /// Reads the store, away from the main thread, once. The wishes that wait for it go on then.
-    pub(crate) fn read_trust_store(&self) {
-        let store = self;
-        if !store.begin_reading() {
-            return;
-        }
-        let path = store.path().to_owned();
-        // A store that cannot be read trusts nothing.
-        let read = move || Trusted::read(&path).unwrap_or_default();
-        if self.background.run(read, Self::trust_store_was_read).is_err() {
-            self.trust_store_was_read(Trusted::default());
-        }
-    }
-
-    fn trust_store_was_read(&self, trusted: Trusted) {
-        self.take(trusted);
-        for conversation in self.shared.conversations.all() {
-            let wanted = conversation.gate().store_was_read();
-            if let Some(wish) = wanted {
-                self.shared.tell(LoopEvent::WantAlone(&conversation, wish));
-            }
-        }
-    }
-
-    /// Trusts the frontmatter of the conversation at `path` from now on, in later sessions too.
-    pub(crate) fn keep_trusted(&self, path: String, code: String) {
-        if self.insert(|trusted| trusted.insert(&path, &code)) {
-            self.write_trust_store(move |store| trust::append(store, &path, &code));
+        if !path.is_empty()
+            && self.trusts(conversation, &source)
+            && self.insert(|trusted| trusted.insert(&path, &source.code))
+        {
+            self.write(move |store| trust::append(store, &path, &source.code));
         }
     }
 
@@ -128,30 +71,50 @@ impl TrustStore {
         let is_news = self.insert(|trusted| trusted.insert_file(path, &file));
         if is_news && !path.is_empty() {
             let path = path.to_owned();
-            self.write_trust_store(move |store| trust::append_file(store, &path, &file));
+            self.write(move |store| trust::append_file(store, &path, &file));
         }
     }
 
-    fn write_trust_store(&self, write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static) {
-        let store = self.path().to_owned();
-        let write = move || write(&store);
-        let then = |this: &Self, written: io::Result<()>| {
-            if let Err(error) = written {
-                this.trust_was_not_kept(&error);
+    /// Trusts something. Says whether that is news for the file: while it has not been read, everything is.
+    fn insert(&self, insert: impl FnOnce(&mut Trusted) -> bool) -> bool {
+        self.trusted.borrow_mut().as_mut().is_none_or(insert)
+    }
+
+    /// Reads the store, away from the main thread, once. The wishes that wait for it go on then.
+    pub(crate) fn read_trust_store(&self) {
+        if self.is_read() || self.is_reading.replace(true) {
+            return;
+        }
+        let path = self.path.clone();
+        // A store that cannot be read trusts nothing.
+        self.background.run(move || Trusted::read(&path).unwrap_or_default(), Self::was_read);
+    }
+
+    fn was_read(&self, trusted: Trusted) {
+        self.trusted.borrow_mut().get_or_insert(trusted);
+        for conversation in self.shared.conversations.all() {
+            let wanted = conversation.gate().store_was_read();
+            if let Some(wish) = wanted {
+                self.shared.tell(LoopEvent::WantAlone(&conversation, wish));
             }
-        };
-        if let Err(error) = self.background.run(write, then) {
-            self.trust_was_not_kept(&error);
         }
     }
 
-    /// Tells the user that the trust store could not be written; the log has every case.
-    fn trust_was_not_kept(&self, error: &io::Error) {
-        let store = self.path().display();
-        let message = format!("the trust store {store} could not be written ({error}); the next session asks again");
-        self.shared.log(Level::Warn, &message);
-        if self.begin_telling() {
-            self.shared.host.notify(Level::Warn, &message);
-        }
+    /// Writes to the file. If that fails, the user is told once, and the log has every case.
+    fn write(&self, write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static) {
+        let store = self.path.clone();
+        self.background.run(
+            move || write(&store),
+            |this: &Self, written| {
+                let Err(error) = written else { return };
+                let store = this.path.display();
+                let message =
+                    format!("the trust store {store} could not be written ({error}); the next session asks again");
+                this.shared.log(Level::Warn, &message);
+                if !this.is_told.replace(true) {
+                    this.shared.host.notify(Level::Warn, &message);
+                }
+            },
+        );
     }
 }

@@ -2,25 +2,46 @@
 //! conversation is opened, and again when the user takes changes back. The user is told once, and the model with the rejection.
 //! The model is told the same of a call whose latest change is not written: it may have written others before.
 
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     Conversation,
     calls::{Standing, key::Keyed as _},
-    undo::{
-        Undo,
-        interrupted_calls::{Effects, Left, effects, left},
-        name,
-    },
+    undo::{Undo, name},
 };
 use flemma_agent::UNKNOWN_EFFECT;
 use flemma_chat::OpenCall;
-use flemma_journal::CallKey;
+use flemma_journal::{
+    CallKey,
+    changes::{FileState, History},
+};
+use flemma_runtime::backups::{Backups, LogKey};
 use flemma_tools::{Executor, Runner};
 
 /// How many files the user is told of by name, and how many the model.
 const FOR_USER: usize = 4;
 const FOR_MODEL: usize = 40;
+
+/// What a call has left in files: each path, and whether there is a file now.
+pub(crate) type Left = Vec<(PathBuf, bool)>;
+
+/// Calls, each with what it has left in files; `None` while that is not known.
+pub(crate) type Effects = BTreeMap<CallKey, Option<Left>>;
+
+/// What these calls have left in files, as far as the log says it. It blocks on the disk.
+pub(crate) fn effects(backups: &Backups, log: &LogKey, calls: Vec<CallKey>) -> Effects {
+    let history = backups.history(log).ok().map(|(history, _)| history);
+    calls.into_iter().map(|key| (key.clone(), history.as_ref().map(|history| left(history, &key)))).collect()
+}
+
+/// What stands of what a call has done.
+pub(crate) fn left(history: &History, key: &CallKey) -> Left {
+    let left = history.left_by_call(key).into_iter();
+    left.map(|(path, state)| (path, state != FileState::Absent)).collect()
+}
 
 impl Undo {
     /// Finds out what calls that were interrupted have done to files, and tells the user.
@@ -32,18 +53,15 @@ impl Undo {
         let is_new = |call: &&OpenCall| {
             conversation.standing(call) == Standing::Interrupted
                 && self.is_recorded(call)
-                && !conversation.interrupted.contains(&key(call))
+                && !conversation.interrupted.borrow().contains_key(&key(call))
         };
         let found: Vec<CallKey> = calls.iter().filter(is_new).map(key).collect();
-        conversation.interrupted.put_all(found.iter().map(|key| (key.clone(), None)).collect());
-        if !found.is_empty() {
-            self.tell_effects(conversation, found);
+        conversation.interrupted.borrow_mut().extend(found.iter().map(|key| (key.clone(), None)));
+        if found.is_empty() {
+            return;
         }
-    }
-
-    fn tell_effects(&self, conversation: &Conversation, calls: Vec<CallKey>) {
         let (backups, log) = (self.backups.clone(), self.log_key(conversation));
-        let work = move || effects(&backups, &log, calls);
+        let work = move || effects(&backups, &log, found);
         let then = move |this: &Self, conversation: &Conversation, found: Effects| {
             let folder = this.shared.place(conversation).folder();
             for (key, left) in &found {
@@ -58,23 +76,18 @@ impl Undo {
                     ));
                 }
             }
-            conversation.interrupted.put_all(found);
+            conversation.interrupted.borrow_mut().extend(found);
         };
-        // Without this, nothing is said of files.
-        let _ = self.background.run_for(conversation.id(), work, then);
+        self.background.run_for(conversation.id(), work, then);
     }
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.
     pub(crate) fn effect_of_interrupted(&self, conversation: &Conversation, call: &OpenCall) -> String {
-        let key = call.key();
-        match conversation.interrupted.left(&key) {
+        match conversation.interrupted.borrow().get(&call.key()).and_then(Option::as_ref) {
             None => UNKNOWN_EFFECT.to_owned(),
             Some(left) if left.is_empty() => "no recorded change by it is left in a file".to_owned(),
             Some(left) => {
-                format!(
-                    "by then it had changed {}",
-                    listed(&left, &self.shared.place(conversation).folder(), FOR_MODEL)
-                )
+                format!("by then it had changed {}", listed(left, &self.shared.place(conversation).folder(), FOR_MODEL))
             }
         }
     }

@@ -4,9 +4,9 @@
 //! [`Undo::restore_files`](crate::components::Undo::restore_files) does exactly what was shown, and nothing of a proposal that is not the latest.
 
 pub(crate) mod interrupted;
-pub(crate) mod interrupted_calls;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -16,12 +16,12 @@ use serde::Deserialize;
 
 use crate::{
     Conversation, approval::permissions::Permissions, background::Background, calls::key::Keyed as _,
-    ownership::Ownership, shared::Shared, undo::interrupted_calls::effects,
+    ownership::Ownership, shared::Shared, undo::interrupted::effects,
 };
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
-use flemma_journal::changes::Wanted;
+use flemma_journal::{CallKey, changes::Wanted};
 use flemma_model::{CallId, UserError};
 use flemma_runtime::backups::{Backups, FileBefore, Limits, LogKey, Permit, Proposal, Restored};
 use flemma_tools::Recorder;
@@ -84,22 +84,19 @@ impl Undo {
         unsaved: Vec<PathBuf>,
         then: impl FnOnce(&Self, Result<Proposed, UserError>) + Send + 'static,
     ) {
-        let conversation = match self.may_take_back(buffer) {
-            Ok(conversation) => conversation,
-            Err(problem) => return then(self, Err(problem)),
-        };
-        let wanted = match wanted(&conversation, what) {
+        let wanted = self.may_take_back(buffer).and_then(|it| wanted(&it, what).map(|wanted| (it, wanted)));
+        let (conversation, wanted) = match wanted {
             Ok(wanted) => wanted,
             Err(problem) => return then(self, Err(problem)),
         };
         let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
         let (id, folder) = (conversation.id(), self.shared.place(&conversation).folder());
         let work = move || backups.propose(&log, &wanted, &unsaved);
-        self.background.run_or_tell(self, work, move |this, proposed| {
+        self.background.run(work, move |this: &Self, proposed| {
             let Some(conversation) = this.shared.conversations.by_id(id) else {
                 return then(this, Err(closed()));
             };
-            let proposed = proposed.and_then(|proposed| proposed).map(|proposal| {
+            let proposed = proposed.map(|proposal| {
                 let mut kept = conversation.proposal.borrow_mut();
                 let number = kept.as_ref().map_or(1, |(last, _)| last + 1);
                 let (proposal, lines) = (Rc::new(proposal.clone()), proposal.lines(|path| name(path, &folder)));
@@ -139,21 +136,18 @@ impl Undo {
             fence: self.ownership.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
-        let (id, calls) = (conversation.id(), conversation.interrupted.doubt());
-        self.background.run_or_tell(
-            self,
-            move || {
-                let restored = backups.apply(&log, &proposal, &permit);
-                (restored, effects(&backups, &log, calls))
-            },
-            move |this, done| {
-                let done = done.map(|(restored, effects)| {
-                    this.shared.with_conversation(id, |conversation| conversation.interrupted.put_all(effects));
-                    restored
-                });
-                then(this, done);
-            },
-        );
+        let id = conversation.id();
+        // Files are about to change: nothing is known of the calls until somebody has looked again.
+        let calls: Vec<CallKey> = conversation.interrupted.borrow().keys().cloned().collect();
+        conversation.interrupted.borrow_mut().values_mut().for_each(|left| *left = None);
+        let work = move || {
+            let restored = backups.apply(&log, &proposal, &permit);
+            (restored, effects(&backups, &log, calls))
+        };
+        self.background.run(work, move |this: &Self, (restored, effects)| {
+            this.shared.with_conversation(id, |conversation| conversation.interrupted.borrow_mut().extend(effects));
+            then(this, Ok(restored));
+        });
     }
 
     /// Finds out which files the last turn has written. `then` gets each with what it was before that, or why it is not known.
@@ -170,11 +164,7 @@ impl Undo {
             let asks = |message: &ParsedMessage| message.role == Speaker::You && !message.has_only_results(text);
             split(calls, document.messages()[..last].iter().rposition(asks).unwrap_or(0))
         });
-        self.background.run_or_tell(
-            self,
-            move || backups.before(&log, &wanted),
-            |this, files| then(this, files.and_then(|it| it)),
-        );
+        self.background.run(move || backups.before(&log, &wanted), then);
     }
 
     /// The ids of calls of tools that change files, the latest first. Not all of them have changed one.
@@ -203,23 +193,22 @@ impl Undo {
             return;
         }
         let backups = self.backups.clone();
-        let then = |this: &Self, carried: std::io::Result<()>| {
-            if let Err(error) = carried {
-                this.shared.log(Level::Warn, &format!("the list of changes could not be carried over: {error}"));
-            }
-        };
-        let _ = self.background.run(move || backups.carry_over(&from, &to), then);
+        self.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
     }
 
     /// Deletes old contents, away from the main thread.
     pub(crate) fn clean_backups(&self) {
         let (backups, limits) = (self.backups.clone(), limits(self.shared.config().tools.backups));
-        let then = |this: &Self, cleaned: std::io::Result<()>| {
-            if let Err(error) = cleaned {
-                this.shared.log(Level::Warn, &format!("old contents of files could not be deleted: {error}"));
+        self.tidy("old contents of files could not be deleted", move || backups.clean(limits));
+    }
+
+    /// Does something away from the main thread. If it fails, the log says so.
+    fn tidy(&self, failure: &'static str, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        self.background.run(work, move |this: &Self, done| {
+            if let Err(error) = done {
+                this.shared.log(Level::Warn, &format!("{failure}: {error}"));
             }
-        };
-        let _ = self.background.run(move || backups.clean(limits), then);
+        });
     }
 
     /// The conversation of a buffer, if files may be changed for it now.

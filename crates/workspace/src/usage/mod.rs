@@ -121,9 +121,7 @@ impl Accounting {
                 }
             }
         };
-        if let Err(error) = self.background.run(estimate, show) {
-            self.shared.host.notify(Level::Error, &format!("no estimate: no thread could be started ({error})"));
-        }
+        self.background.run(estimate, show);
         false
     }
 }
@@ -136,7 +134,7 @@ impl Accounting {
         let Some(since) = known.begin_to_read() else { return };
         let file = known.file();
         let read = move || file.read(since).map(|(notes, reached)| (notes.into_iter().collect::<Notes>(), reached));
-        let started = self.background.run(read, |this: &Self, read| {
+        self.background.run(read, |this: &Self, read| {
             if let Err(error) = &read {
                 this.shared.log(Level::Warn, &format!("the notes about messages cannot be read: {error}"));
             }
@@ -149,9 +147,6 @@ impl Accounting {
                 this.read_known_messages();
             }
         });
-        if started.is_err() {
-            known.take(None);
-        }
     }
 
     /// Keeps what is known of the message with its marker on `line`, which has its final text.
@@ -165,7 +160,7 @@ impl Accounting {
         known.put(key.clone(), note.clone());
         let file = known.file();
         let add = move || file.add(&key, &note);
-        let _ = self.background.run(add, |this: &Self, added| {
+        self.background.run(add, |this: &Self, added| {
             if let Err(error) = added {
                 this.shared.log(Level::Warn, &format!("a note about a message was not kept: {error}"));
             }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
-    calls::suspension::INTERRUPTED,
+    calls::INTERRUPTED,
     views::{
         Drawing, local,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines},

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
-    calls::{key::Keyed as _, suspension::INTERRUPTED},
+    calls::{INTERRUPTED, key::Keyed as _},
     ports::{CallContext, Place},
     reviews::made::NotMade,
     views::Views,

@@ -214,7 +214,7 @@ fn rows(this: &Views, conversation: &Conversation, file: &Effective) -> Vec<Opti
 fn agents(this: &Views, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
     let own = this.shared.config().agent.clone();
     let place = this.shared.place(conversation);
-    let permitted = this.permissions.permitted_by(file, &place);
+    let permitted = this.permissions.agents_at(file, &place).permitted();
     let permitted = this.shared.promptly(&place.folder(), move || permitted.looked_up());
     let views: Vec<_> = permitted.iter().flat_map(Permitted::describe).collect();
     let mut names: Vec<&str> = own.as_deref().into_iter().chain(file.config.agent.as_deref()).collect();
