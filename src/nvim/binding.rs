@@ -27,9 +27,9 @@ impl Binding {
         let scripts = Rc::new(LuaScripts::new(lua, &shim, &functions));
         let (host, waker) = (Rc::<Shim>::clone(&shim), shim.waker.clone());
         let workspace = Workspace::new(host, scripts, state_dir, move || waker.wake());
-        for (tool, _) in workspace.tools.tools() {
+        for (tool, _) in workspace.shared.toolbox.all() {
             if matches!(tool.executor, Executor::Client(None)) {
-                workspace.tools.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
+                workspace.shared.toolbox.answer_with(&tool.name, functions.keep(shim.client_tool(&tool.name)?));
             }
         }
         Ok(Self { shim, functions, workspace })

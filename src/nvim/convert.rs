@@ -187,17 +187,6 @@ pub(super) fn from_json(lua: &Lua, value: &Value) -> mlua::Result<Lual> {
     })
 }
 
-/// A Lua table with these fields, perhaps more than a table has already.
-macro_rules! table {
-    ($lua:expr, { $($fields:tt)* }) => { table!($lua, $lua.create_table()?, { $($fields)* }) };
-    ($lua:expr, $table:expr, { $($name:ident: $value:expr),* $(,)? }) => {{
-        let table = $table;
-        $(table.raw_set(stringify!($name), $value)?;)*
-        table
-    }};
-}
-pub(super) use table;
-
 /// A list of any length. Lua keeps only a few thousand values for Rust at the same time, so they are never collected first.
 ///
 /// # Errors
@@ -207,6 +196,16 @@ pub(super) fn list<T: IntoLua>(lua: &Lua, items: impl IntoIterator<Item = mlua::
     items.into_iter().enumerate().try_for_each(|(at, item)| table.raw_set(at + 1, item?))?;
     Ok(table)
 }
+
+/// A Lua table with these fields.
+macro_rules! table {
+    ($lua:expr, $($key:ident: $value:expr),+ $(,)?) => {{
+        let table = $lua.create_table()?;
+        $(table.set(stringify!($key), $value)?;)+
+        table
+    }};
+}
+pub(super) use table;
 
 /// Anything serialisable as a Lua value; what is absent becomes `nil`.
 ///

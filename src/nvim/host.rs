@@ -9,15 +9,15 @@ use super::{
     buffer::BufferText,
     convert::{self, table},
     shim::Shim,
-    usage_table,
 };
-use flemma_agent::{CursorReason, Level};
+use flemma_agent::{CursorReason, Level, LifecycleEvent};
 use flemma_chat::{Diagnostic, Severity, Text, TextEdit};
 use flemma_model::UserError;
+use flemma_provider::usage::Record;
 use flemma_tools::Written;
 use flemma_workspace::{
     Host, HostEffect, LookedUp,
-    ports::{Announcement, HostError, Place, Question, Saved},
+    ports::{HostError, Place, Saved},
 };
 
 /// What `lua/flemma/host.lua` is told of an effect.
@@ -62,9 +62,11 @@ impl Shim {
             HostEffect::RefuseLate { buffer, tool, call, text } => {
                 self.tell("refuse_late", (buffer, tool, call, self.lua.create_string(text)?))
             }
-            HostEffect::Announce { buffer, what } => self.tell("announce", self.announcement(buffer, what)?),
+            HostEffect::Announce { buffer, moment, usage } => {
+                self.tell("announce", self.announcement(buffer, moment, usage)?)
+            }
             HostEffect::Ask { buffer, number, question } => {
-                self.tell("ask", (buffer, number, self.question(question)?))
+                self.tell("ask", (buffer, number, convert::to_lua(&self.lua, &question)?))
             }
             HostEffect::OpenForm { buffer, call } => self.tell("open_form", (buffer, call.0.as_str())),
             HostEffect::Look { buffer, number, references } => {
@@ -80,20 +82,26 @@ impl Shim {
         }
     }
 
-    fn announcement(&self, buffer: i32, what: Announcement<'_>) -> mlua::Result<(&'static str, Table)> {
+    fn announcement(
+        &self,
+        buffer: i32,
+        moment: LifecycleEvent<'_>,
+        usage: Option<Record>,
+    ) -> mlua::Result<(&'static str, Table)> {
         let lua = &self.lua;
-        Ok(match what {
-            Announcement::RequestSending => ("FlemmaRequestSending", table!(lua, { buf: buffer })),
-            Announcement::RequestFinished { complete, usage } => {
-                let usage = usage.map(|record| usage_table::record(lua, &record)).transpose()?;
-                ("FlemmaRequestFinished", table!(lua, { buf: buffer, complete: complete, usage: usage }))
+        Ok(match moment {
+            LifecycleEvent::RequestSending => ("FlemmaRequestSending", table!(lua, buf: buffer)),
+            LifecycleEvent::RequestFinished { complete } => {
+                let usage = usage.map(|record| convert::to_lua(lua, &record)).transpose()?;
+                ("FlemmaRequestFinished", table!(lua, buf: buffer, complete: complete, usage: usage))
             }
-            Announcement::ToolExecuting { tool, call } => {
-                ("FlemmaToolExecuting", table!(lua, { buf: buffer, tool: tool, id: call }))
+            LifecycleEvent::ToolExecuting(call) => {
+                let (tool, id) = (call.name.as_str(), call.id.0.as_str());
+                ("FlemmaToolExecuting", table!(lua, buf: buffer, tool: tool, id: id))
             }
-            Announcement::ToolFinished { call } => ("FlemmaToolFinished", table!(lua, { buf: buffer, id: call })),
-            Announcement::ToolPending { call, kind } => {
-                ("FlemmaToolPending", table!(lua, { buf: buffer, id: call, kind: kind.as_str() }))
+            LifecycleEvent::ToolFinished(id) => ("FlemmaToolFinished", table!(lua, buf: buffer, id: id.0.as_str())),
+            LifecycleEvent::ToolPending(id, kind) => {
+                ("FlemmaToolPending", table!(lua, buf: buffer, id: id.0.as_str(), kind: kind.as_str()))
             }
         })
     }
@@ -101,32 +109,21 @@ impl Shim {
     fn diagnostics(&self, diagnostics: &[Diagnostic]) -> mlua::Result<Table> {
         let item = |diagnostic: &Diagnostic| {
             let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
-            let message = diagnostic.message.as_str();
-            Ok(table!(self.lua, { line: diagnostic.line, severity: severity, message: message }))
+            Ok(table!(self.lua, line: diagnostic.line, severity: severity, message: diagnostic.message.as_str()))
         };
         convert::list(&self.lua, diagnostics.iter().map(item))
     }
 
     fn end_of_write(&self, saved: &Saved) -> mlua::Result<Table> {
-        let problem = saved.problem.as_ref().map(ToString::to_string);
-        Ok(table!(self.lua, {
-            tick: saved.tick, problem: problem, is_current: saved.is_current, is_replying: saved.is_replying
-        }))
-    }
-
-    fn question(&self, question: Question) -> mlua::Result<Table> {
-        Ok(match question {
-            Question::Frontmatter { language } => table!(self.lua, { language: language }),
-            Question::Files { files, references, line } => {
-                table!(self.lua, { files: files, references: references, line: line })
-            }
-        })
+        let Saved { tick, problem, is_current, is_replying } = saved;
+        let problem = problem.as_ref().map(ToString::to_string);
+        Ok(table!(self.lua, tick: *tick, problem: problem, is_current: *is_current, is_replying: *is_replying))
     }
 
     fn references(&self, references: &[LookedUp]) -> mlua::Result<Table> {
         let wanted = references.iter().map(|(subject, path)| {
             let path = path.as_ref().map(|path| self.lua.create_string(path.as_os_str().as_bytes())).transpose()?;
-            Ok(table!(self.lua, { subject: subject.as_str(), path: path }))
+            Ok(table!(self.lua, subject: subject.as_str(), path: path))
         });
         convert::list(&self.lua, wanted)
     }

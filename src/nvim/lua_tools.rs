@@ -101,11 +101,9 @@ pub(super) fn start(lua: &Lua, shim: &Rc<Shim>, execute: &Function, run: ToolRun
         })
     });
     let about = || -> mlua::Result<Table> {
-        let by = table!(lua, {
-            role: resolved_by.role.as_str(), process: resolved_by.process, host: resolved_by.host.as_str(),
-            here: is_resolved_here
-        });
-        Ok(table!(lua, { call_id: call.id.0.as_str(), run: number, resolved_by: by }))
+        let (role, host) = (resolved_by.role.as_str(), resolved_by.host.as_str());
+        let by = table!(lua, role: role, process: resolved_by.process, host: host, here: is_resolved_here);
+        Ok(table!(lua, call_id: call.id.0.as_str(), run: number, resolved_by: by))
     };
     let details = progress
         .transpose()

@@ -21,7 +21,6 @@ mod review_table;
 mod scripts;
 mod shim;
 mod tool_functions;
-mod usage_table;
 mod waker;
 
 use mlua::Lua;

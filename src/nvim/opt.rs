@@ -37,12 +37,7 @@ impl UserData for List {
         // changed(operation, names) -> another list
         methods.add_method("changed", |_, list, (operation, names): (String, Vec<String>)| {
             let mut list = list.0.clone();
-            match operation.as_str() {
-                "append" => list.append(names),
-                "prepend" => list.prepend(names),
-                "remove" => list.remove(names),
-                _ => list.set(names),
-            }
+            list.change(&operation, names);
             Ok(List(list))
         });
     }

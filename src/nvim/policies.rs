@@ -92,7 +92,7 @@ pub(super) fn word(decision: Decision) -> &'static str {
 }
 
 fn ask(lua: &Lua, shim: &Shim, function: &Function, call: &ApprovalCall<'_>, limits: Limits) -> mlua::Result<Value> {
-    let context = table!(lua, { bufnr: call.buffer, tool_id: call.id.0.as_str() });
+    let context = table!(lua, bufnr: call.buffer, tool_id: call.id.0.as_str());
     let arguments = (call.tool, convert::from_json(lua, call.input)?, context);
     match limits {
         Limits::None => function.call(arguments),

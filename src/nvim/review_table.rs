@@ -10,28 +10,40 @@ use flemma_workspace::{DrawnHunks, Reviewed, ReviewedFile};
 
 /// The table that `review` calls back with.
 pub(super) fn review(lua: &Lua, reviewed: &Reviewed) -> mlua::Result<Table> {
-    let Reviewed { call, tool, revision, change, files } = reviewed;
-    let files = convert::list(lua, files.iter().map(|reviewed| file(lua, reviewed)))?;
-    Ok(table!(lua, {
-        call_id: call.0.as_str(), tool: tool.as_str(), revision: revision.as_str(), change: *change, files: files
-    }))
+    Ok(table!(
+        lua,
+        call_id: reviewed.call.0.as_str(),
+        tool: reviewed.tool.as_str(),
+        revision: reviewed.revision.as_str(),
+        change: reviewed.change,
+        files: convert::list(lua, reviewed.files.iter().map(|reviewed| file(lua, reviewed)))?,
+    ))
 }
 
 fn file(lua: &Lua, file: &ReviewedFile) -> mlua::Result<Table> {
     let content = |bytes: &Option<Arc<Vec<u8>>>| bytes.as_ref().map(|bytes| lua.create_string(&**bytes)).transpose();
     let draft = file.made.draft.as_ref().map(|made| {
         let (text, base) = (lua.create_string(&*made.text)?, lua.create_string(&*made.base)?);
-        Ok::<_, mlua::Error>(table!(lua, { text: text, base: base }))
+        Ok::<_, mlua::Error>(table!(lua, text: text, base: base))
     });
     let hunks = file.note.is_none().then(|| places(lua, &file.hunks));
-    Ok(table!(lua, {
-        path: file.path.as_str(), name: file.name.as_str(), moved_to: file.moved_to.as_deref(),
-        old: content(&file.old)?, old_size: file.old_size,
-        new: content(&file.new)?, new_size: file.new_size,
-        after: file.after.as_deref(), note: file.note, line_breaks: file.line_breaks.as_deref(),
-        is_read_only: file.is_read_only, is_left: file.made.is_left,
-        draft: draft.transpose()?, hunks: hunks.transpose()?,
-    }))
+    Ok(table!(
+        lua,
+        path: file.path.as_str(),
+        name: file.name.as_str(),
+        old: content(&file.old)?,
+        new: content(&file.new)?,
+        old_size: file.old_size,
+        new_size: file.new_size,
+        moved_to: file.moved_to.as_deref(),
+        after: file.after.as_deref(),
+        note: file.note,
+        is_read_only: file.is_read_only,
+        line_breaks: file.line_breaks.as_deref(),
+        is_left: file.made.is_left,
+        draft: draft.transpose()?,
+        hunks: hunks.transpose()?,
+    ))
 }
 
 /// Where contents differ: eight numbers for each place, as in `flemma.Hunk`. One list is made faster than a table for each.
@@ -66,12 +78,12 @@ pub(super) fn read_places(numbers: &[usize]) -> Vec<HunkPlace> {
 /// The table that `hunk_rows` calls back with.
 pub(super) fn drawn(lua: &Lua, drawn: &DrawnHunks) -> mlua::Result<Table> {
     let rows = convert::list(lua, drawn.rows.iter().map(|rows| hunk(lua, rows)))?;
-    Ok(table!(lua, { hunks: places(lua, &drawn.places)?, rows: rows }))
+    Ok(table!(lua, hunks: places(lua, &drawn.places)?, rows: rows))
 }
 
 fn hunk(lua: &Lua, rows: &HunkRows) -> mlua::Result<Table> {
     let lines = |lines: &[Vec<String>]| {
         convert::list(lua, lines.iter().map(|rows| convert::list(lua, rows.iter().map(|row| Ok(row.as_str())))))
     };
-    Ok(table!(lua, { old: lines(&rows.old)?, new: lines(&rows.new)?, more: rows.more, is_cut: rows.is_cut }))
+    Ok(table!(lua, old: lines(&rows.old)?, new: lines(&rows.new)?, more: rows.more, is_cut: rows.is_cut))
 }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, rc::Rc};
 
-use mlua::{IntoLua, IntoLuaMulti, Lua, Value};
+use mlua::{IntoLuaMulti, Lua, Value};
 use nvim_oxi::api;
 
 use super::{
@@ -49,26 +49,13 @@ impl LuaScripts {
         asked.map_err(|error| convert::lua_error(&error))
     }
 
-    /// Calls a function that was kept for it, once.
-    fn call_back<A: IntoLuaMulti>(&self, callback: LuaRef, arguments: impl FnOnce(&Lua) -> mlua::Result<A>) {
+    /// Calls a function that waits for something, for the first and the last time.
+    fn call_back(&self, callback: LuaRef, arguments: mlua::Result<impl IntoLuaMulti>) {
         let Some(function) = self.functions.get(callback) else { return };
         self.functions.release(callback);
-        if let Err(error) = arguments(&self.lua).and_then(|arguments| function.call::<()>(arguments)) {
+        if let Err(error) = arguments.and_then(|arguments| function.call::<()>(arguments)) {
             self.shim.report(&error);
         }
-    }
-
-    /// The same with what was found, or with nil and what went wrong.
-    fn call_back_with<T, A: IntoLua>(
-        &self,
-        callback: LuaRef,
-        found: Result<T, UserError>,
-        convert: impl FnOnce(&Lua, T) -> mlua::Result<A>,
-    ) {
-        self.call_back(callback, |lua| match found {
-            Ok(found) => convert(lua, found)?.into_lua_multi(lua),
-            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
-        });
     }
 }
 
@@ -84,55 +71,33 @@ impl Scripts for LuaScripts {
         lua_tools::start(&self.lua, &self.shim, &execute, run)
     }
 
-    fn preview(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        width: usize,
-        context: CallContext<'_>,
-    ) -> Result<Option<String>, LuaError> {
-        let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
-            Ok((convert::from_json(&self.lua, input)?, width, about))
-        };
-        Ok(match self.ask_tool(context.buffer, function, arguments)? {
+    fn preview(&self, asked: CallContext<'_>, width: usize) -> Result<Option<String>, LuaError> {
+        let arguments =
+            || Ok((convert::from_json(&self.lua, asked.input)?, width, tool_functions::about(&self.lua, asked)?));
+        Ok(match self.ask_tool(asked.buffer, asked.function, arguments)? {
             Value::String(body) => Some(body.to_string_lossy()),
             _ => None,
         })
     }
 
-    fn rejection(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError> {
+    fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
         let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
+            let about = tool_functions::about(&self.lua, asked)?;
             about.set("reason", reason)?;
-            Ok((convert::from_json(&self.lua, input)?, about))
+            Ok((convert::from_json(&self.lua, asked.input)?, about))
         };
-        let asked = self.ask_tool(context.buffer, function, arguments);
-        tool_functions::text(&asked.map_err(tool_functions::failed)?)
+        let answer = self.ask_tool(asked.buffer, asked.function, arguments);
+        tool_functions::text(&answer.map_err(tool_functions::failed)?)
     }
 
-    fn declared_approval(
-        &self,
-        function: LuaRef,
-        input: &serde_json::Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        let arguments = || {
-            let about = tool_functions::about(&self.lua, context)?;
-            Ok((convert::from_json(&self.lua, input)?, about))
-        };
-        let asked = self.ask_tool(context.buffer, function, arguments);
-        tool_functions::approval(&asked.map_err(tool_functions::failed)?)
+    fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
+        let arguments = || Ok((convert::from_json(&self.lua, asked.input)?, tool_functions::about(&self.lua, asked)?));
+        let answer = self.ask_tool(asked.buffer, asked.function, arguments);
+        tool_functions::approval(&answer.map_err(tool_functions::failed)?)
     }
 
     fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError> {
-        let arguments = || Ok(table!(self.lua, { bufnr: buffer, named: is_named }));
+        let arguments = || Ok(table!(self.lua, bufnr: buffer, named: is_named));
         let asked = self.ask_tool(buffer, function, arguments);
         tool_functions::switch(&asked.map_err(tool_functions::failed)?)
     }
@@ -182,48 +147,49 @@ impl Scripts for LuaScripts {
     }
 
     fn files_to_pick(&self, callback: LuaRef, files: Result<FilesToPick, ModelError>) {
-        self.call_back(callback, |lua| match files {
-            Ok(files) => (files.paths, files.more, files.denied, files.is_partial).into_lua_multi(lua),
-            Err(problem) => (Value::Nil, problem.to_string()).into_lua_multi(lua),
-        });
+        match files {
+            Ok(files) => self.call_back(callback, Ok((files.paths, files.more, files.denied, files.is_partial))),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
+        }
     }
 
     fn command_ended(&self, callback: LuaRef, result: CommandResult) {
         let CommandResult { code, signal, stdout, stderr, is_stopped, problem } = result;
         let problem = problem.map(|problem| problem.to_string());
-        self.call_back(callback, |lua| {
-            Ok(table!(lua, {
-                code: code, signal: signal, stdout: stdout, stderr: stderr, stopped: is_stopped, problem: problem
-            }))
-        });
-    }
-
-    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>) {
-        self.call_back(callback, |_| Ok(outcome.map(|()| true).map_err(|problem| problem.to_string())));
+        let table = || {
+            Ok(table!(
+                self.lua,
+                code: code,
+                signal: signal,
+                stdout: stdout,
+                stderr: stderr,
+                stopped: is_stopped,
+                problem: problem,
+            ))
+        };
+        self.call_back(callback, table());
     }
 
     fn answered(&self, callback: LuaRef, answer: Result<serde_json::Value, UserError>) {
-        self.call_back_with(callback, answer, |lua, answer| convert::from_json(lua, &answer));
+        match answer {
+            Ok(answer) => self.call_back(callback, convert::from_json(&self.lua, &answer)),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
+        }
     }
 
     fn reviewed(&self, callback: LuaRef, reviewed: Result<Reviewed, UserError>) {
-        self.call_back_with(callback, reviewed, |lua, reviewed| review_table::review(lua, &reviewed));
+        match reviewed {
+            Ok(reviewed) => self.call_back(callback, review_table::review(&self.lua, &reviewed)),
+            Err(problem) => self.call_back(callback, Ok((Value::Nil, problem.to_string()))),
+        }
     }
 
     fn drawn(&self, callback: LuaRef, drawn: &DrawnHunks) {
-        self.call_back(callback, |lua| review_table::drawn(lua, drawn));
-    }
-
-    fn ended(&self, callback: LuaRef, problem: Option<UserError>) {
-        self.call_back(callback, |_| Ok(problem.map(|problem| problem.to_string())));
+        self.call_back(callback, review_table::drawn(&self.lua, drawn));
     }
 
     fn forget(&self, callback: LuaRef) {
         self.functions.release(callback);
-    }
-
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>) {
-        self.call_back_with(callback, models, |_, models| Ok(models));
     }
 }
 

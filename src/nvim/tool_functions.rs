@@ -8,7 +8,7 @@ use flemma_workspace::ports::CallContext;
 
 /// The table that says which call a function is asked about.
 pub(super) fn about(lua: &Lua, context: CallContext<'_>) -> mlua::Result<Table> {
-    Ok(table!(lua, { bufnr: context.buffer, call_id: context.call.0.as_str() }))
+    Ok(table!(lua, bufnr: context.buffer, call_id: context.call.0.as_str()))
 }
 
 /// A function has thrown this.

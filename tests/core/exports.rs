@@ -164,7 +164,7 @@ fn lua_defines_what_rust_calls_and_nothing_else() {
 
 #[test]
 fn every_effect_has_one_handler_in_lua() {
-    let effects = read("crates/workspace/src/host_effect.rs");
+    let effects = read("crates/workspace/src/ports.rs");
     let body = effects.split("pub enum HostEffect").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
     let variants =
         body.lines().filter_map(|line| line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase)));

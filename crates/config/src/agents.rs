@@ -1,8 +1,8 @@
 //! `agents`: what tools may read and write in a conversation, by a name that a user or a file chooses.
 
-use serde::Serialize;
 use serde_json::Value;
 
+use super::declare::{options, or};
 use flemma_model::options::{Kind, Table, kinds::NAMES};
 
 /// A path, or a list of paths. A wildcard would silently match nothing.
@@ -17,26 +17,20 @@ const PATHS: Kind<Vec<String>> = Kind {
     },
 };
 
-/// One of `agents`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AgentOptions {
-    /// What tools may read; `None` for everything.
-    pub allowed_read_paths: Option<Vec<String>>,
-    /// What tools may write, if they may read it too; `None` for everything.
-    pub allowed_write_paths: Option<Vec<String>>,
-    /// Tools that may run although they do not declare which paths they use.
-    pub unchecked_tools: Vec<String>,
+options! {
+    /// One of `agents`.
+    #[derive(Eq)]
+    pub struct AgentOptions {
+        /// What tools may read; `None` for everything.
+        pub allowed_read_paths: Option<Vec<String>> = paths("allowedReadPaths");
+        /// What tools may write, if they may read it too; `None` for everything.
+        pub allowed_write_paths: Option<Vec<String>> = paths("allowedWritePaths");
+        /// Tools that may run although they do not declare which paths they use.
+        pub unchecked_tools: Vec<String> = or(Vec::new(), &NAMES);
+    }
 }
 
 impl AgentOptions {
-    pub(super) fn read(table: &mut Table<'_>) -> Self {
-        Self {
-            allowed_read_paths: paths(table, "allowed_read_paths", "allowedReadPaths"),
-            allowed_write_paths: paths(table, "allowed_write_paths", "allowedWritePaths"),
-            unchecked_tools: table.get("unchecked_tools", Vec::new(), &NAMES),
-        }
-    }
-
     /// Whether it restricts anything.
     #[must_use]
     pub fn is_restricting(&self) -> bool {
@@ -44,14 +38,16 @@ impl AgentOptions {
     }
 }
 
-/// Reads a list of paths, which has another name as well.
-fn paths(table: &mut Table<'_>, name: &str, other: &str) -> Option<Vec<String>> {
-    let paths = table.some(name, &PATHS);
-    if table.has(name)
-        && let Some(value) = table.raw(other)
-    {
-        table.wrong(other, format!("omitted: it is another name of `{name}`"), value);
-        return paths;
+/// A list of paths, which has another name as well.
+fn paths(other: &str) -> impl FnOnce(&mut Table<'_>, &str) -> Option<Vec<String>> {
+    move |table, name| {
+        let paths = table.some(name, &PATHS);
+        if table.has(name)
+            && let Some(value) = table.raw(other)
+        {
+            table.wrong(other, format!("omitted: it is another name of `{name}`"), value);
+            return paths;
+        }
+        paths.or_else(|| table.some(other, &PATHS))
     }
-    paths.or_else(|| table.some(other, &PATHS))
 }

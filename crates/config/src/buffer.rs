@@ -129,11 +129,10 @@ impl BufferOptions {
         if path == "sandbox" {
             return Err(UserError::new(format!("{shown}: this version has no sandbox; remove the line")));
         }
-        let siblings = self.known.iter().map(|(known, _)| known.as_str()).filter(|known| {
-            let (above, _) = known.rsplit_once('.').unwrap_or(("", known));
-            above == parent
+        let names = self.known.iter().filter_map(|(known, _)| {
+            let (above, name) = known.rsplit_once('.').unwrap_or(("", known));
+            (above == parent).then_some(name)
         });
-        let names = siblings.map(|known| known.rsplit_once('.').map_or(known, |(_, name)| name));
         let operations = if matches!(parent, TOOLS | AUTO_APPROVE) { &OPERATIONS[..] } else { &[] };
         let names = names.chain(operations.iter().copied());
         let meant = nearest(key, names).map(|near| {
@@ -217,7 +216,7 @@ impl BufferOptions {
         if path == AUTO_APPROVE && self.decides {
             return Err(self.is_a_function());
         }
-        self.replace_list(path, list)
+        self.replace_list(path, Some(list))
     }
 
     /// Changes the list at a path: `append`, `prepend` and `remove` names, or `set` them as all that it holds.
@@ -226,11 +225,7 @@ impl BufferOptions {
     /// When there is no list, or a name means nothing; then nothing is changed.
     pub fn change(&mut self, path: &str, operation: &str, names: Vec<String>) -> Result<(), UserError> {
         let mut list = if operation == "set" { ListOption::default() } else { self.list(path)? };
-        match operation {
-            "prepend" => list.prepend(names),
-            "remove" => list.remove(names),
-            _ => list.append(names),
-        }
+        list.change(operation, names);
         self.set_list(path, list)
     }
 
@@ -245,21 +240,17 @@ impl BufferOptions {
         self.decides
     }
 
-    /// Replaces what is there by a list.
-    fn replace_list(&mut self, path: &str, list: ListOption) -> Result<(), UserError> {
-        for name in list.items().iter().chain(list.removed()) {
+    /// Replaces what is there by a list; without one, the default holds again.
+    fn replace_list(&mut self, path: &str, list: Option<ListOption>) -> Result<(), UserError> {
+        for name in list.iter().flat_map(|list| list.items().iter().chain(list.removed())) {
             (self.check)(path, name).map_err(|problem| UserError::new(format!("{}: {problem}", self.shown(path))))?;
         }
-        self.put_list(path, Some(list));
-        Ok(())
-    }
-
-    fn put_list(&mut self, path: &str, list: Option<ListOption>) {
         if path == TOOLS {
             self.said.tools = list;
         } else {
             (self.said.auto_approve, self.decides) = (list, false);
         }
+        Ok(())
     }
 
     fn is_a_function(&self) -> UserError {
@@ -273,14 +264,9 @@ impl BufferOptions {
     /// A list of names, or a table of operations: `{ "append": ["bash"], "remove": ["write"] }`. In the table for
     /// `tools` it may also have its own options.
     fn set_list_from(&mut self, path: &str, value: &Value) -> Result<(), UserError> {
-        if value.is_null() {
-            // The default holds again.
-            self.put_list(path, None);
-            return Ok(());
-        }
         let Value::Object(entries) = value else {
-            let names = self.names(path, value)?;
-            return self.replace_list(path, ListOption::new(names));
+            let names = if value.is_null() { None } else { Some(self.names(path, value)?) };
+            return self.replace_list(path, names.map(ListOption::new));
         };
         // The result does not depend on the order of the keys.
         for operation in OPERATIONS {
@@ -294,17 +280,12 @@ impl BufferOptions {
 
     /// Reads a list of names; a lone name is a list of one.
     fn names(&self, path: &str, value: &Value) -> Result<Vec<String>, UserError> {
-        let wrong = || {
-            let problem = Problem::wrong(path, "a list of names", value);
-            self.complaint(&problem, path)
+        let names = match value {
+            Value::String(name) => Some(vec![name.clone()]),
+            Value::Array(list) => list.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+            _ => None,
         };
-        match value {
-            Value::String(name) => Ok(vec![name.clone()]),
-            Value::Array(list) => {
-                list.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>().ok_or_else(wrong)
-            }
-            _ => Err(wrong()),
-        }
+        names.ok_or_else(|| self.complaint(&Problem::wrong(path, "a list of names", value), path))
     }
 
     fn shown(&self, path: &str) -> String {
@@ -364,23 +345,19 @@ pub fn config_path(path: &str) -> String {
     }
 }
 
-/// Puts a value at a path; null takes away what is there.
+/// Puts a value at a path, in tables that are made where they are missing; null takes away what is there.
 fn put(table: &mut Value, path: &str, value: Value) {
-    let mut at = table;
-    let mut keys = path.split('.').peekable();
-    while let Some(key) = keys.next() {
-        if !at.is_object() {
-            *at = Value::Object(Map::new());
+    let (parent, key) = path.rsplit_once('.').map_or((None, path), |(parent, key)| (Some(parent), key));
+    let at = parent.into_iter().flat_map(|parent| parent.split('.')).fold(table, |at, key| {
+        let inner = &mut at[key];
+        if !inner.is_object() {
+            *inner = json!({});
         }
-        let Value::Object(entries) = at else { return };
-        if keys.peek().is_none() {
-            if value.is_null() {
-                entries.shift_remove(key);
-            } else {
-                entries.insert(key.to_owned(), value);
-            }
-            return;
-        }
-        at = entries.entry(key).or_insert_with(|| Value::Object(Map::new()));
+        inner
+    });
+    if !value.is_null() {
+        at[key] = value;
+    } else if let Value::Object(entries) = at {
+        entries.shift_remove(key);
     }
 }

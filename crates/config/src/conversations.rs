@@ -4,8 +4,9 @@ use std::path::{Component, Path};
 
 use serde::Serialize;
 
+use super::declare::{one_of, options, or, some};
 use flemma_model::options::{
-    self, Kind, Table,
+    Kind,
     kinds::{NAMES, text, within},
 };
 
@@ -40,35 +41,18 @@ const SIZE: Kind<f64> = Kind {
     read: |value| within(value, 0.0..=10_000.0).filter(|size| *size > 0.0 && (*size <= 1.0 || size.fract() == 0.0)),
 };
 
-/// `conversations`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ConversationOptions {
-    /// The folder below a project's root that has its conversations; a folder of the user's own when it is not set.
-    pub folder: Option<String>,
-    /// The files and folders that mark the root of a project.
-    pub markers: Vec<String>,
-    /// The window.
-    pub layout: Layout,
-    /// Its width; up to 1, a part of the screen's.
-    pub width: Option<f64>,
-    /// Its height; up to 1, a part of the screen's.
-    pub height: Option<f64>,
-}
-
-impl Default for ConversationOptions {
-    fn default() -> Self {
-        options::defaults(Self::read)
-    }
-}
-
-impl ConversationOptions {
-    pub(super) fn read(table: &mut Table<'_>) -> Self {
-        Self {
-            folder: table.some("folder", &BELOW),
-            markers: table.get("markers", [".git", ".jj"].map(str::to_owned).into(), &NAMES),
-            layout: table.choose("layout", &[Layout::Vertical, Layout::Horizontal, Layout::Tab]).unwrap_or_default(),
-            width: table.some("width", &SIZE),
-            height: table.some("height", &SIZE),
-        }
+options! {
+    /// `conversations`.
+    pub struct ConversationOptions {
+        /// The folder below a project's root that has its conversations; a folder of the user's own when it is not set.
+        pub folder: Option<String> = some(&BELOW);
+        /// The files and folders that mark the root of a project.
+        pub markers: Vec<String> = or([".git", ".jj"].map(str::to_owned).into(), &NAMES);
+        /// The window.
+        pub layout: Layout = one_of(&[Layout::Vertical, Layout::Horizontal, Layout::Tab]);
+        /// Its width; up to 1, a part of the screen's.
+        pub width: Option<f64> = some(&SIZE);
+        /// Its height; up to 1, a part of the screen's.
+        pub height: Option<f64> = some(&SIZE);
     }
 }

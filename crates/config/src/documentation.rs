@@ -80,15 +80,9 @@ fn field(class: &str, key: &str) -> Option<OptionDocumentation> {
 
 /// The alternatives of a type that are not inside another one, up to a function, whose result may have alternatives as well.
 fn alternatives(takes: &'static str) -> impl Iterator<Item = &'static str> {
-    let mut depth = 0_usize;
-    let words = takes.split(move |c| {
-        match c {
-            '<' | '(' | '{' | '[' => depth += 1,
-            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == '|' && depth == 0
-    });
+    let bars = outside_brackets(takes).filter(|(_, c)| *c == '|').map(|(at, _)| at);
+    let mut start = 0;
+    let words = bars.chain([takes.len()]).map(move |at| &takes[std::mem::replace(&mut start, at + 1)..at]);
     words.take_while(|word| !word.starts_with("fun("))
 }
 
@@ -122,15 +116,19 @@ fn read(source: &'static str) -> HashMap<&'static str, Class> {
 /// Where a type ends that stands at the beginning of a text: at the first blank that is neither in brackets nor behind the colon
 /// of a function's result.
 fn end_of_type(text: &str) -> usize {
-    let (mut depth, mut last) = (0_usize, ' ');
-    for (at, c) in text.char_indices() {
+    let end = outside_brackets(text).find(|(at, c)| *c == ' ' && !text[..*at].ends_with(':'));
+    end.map_or(text.len(), |(at, _)| at)
+}
+
+/// The characters that are not in brackets, with their places.
+fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut depth = 0_usize;
+    text.char_indices().filter(move |(_, c)| {
         match c {
             '<' | '(' | '{' | '[' => depth += 1,
             '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
-            ' ' if depth == 0 && last != ':' => return at,
             _ => {}
         }
-        last = c;
-    }
-    text.len()
+        depth == 0
+    })
 }

@@ -8,44 +8,36 @@
 //! default filled in; that is what the Lua side sees.
 
 mod agents;
-mod backups;
 pub mod buffer;
 mod conversations;
 mod deadlines;
+mod declare;
 mod documentation;
 mod editor;
-mod general;
 mod layers;
 mod list;
-mod looks;
 mod options;
 mod parameters;
-mod pricing;
 mod providers;
 mod retention;
-mod review;
-mod seconds;
 pub mod switch;
 mod tool_protocol;
 mod tools;
 
 pub use agents::AgentOptions;
-pub use backups::BackupOptions;
 pub use buffer::{FileOptions, Node};
 pub use conversations::{ConversationOptions, Layout};
-pub use deadlines::{Deadlines, Wait};
+pub use deadlines::{BackupOptions, Deadlines, Wait};
 pub use documentation::OptionDocumentation;
 pub use editor::{
-    Editing, FoldLevel, Highlight, InsertKeys, Keymaps, Keys, LevelFilter, Logging, NormalKeys, Notify, ObjectKeys,
-    Symbols,
+    Editing, FoldLevel, Highlight, Icons, InsertKeys, Keymaps, Keys, LevelFilter, Logging, Looks, NormalKeys, Notify,
+    ObjectKeys, OrFalse, Symbols,
 };
-pub use general::ProviderOverrides;
+pub use layers::leaves;
 pub use list::ListOption;
-pub use looks::{Icons, Looks};
 pub use options::{Config, ProviderOptions};
-pub use parameters::Parameters;
+pub use parameters::{Parameters, ProviderOverrides};
 pub use providers::{ProviderTable, Providers};
 pub use retention::{Retention, RetentionMode, RetentionOptions};
-pub use review::{ReviewOptions, ReviewView};
 pub use tool_protocol::ToolProtocol;
-pub use tools::{Autopilot, CursorAfterResult, Notes, PresetOptions, Tools, WriteOutside};
+pub use tools::{Autopilot, CursorAfterResult, Notes, PresetOptions, ReviewOptions, ReviewView, Tools, WriteOutside};

@@ -74,6 +74,16 @@ impl ListOption {
         }
     }
 
+    /// Changes the list by an operation that is named as in JSON.
+    pub fn change(&mut self, operation: &str, names: Vec<String>) {
+        match operation {
+            "append" => self.append(names),
+            "prepend" => self.prepend(names),
+            "remove" => self.remove(names),
+            _ => self.set(names),
+        }
+    }
+
     /// Neither in the list nor removed.
     fn forget(&mut self, item: &str) {
         self.items.retain(|other| other != item);

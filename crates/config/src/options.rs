@@ -2,52 +2,68 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
     AgentOptions, ConversationOptions, Editing, Highlight, Keymaps, Logging, Looks, Notify, Parameters, ProviderTable,
-    Tools, editor, layers, pricing, switch,
+    Tools,
+    declare::{inner, options, some},
+    editor, layers, switch,
 };
 use flemma_model::UserError;
-use flemma_model::options::{self, OptionsError, Table, kinds::TEXT};
+use flemma_model::options::{self, Kind, OptionsError, Table, kinds::TEXT};
 use flemma_provider as provider;
 use flemma_provider::{ProviderName, VendorOptions, catalogue::Price};
 use flemma_text::suggest::nearest;
 
-/// All options.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
-    /// Whom conversations talk to.
-    pub provider: ProviderName,
-    /// The model; the provider's default when it is not set. [`Config::model`] says which one it is.
-    pub model: Option<String>,
-    /// How models are asked.
-    pub parameters: Parameters,
-    /// What `:Flemma switch` knows by a name that begins with `$`, as it was written.
-    pub presets: BTreeMap<String, Value>,
-    /// The agent of all conversations: a name in `agents`. A file may choose a second one, which restricts further.
-    pub agent: Option<String>,
-    /// What tools may read and write, by the name of an agent.
-    pub agents: BTreeMap<String, AgentOptions>,
-    /// Tools and their approval.
-    pub tools: Tools,
-    /// Keys in a conversation's buffer.
-    pub keymaps: Keymaps,
-    /// What is drawn over the text.
-    pub looks: Looks,
-    /// Colours that differ from the defaults.
-    pub highlights: BTreeMap<String, Highlight>,
-    /// Messages on the screen.
-    pub notify: Notify,
-    /// What models cost, by their names, where the user says so.
-    pub pricing: BTreeMap<String, Price>,
-    /// The log.
-    pub logging: Logging,
-    /// The buffer as a file.
-    pub editing: Editing,
-    /// The conversations of projects.
-    pub conversations: ConversationOptions,
+options! {
+    /// All options.
+    pub struct Config {
+        /// Whom conversations talk to.
+        pub provider: ProviderName = provider_name;
+        /// The model; the provider's default when it is not set. [`Config::model`] says which one it is.
+        pub model: Option<String> = some(&TEXT);
+        /// How models are asked.
+        pub parameters: Parameters = inner(Parameters::read);
+        /// What `:Flemma switch` knows by a name that begins with `$`, as it was written.
+        pub presets: BTreeMap<String, Value> = switch::presets;
+        /// The agent of all conversations: a name in `agents`. A file may choose a second one, which restricts further.
+        pub agent: Option<String> = some(&TEXT);
+        /// What tools may read and write, by the name of an agent.
+        pub agents: BTreeMap<String, AgentOptions> = |table: &mut Table<'_>, key: &str| {
+            table.entries(key, |agents, name| Some(agents.table(name, AgentOptions::read)))
+        };
+        /// Tools and their approval.
+        pub tools: Tools = inner(Tools::read);
+        /// Keys in a conversation's buffer.
+        pub keymaps: Keymaps = inner(Keymaps::read);
+        /// What is drawn over the text.
+        pub looks: Looks = inner(Looks::read);
+        /// Colours that differ from the defaults.
+        pub highlights: BTreeMap<String, Highlight> = editor::highlights;
+        /// Messages on the screen.
+        pub notify: Notify = inner(Notify::read);
+        /// What models cost, by their names, where the user says so.
+        pub pricing: BTreeMap<String, Price> = prices;
+        /// The log.
+        pub logging: Logging = inner(Logging::read);
+        /// The buffer as a file.
+        pub editing: Editing = inner(Editing::read);
+        /// The conversations of projects.
+        pub conversations: ConversationOptions = inner(ConversationOptions::read);
+    }
+
+    /// What a preset may have.
+    pub(super) struct Recipient {
+        pub provider: ProviderName = provider_name;
+        pub model: Option<String> = some(&TEXT);
+        pub parameters: Parameters = inner(Parameters::read);
+    }
+}
+
+fn provider_name(table: &mut Table<'_>, key: &str) -> ProviderName {
+    let providers: Vec<_> = ProviderName::all().collect();
+    table.choose(key, &providers).unwrap_or_default()
 }
 
 /// What one request to one provider needs: general parameters, beaten by the provider's own.
@@ -65,12 +81,6 @@ pub struct ProviderOptions {
     pub max_reply_bytes: u32,
     /// The vendor's own options.
     pub vendor: VendorOptions,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        options::defaults(Self::read)
-    }
 }
 
 impl Config {
@@ -102,34 +112,6 @@ impl Config {
     #[must_use]
     pub fn paths() -> Vec<String> {
         options::paths(Self::read)
-    }
-
-    fn read(table: &mut Table<'_>) -> Self {
-        let (provider, model, parameters) = Self::read_recipient(table);
-        Self {
-            provider,
-            model,
-            parameters,
-            presets: switch::read_presets(table),
-            agent: table.some("agent", &TEXT),
-            agents: table.entries("agents", |agents, name| Some(agents.table(name, AgentOptions::read))),
-            tools: table.table("tools", Tools::read),
-            keymaps: table.table("keymaps", Keymaps::read),
-            looks: table.table("looks", Looks::read),
-            highlights: editor::read_highlights(table),
-            notify: table.table("notify", Notify::read),
-            pricing: pricing::read(table),
-            logging: table.table("logging", Logging::read),
-            editing: table.table("editing", Editing::read),
-            conversations: table.table("conversations", ConversationOptions::read),
-        }
-    }
-
-    /// Reads whom conversations talk to, and how.
-    pub(super) fn read_recipient(table: &mut Table<'_>) -> (ProviderName, Option<String>, Parameters) {
-        let providers: Vec<_> = ProviderName::all().collect();
-        let provider = table.choose("provider", &providers).unwrap_or_default();
-        (provider, table.some("model", &TEXT), table.table("parameters", Parameters::read))
     }
 
     /// What is wrong with the name of an agent; `None` if there is one of this name.
@@ -175,4 +157,26 @@ impl Config {
             vendor,
         }
     }
+}
+
+/// An amount of US dollars for a million tokens.
+const DOLLARS: Kind<f64> = Kind {
+    expected: "a price in dollars for a million tokens, from 0 up",
+    read: |value| value.as_f64().filter(|price| *price >= 0.0 && price.is_finite()),
+};
+
+/// Reads `pricing`: the name of a model, as `model` has it, to its prices.
+fn prices(table: &mut Table<'_>, key: &str) -> BTreeMap<String, Price> {
+    table.entries(key, |models, name| {
+        let price = models.table(name, |table| {
+            let (input, output) = (table.some("input", &DOLLARS), table.some("output", &DOLLARS));
+            let (cache_read, cache_write) = (table.some("cache_read", &DOLLARS), table.some("cache_write", &DOLLARS));
+            Some(Price { input: input?, output: output?, cache_read, cache_write, ..Price::default() })
+        });
+        let is_missing = |value: &Value| value.get("input").is_none() || value.get("output").is_none();
+        if let Some(value) = models.raw(name).filter(|value| value.is_object() && is_missing(value)) {
+            models.wrong(name, "a table with at least `input` and `output`", value);
+        }
+        price
+    })
 }

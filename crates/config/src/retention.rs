@@ -8,20 +8,23 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::declare::{options, or, some, some_of};
 use flemma_model::options::{
     self, OptionsError, Table,
     kinds::{COUNT, SWITCH},
 };
 
-/// `retention` as it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct RetentionOptions {
-    /// What `value` counts.
-    pub mode: Option<RetentionMode>,
-    /// How many of them stay whole.
-    pub value: Option<u32>,
-    /// Whether all results stay whole, whatever the other two say.
-    pub never_evict: bool,
+options! {
+    /// `retention` as it is written.
+    #[derive(Copy, Eq)]
+    pub struct RetentionOptions {
+        /// What `value` counts.
+        pub mode: Option<RetentionMode> = some_of(&[RetentionMode::Age, RetentionMode::Count]);
+        /// How many of them stay whole.
+        pub value: Option<u32> = some(&COUNT);
+        /// Whether all results stay whole, whatever the other two say.
+        pub never_evict: bool = or(false, &SWITCH);
+    }
 }
 
 /// What the `value` of a retention counts.
@@ -59,12 +62,9 @@ impl RetentionOptions {
         })
     }
 
-    pub(super) fn read(table: &mut Table<'_>) -> Self {
-        let read = Self {
-            mode: table.choose("mode", &[RetentionMode::Age, RetentionMode::Count]),
-            value: table.some("value", &COUNT),
-            never_evict: table.get("never_evict", false, &SWITCH),
-        };
+    /// Reads it, and reports what is missing.
+    pub(super) fn checked(table: &mut Table<'_>) -> Self {
+        let read = Self::read(table);
         match (read.mode, read.value) {
             _ if read.never_evict => {}
             (Some(_), None) if !table.has("value") => table.missing("value", COUNT.expected),
@@ -81,7 +81,7 @@ impl Retention {
     /// # Errors
     /// Everything that is wrong with it. The paths start inside the table.
     pub fn read(value: &Value) -> Result<Option<Self>, OptionsError> {
-        options::read(value, RetentionOptions::read).map(|read| read.retention())
+        options::read(value, RetentionOptions::checked).map(|read| read.retention())
     }
 
     /// The table that [`Retention::read`] reads as this.

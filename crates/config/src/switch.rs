@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     Config, OptionDocumentation,
     layers::{self, nested},
+    options::Recipient,
 };
 use flemma_model::UserError;
 use flemma_model::options::{self, Problem, Table};
@@ -96,20 +97,8 @@ pub fn describe(config: &Config, layer: &Value) -> String {
 /// The parameters that a layer sets, with their paths in `parameters`; not those that it takes back.
 #[must_use]
 pub fn parameters_in(layer: &Value) -> Vec<(String, &Value)> {
-    fn walk<'a>(path: &str, value: &'a Value, found: &mut Vec<(String, &'a Value)>) {
-        match value {
-            Value::Object(entries) => entries.iter().for_each(|(key, value)| {
-                walk(&if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, value, found);
-            }),
-            Value::Null => {}
-            value => found.push((path.to_owned(), value)),
-        }
-    }
-    let mut found = Vec::new();
-    if let Some(parameters) = layer.get("parameters") {
-        walk("", parameters, &mut found);
-    }
-    found
+    let found = layer.get("parameters").map(layers::leaves).into_iter().flatten();
+    found.filter(|(_, value)| !value.is_null()).map(|(keys, value)| (keys.join("."), value)).collect()
 }
 
 /// Words that may follow `words` and begin with `lead`.
@@ -150,8 +139,8 @@ pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
 }
 
 /// Reads the option `presets`.
-pub(super) fn read_presets(table: &mut Table<'_>) -> BTreeMap<String, Value> {
-    table.entries("presets", |table, name| {
+pub(super) fn presets(table: &mut Table<'_>, key: &str) -> BTreeMap<String, Value> {
+    table.entries(key, |table, name| {
         let written = table.raw(name)?;
         let problems = if !name.starts_with(PRESET) || name.len() == 1 || name.contains(char::is_whitespace) {
             Some(odd("the name of a preset begins with `$` and contains no spaces, as in `$fast`"))
@@ -189,7 +178,7 @@ fn preset_layer(written: &Value) -> Result<Value, Vec<Problem>> {
             }
         }
         Value::Object(_) => {
-            let read = options::read(written, Config::read_recipient);
+            let read = options::read(written, Recipient::read);
             read.map(|_| written.clone()).map_err(|error| error.problems)
         }
         other => {
@@ -253,6 +242,7 @@ fn parameter(word: &str) -> Option<(&str, &str)> {
 /// beat it; the provider's own ones are applied after that.
 fn parameters(words: &[String], provider: ProviderName) -> Result<Value, UserError> {
     let paths = Config::paths();
+    let own_table = format!("parameters.{}", provider.name());
     let (mut layer, mut own) = (json!({}), json!({}));
     for word in words {
         let Some((key, value)) = parameter(word) else {
@@ -262,23 +252,13 @@ fn parameters(words: &[String], provider: ProviderName) -> Result<Value, UserErr
         };
         let path = path_of(key, provider)?;
         let value = read(&path, key, value)?;
-        if path.matches('.').count() > 1 {
-            let (table, name) = path.rsplit_once('.').unwrap_or_default();
-            for other in
-                others(provider, name).map(|other| format!("{table}.{other}")).filter(|other| paths.contains(other))
-            {
-                layers::lay(&mut layer, &nested(&other, Value::Null));
-            }
-            layers::lay(&mut own, &nested(&path, value));
-            continue;
+        let is_own = path.matches('.').count() > 1;
+        let (table, name) = if is_own { path.rsplit_once('.').unwrap_or_default() } else { (&*own_table, key) };
+        let beating = others(provider, name).chain((!is_own).then_some(name)).map(|name| format!("{table}.{name}"));
+        for path in beating.filter(|path| paths.contains(path)) {
+            layers::lay(&mut layer, &nested(&path, Value::Null));
         }
-        for name in others(provider, key).chain([key]) {
-            let beating = format!("parameters.{}.{name}", provider.name());
-            if paths.contains(&beating) {
-                layers::lay(&mut layer, &nested(&beating, Value::Null));
-            }
-        }
-        layers::lay(&mut layer, &nested(&path, value));
+        layers::lay(if is_own { &mut own } else { &mut layer }, &nested(&path, value));
     }
     layers::lay(&mut layer, &own);
     Ok(layer)

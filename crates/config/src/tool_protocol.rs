@@ -1,14 +1,15 @@
 //! `tool_protocol`: how a model calls tools.
 
 use globset::Glob;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use flemma_model::options::Kind;
 use flemma_text::bounds;
 
 /// How a model calls tools.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ToolProtocol {
     /// In the way of its provider.
     #[default]
@@ -16,6 +17,7 @@ pub enum ToolProtocol {
     /// In XML in its reply: for models that know no tools.
     Xml,
     /// Models whose names match one of these patterns in XML, and the others in the way of the provider.
+    #[serde(untagged)]
     XmlFor(Vec<String>),
 }
 
@@ -31,16 +33,6 @@ impl ToolProtocol {
                     |pattern: &String| Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(model));
                 patterns.iter().any(matches)
             }
-        }
-    }
-}
-
-impl Serialize for ToolProtocol {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Native => to.serialize_str("native"),
-            Self::Xml => to.serialize_str("xml"),
-            Self::XmlFor(patterns) => patterns.serialize(to),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Token counts.
 
+use serde::Serialize;
+
 /// Tokens used by one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Input tokens, without cached ones.
     pub input: u64,

@@ -8,7 +8,7 @@ use flemma_model::Event;
 use flemma_provider::reply_limit;
 
 /// Names a conversation for as long as it is open; never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);
 
 /// Something that a background task leaves for the main thread.

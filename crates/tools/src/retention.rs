@@ -40,7 +40,7 @@ impl RetentionRules {
             (retention, _) => retention,
         };
         let declared = definitions.into_iter().filter_map(|tool| Some((tool.name.clone(), declared(tool)?)));
-        let users = options.own_retention.iter().map(|(tool, retention)| (tool.clone(), *retention));
+        let users = options.own_retention().map(|(tool, retention)| (tool.clone(), retention));
         Self {
             general: options.retention.retention().unwrap_or(Retention::Everything),
             tools: declared.chain(users).collect(),

@@ -42,7 +42,8 @@ impl<C> Mailbox<C> {
 
     /// Leaves a job.
     pub(crate) fn job(&self, job: impl FnOnce(&C) + Send + 'static) {
-        self.queue.push(Notice::Job(self.addressed(job)));
+        let component = self.component;
+        self.queue.push(Notice::Job(Box::new(move |workspace| job(component(workspace)))));
     }
 
     /// Leaves a job about a conversation. It is dropped if that is closed by then.
@@ -50,13 +51,7 @@ impl<C> Mailbox<C> {
         self.queue.push(Notice::Job(self.addressed_for(id, job)));
     }
 
-    /// A job with the component's address on it.
-    pub(crate) fn addressed(&self, job: impl FnOnce(&C) + Send + 'static) -> Job {
-        let component = self.component;
-        Box::new(move |workspace| job(component(workspace)))
-    }
-
-    /// The same for something that waits for a result.
+    /// A job for something that waits for a result, with the component's address on it.
     pub(crate) fn addressed_with<R>(&self, then: impl FnOnce(&C, R) + Send + 'static) -> JobWith<R> {
         let component = self.component;
         Box::new(move |workspace, result| then(component(workspace), result))

@@ -4,12 +4,12 @@
 //! Before the first of them, what references mean is captured into the document (`capturing`), so that the request has nothing but
 //! the text of the file.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use crate::{Conversation, approval::permissions::Permissions, options::effective::Effective, shared::Shared};
 use flemma_chat::Transcript;
 use flemma_provider::Request;
-use flemma_tools::TurnTools;
+use flemma_tools::{RetentionRules, TurnTools};
 
 /// What the steps may look at.
 pub(crate) struct Sending<'a> {
@@ -43,7 +43,9 @@ impl Sending<'_> {
 
 /// Results that the options do not retain lose their text.
 fn drop_old_results(sending: &Sending<'_>, mut request: Request) -> Request {
-    sending.shared.toolbox.retention(&sending.file.config).apply(&mut request.messages);
+    let registry = sending.shared.toolbox.registry();
+    let rules = RetentionRules::new(&sending.file.config.tools, registry.all().map(Arc::as_ref));
+    rules.apply(&mut request.messages);
     request
 }
 

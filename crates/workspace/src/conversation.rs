@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    drives::drive::Drive,
+    drives::Drive,
     ending::TurnEnding,
     execution::tasks::Tasks,
     generation::Generation,
@@ -17,20 +17,21 @@ use crate::{
     page::Page,
     ports::Host,
     queue::outbox::{KeptOutbox, Since},
-    references::{bare_names::BareNames, captures::Captures},
+    references::{captures::Captures, file_hints::BareNames},
     reviews::proposals::Proposals,
     saving::file_on_disk::FileOnDisk,
     trust::Gate,
     undo::interrupted::Effects,
     usage::{accounts::Accounts, replies::Replies},
-    views::known_calls::KnownCalls,
+    views::card::KnownCalls,
 };
 use flemma_agent::Session;
-use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, Severity, Status, StatusBlock, Uncaptured};
+use flemma_chat::{AwaitKind, CaptureTarget, Diagnostic, FoldGroup, Severity, Status, StatusBlock, Uncaptured};
 use flemma_runtime::{ConversationId, backups::Proposal};
 use flemma_tools::TurnTools;
 
 /// A conversation.
+#[derive(Default)]
 pub struct Conversation {
     id: ConversationId,
     buffer: i32,
@@ -74,36 +75,7 @@ pub struct Conversation {
 impl Conversation {
     /// The conversation in a buffer of the host's. `file` is what is known of its file.
     pub(crate) fn new(id: ConversationId, buffer: i32, host: &Rc<dyn Host>, file: FileOnDisk) -> Self {
-        Self {
-            id,
-            buffer,
-            page: Page::new(host.text(buffer)),
-            session: Session::default(),
-            tasks: Tasks::default(),
-            accounts: Accounts::default(),
-            replies: Replies::default(),
-            known_calls: KnownCalls::default(),
-            bare_names: BareNames::default(),
-            outbox: KeptOutbox::default(),
-            evaluated: Evaluated::default(),
-            turn_tools: RefCell::default(),
-            gate: RefCell::default(),
-            captures: Captures::default(),
-            holding: Holding::default(),
-            questions: Generation::default(),
-            records: Records::default(),
-            deadlines: Generation::default(),
-            drive: Drive::default(),
-            ending: TurnEnding::default(),
-            file,
-            proposal: RefCell::default(),
-            proposals: Proposals::default(),
-            interrupted: RefCell::default(),
-            is_write_due: Cell::new(false),
-            is_review_due: Cell::new(false),
-            is_revived: Cell::new(false),
-            is_diagnosed: Cell::new(false),
-        }
+        Self { id, buffer, page: Page::new(host.text(buffer)), file, ..Self::default() }
     }
 
     pub(crate) fn id(&self) -> ConversationId {
@@ -156,6 +128,13 @@ impl Conversation {
                 .filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
+    }
+
+    /// The folds of the messages in these lines, as far as they are parsed.
+    #[must_use]
+    pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
+        let is_changing = self.is_busy() || !self.is_complete();
+        self.page.with_parsed(|document, text| flemma_chat::folds(document, lines, text, is_changing))
     }
 
     /// Whether what the user wants of it waits for the disk.

@@ -9,7 +9,8 @@ use crate::{
 use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_model::CallId;
 
-/// What a key or a command wants of a conversation, and the user's answers to questions.
+/// What a key or a command wants of a conversation, and the user's answers to questions. Lines are counted from 0.
+#[expect(missing_docs, reason = "what is said of a command says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Let the conversation go on: categorise, execute, or send, whichever is next.
@@ -19,34 +20,15 @@ pub enum Command {
     /// Stop every tool.
     CancelTools,
     /// Stop the tool at a line, or the only one that runs.
-    CancelTool {
-        /// The line, from 0.
-        line: usize,
-    },
+    CancelTool { line: usize },
     /// Run the call at a line, or resolve it as its status says.
-    Execute {
-        /// The line, from 0.
-        line: usize,
-    },
+    Execute { line: usize },
     /// Decide about the calls whose blocks these lines touch.
-    Decide {
-        /// The lines, from 0.
-        lines: Range<usize>,
-        /// The decision.
-        choice: Choice,
-    },
+    Decide { lines: Range<usize>, choice: Choice },
     /// Approve the calls whose blocks these lines touch, and all like them from now on.
-    AlwaysApprove {
-        /// The lines, from 0.
-        lines: Range<usize>,
-    },
-    /// The answer to a question: see [`HostEffect::Ask`](crate::HostEffect::Ask).
-    Answer {
-        /// The number of the question.
-        question: u64,
-        /// Whether the answer is yes.
-        is_yes: bool,
-    },
+    AlwaysApprove { lines: Range<usize> },
+    /// The answer to a question with this number: see [`HostEffect::Ask`](crate::HostEffect::Ask).
+    Answer { question: u64, is_yes: bool },
 }
 
 impl Command {

@@ -12,8 +12,6 @@ use crate::{
     Conversation, HostEffect, Workspace,
     before_sending::Sending,
     calls::{Standing, key::Keyed as _},
-    options::recipient,
-    ports::Announcement,
     shared::Leaving,
     usage::accounts::PricedRequest,
     writer::Writer,
@@ -25,8 +23,8 @@ use flemma_agent::{
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit};
 use flemma_model::{CallId, ToolInput, Usage};
-use flemma_provider::{ErrorKind, ProviderError};
-use flemma_runtime::{OnUpdate, RequestUpdate};
+use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
+use flemma_runtime::{OnUpdate, Recipient, RequestUpdate, http::Timeouts};
 
 /// How long inputs are taken and effects are performed at a time. The user's keys are heard in between.
 pub(crate) const SLICE: Duration = Duration::from_millis(25);
@@ -49,6 +47,10 @@ impl<'a> Effects<'a> {
 
     fn buffer(&self) -> i32 {
         self.conversation.buffer()
+    }
+
+    fn perform(&self, effect: HostEffect<'_>) {
+        self.workspace.shared.host.perform(effect);
     }
 
     /// What the updates of a request become.
@@ -113,10 +115,9 @@ impl Shell for Effects<'_> {
     }
 
     fn lock(&self, locked: bool) {
-        let host = &self.workspace.shared.host;
-        host.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
+        self.perform(HostEffect::Lock { buffer: self.buffer(), is_locked: locked });
         if !locked {
-            host.perform(HostEffect::TurnOver { buffer: self.buffer() });
+            self.perform(HostEffect::TurnOver { buffer: self.buffer() });
             self.workspace.resolutions.watch_deadlines(self.conversation, false);
             self.workspace.queue.put_down_later(self.conversation);
             self.workspace.calls.tell_rest_later(self.conversation);
@@ -152,19 +153,16 @@ impl Shell for Effects<'_> {
             self.workspace.usage.keep_note(self.conversation, line, note);
         }
         let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
-        let sending = Sending {
-            shared: &self.workspace.shared,
-            permissions: &self.workspace.permissions,
-            conversation: self.conversation,
-            file: &file,
-            turn: &turn,
-        };
+        let Workspace { shared, permissions, .. } = self.workspace;
+        let sending = Sending { shared, permissions, conversation: self.conversation, file: &file, turn: &turn };
         let body = sending.request(conversation);
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;
         page.files().begin_request();
         let readable = self.workspace.permissions.readable(self.conversation);
-        let (recipient, timeouts) = (recipient::recipient(config), recipient::timeouts(config));
+        let options = config.parameters_for(config.provider);
+        let timeouts = Timeouts::of(&options);
+        let recipient = Recipient::of(options, Environment::of_process());
         let worker = self.workspace.background.worker();
         let on_update = self.on_update(request);
         let handle =
@@ -230,11 +228,11 @@ impl Shell for Effects<'_> {
     }
 
     fn cursor(&self, target: CursorTarget) {
-        self.workspace.shared.host.perform(HostEffect::Cursor { buffer: self.buffer(), target });
+        self.perform(HostEffect::Cursor { buffer: self.buffer(), target });
     }
 
     fn follow(&self) {
-        self.workspace.shared.host.perform(HostEffect::Follow { buffer: self.buffer() });
+        self.perform(HostEffect::Follow { buffer: self.buffer() });
     }
 
     fn notify(&self, level: Level, message: &str) {
@@ -260,26 +258,23 @@ impl Shell for Effects<'_> {
         let mut found = self.conversation.text_diagnostics();
         let file = self.workspace.frontmatter.of(self.conversation);
         if let Some(fault) = &file.fault {
-            found.insert(0, fault.diagnostic());
+            found.insert(0, fault.diagnostic.clone());
         }
         found
     }
 
     fn diagnose(&self, diagnostics: &[Diagnostic]) {
         self.conversation.is_diagnosed.set(!diagnostics.is_empty());
-        self.workspace.shared.host.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
+        self.perform(HostEffect::Diagnose { buffer: self.buffer(), diagnostics });
         for error in diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error) {
             // The user is told about this line.
-            self.workspace.shared.host.perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
+            self.perform(HostEffect::Unfold { buffer: self.buffer(), line: error.line });
         }
     }
 
     fn show(&self, activity: &Activity, is_other: bool) {
-        self.workspace.shared.host.perform(HostEffect::Show {
-            buffer: self.buffer(),
-            is_busy: *activity != Activity::Idle,
-            is_other,
-        });
+        let is_busy = *activity != Activity::Idle;
+        self.perform(HostEffect::Show { buffer: self.buffer(), is_busy, is_other });
     }
 
     fn account(&self, usage: Usage, complete: bool) {
@@ -287,40 +282,21 @@ impl Shell for Effects<'_> {
     }
 
     fn announce(&self, moment: LifecycleEvent<'_>) {
-        let host = &self.workspace.shared.host;
-        let accounts = &self.conversation.accounts;
+        let mut usage = None;
         match moment {
-            LifecycleEvent::RequestSending => {
-                accounts.take_ended();
-                host.perform(HostEffect::Announce { buffer: self.buffer(), what: Announcement::RequestSending });
+            LifecycleEvent::RequestSending | LifecycleEvent::RequestFinished { .. } => {
+                usage = self.conversation.accounts.take_ended();
             }
-            LifecycleEvent::RequestFinished { complete } => {
-                let usage = accounts.take_ended();
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::RequestFinished { complete, usage },
-                });
-            }
-            LifecycleEvent::ToolExecuting(call) => {
-                let announcement = Announcement::ToolExecuting { tool: &call.name, call: &call.id.0 };
-                host.perform(HostEffect::Announce { buffer: self.buffer(), what: announcement });
-            }
+            LifecycleEvent::ToolExecuting(_) => {}
             LifecycleEvent::ToolFinished(id) => {
                 self.conversation.tasks.remove_tool(id);
                 self.workspace.execution.drop_suspended(self.conversation, id);
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::ToolFinished { call: &id.0 },
-                });
-                self.workspace.execution.files_were_written();
             }
-            LifecycleEvent::ToolPending(id, kind) => {
-                self.workspace.journaling.note_asked(self.conversation, id, kind);
-                host.perform(HostEffect::Announce {
-                    buffer: self.buffer(),
-                    what: Announcement::ToolPending { call: &id.0, kind },
-                });
-            }
+            LifecycleEvent::ToolPending(id, kind) => self.workspace.journaling.note_asked(self.conversation, id, kind),
+        }
+        self.perform(HostEffect::Announce { buffer: self.buffer(), moment, usage });
+        if let LifecycleEvent::ToolFinished(_) = moment {
+            self.workspace.execution.files_were_written();
         }
     }
 

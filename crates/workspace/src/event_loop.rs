@@ -13,7 +13,6 @@ use crate::{
     effects::{Effects, SLICE},
     event::LoopEvent,
     resolutions::{Resolution, ResolveError, missing},
-    unsettled::Waiting,
 };
 use flemma_agent::Input;
 use flemma_journal::Role;
@@ -22,6 +21,13 @@ use flemma_runtime::{NextDrain, Notice};
 
 /// How long something waits for a conversation to be read. After that it is done anyway, and hears what is missing.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What waits until the conversation in a buffer is read and it is known who holds it, or at the latest `until`.
+pub(crate) struct Unsettled<W> {
+    buffer: i32,
+    until: Instant,
+    then: Box<dyn FnOnce(&W)>,
+}
 
 impl Workspace {
     /// Acts on what a component has told.
@@ -84,7 +90,10 @@ impl Workspace {
             NextDrain::After(pause) => self.shared.host.perform(HostEffect::WakeAfter { pause }),
         }
         self.drives.look_at_drives();
-        for waiting in self.unsettled.take(|buffer| self.is_settled_or_gone(buffer)) {
+        let now = Instant::now();
+        let is_due = |waiting: &mut Unsettled<Self>| now >= waiting.until || self.is_settled_or_gone(waiting.buffer);
+        let due: Vec<_> = self.unsettled.borrow_mut().extract_if(.., is_due).collect();
+        for waiting in due {
             (waiting.then)(self);
         }
         if let Err(panic) = fed {
@@ -150,7 +159,7 @@ impl Workspace {
             return then(self);
         }
         let until = Instant::now() + PATIENCE;
-        self.unsettled.push(Waiting { buffer, until, then: Box::new(then) });
+        self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(then) });
         let mailbox = self.background.mailbox().clone();
         let _ = self.background.worker().later(PATIENCE, move || mailbox.job(|_| {}));
     }

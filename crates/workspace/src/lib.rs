@@ -60,7 +60,6 @@ mod event;
 mod event_loop;
 mod execution;
 mod generation;
-mod host_effect;
 mod journaling;
 mod lifecycle;
 mod lists;
@@ -78,7 +77,6 @@ mod shared;
 mod tools;
 pub mod trust;
 mod undo;
-mod unsettled;
 mod usage;
 mod views;
 mod workspace;
@@ -93,19 +91,18 @@ pub use calls::rest::Rest;
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
 pub use conversation::Conversation;
 pub use dispatch::Command;
-pub use drives::drive::{DriveEnd, DriveOptions};
+pub use drives::{DriveEnd, DriveOptions};
 pub use execution::lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer};
 pub use execution::tasks::{LatestOutput, StopTool};
 pub use execution::waiting_writes::WantedWrite;
-pub use host_effect::HostEffect;
 pub use lifecycle::Redraw;
 pub use lists::chat_files::{chat_files, project_chat_files};
 pub use lists::conversations::{ConversationRow, RowState};
 pub use lists::{WaitingCall, WaitingList, WaitingPlace};
 pub use options::switch::{Switched, Toggle};
-pub use ports::{Host, NoScripts, Scripts};
+pub use ports::{Host, HostEffect, NoScripts, Scripts};
 pub use queue::outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
-pub use references::editor_view::{EditorItem, EditorView, LookedUp};
+pub use references::captured_text::{EditorItem, EditorView, LookedUp};
 pub use references::from_code::{Asked, AskedAbout};
 pub use resolutions::stale::Stale;
 pub use resolutions::{Resolution, ResolveError};
@@ -127,7 +124,7 @@ pub mod components {
         journaling::Journaling, journaling::recovery::Recovery, lists::Lists, options::Frontmatter,
         options::switch::Switches, ownership::Ownership, projects::ProjectConversations, queue::Queue,
         references::References, resolutions::Resolutions, resolutions::answers::Answers, reviews::Reviews,
-        saving::Saving, shared::Shared, tools::Tools, trust::gatekeeper::Gatekeeper, trust::store::TrustStore,
-        undo::Undo, usage::Accounting, views::Looks, views::previews::Previews, views::status::StatusReports,
+        saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox, trust::gatekeeper::Gatekeeper,
+        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
     };
 }

@@ -8,7 +8,13 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Conversation, HostEffect, Workspace, effects::Effects, page::Changed, shared::Leaving, writer::Writer};
+use crate::{
+    Conversation, HostEffect, Workspace,
+    effects::Effects,
+    page::{Changed, Writing},
+    shared::Leaving,
+    writer::Writer,
+};
 use flemma_agent::{Input, Level};
 use flemma_chat as chat;
 use flemma_chat::{Author, Change};
@@ -229,24 +235,25 @@ impl Workspace {
 
     /// Who has really changed the text.
     fn author(&self, conversation: &Conversation, author: Author) -> Author {
-        match (conversation.page.is_writing(), conversation.session.is_replying()) {
-            (true, _) if conversation.page.is_writing_own() => Author::Command { step: OWN_STEP },
-            (true, true) => Author::Model,
-            (true, false) => Author::Flemma,
-            (false, _) => author,
+        match conversation.page.writing() {
+            Writing::Nothing => author,
+            Writing::Theirs => Author::Command { step: OWN_STEP },
+            Writing::Its if conversation.session.is_replying() => Author::Model,
+            Writing::Its => Author::Flemma,
         }
     }
 
     fn after_change(&self, conversation: &Conversation, Changed { lines, heads, tools }: Changed) -> Redraw {
         let (page, is_busy) = (&conversation.page, conversation.is_busy());
+        let is_writing = page.writing() != Writing::Nothing;
         if tools {
             self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
-            page.touch(!page.is_writing() && page.is_complete() && !is_busy);
+            page.touch(!is_writing && page.is_complete() && !is_busy);
         }
         if page.is_unsettled() {
             self.shared.host.perform(HostEffect::Unsettled { buffer: conversation.buffer() });
         }
-        if is_busy && !page.is_writing() {
+        if is_busy && !is_writing {
             self.stop_for_foreign_change(conversation);
         }
         Redraw { lines, heads }
@@ -301,7 +308,7 @@ impl Workspace {
 
     /// Marks the reply at the end of the document as cut off, and makes room to go on.
     fn mark_cut_off(&self, conversation: &Conversation) {
-        let edits = conversation.page.cut_off();
+        let edits = conversation.page.with_document(|document, text| chat::mark_cut_off(document.messages(), text));
         if conversation.is_busy() || edits.is_empty() {
             return;
         }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -18,20 +19,19 @@ use crate::{
         lua_outcome::{LuaOutcome, ToolAnswer},
         tasks::{LatestOutput, StopTool},
     },
-    host_effect::HostEffect,
+    references::captured_text::LookedUp,
     reviews::reviewed::{DrawnHunks, Reviewed},
 };
-use flemma_agent::Level;
-use flemma_chat::{OpenCall, Text, TextEdit};
+use flemma_agent::{CursorTarget, Level, LifecycleEvent};
+use flemma_chat::{Diagnostic, OpenCall, Text, TextEdit};
 use flemma_config::{FileOptions, buffer::BufferOptions};
 use flemma_journal::Actor;
 use flemma_model::{CallId, ModelError, UserError};
+use flemma_provider::usage::Record;
 use flemma_tools::{
-    DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, approval::Resolve, builtin::FilesToPick,
+    DeclaredApproval, Definition, LuaError, LuaRef, LuaSandbox, Written, approval::Resolve, builtin::FilesToPick,
     command::CommandResult,
 };
-
-pub use crate::host_effect::{Announcement, Question, Saved};
 
 /// Where a conversation is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,6 +174,90 @@ impl dyn Host + '_ {
     }
 }
 
+/// Something to show, to tell or to ask ([`crate::Host::perform`]).
+#[expect(missing_docs, reason = "what is said of an effect says what its fields are")]
+#[derive(Debug)]
+pub enum HostEffect<'a> {
+    /// Keeps the user from changing the buffer, or lets them again.
+    Lock { buffer: i32, is_locked: bool },
+    /// Makes a buffer read-only whose file is held elsewhere, or lets the user change it again.
+    Observe { buffer: i32, is_observed: bool },
+    /// Shows whether the conversation is busy, and whether it does something else now than before.
+    Show { buffer: i32, is_busy: bool, is_other: bool },
+    /// The status blocks have changed, which has to be noticed ([`crate::Workspace::noticed`]).
+    Refresh { buffer: i32 },
+    /// What is drawn over the text of a buffer has changed.
+    Redraw { buffer: i32 },
+    /// The user's edit has to be settled when it is complete: before the next key, which may be undo
+    /// (`conversation.page.settle()`), and at the latest when nothing else is to be done
+    /// ([`crate::Workspace::noticed`]).
+    Unsettled { buffer: i32 },
+    /// Shows diagnostics in place of those before.
+    Diagnose { buffer: i32, diagnostics: &'a [Diagnostic] },
+    /// Moves the cursor of the windows that follow the conversation.
+    Cursor { buffer: i32, target: CursorTarget },
+    /// Puts the cursor at the end in those windows.
+    Follow { buffer: i32 },
+    /// The user has to look at a line: opens the folds that it is in, in all windows.
+    Unfold { buffer: i32, line: usize },
+    /// Calls of a buffer are about to be approved: what the user has made of their changes in reviews that are open has to be known
+    /// ([`Reviews::keep_made`](crate::components::Reviews::keep_made)).
+    NoteReviews { buffer: i32 },
+    /// What calls in a buffer would write may be something else now.
+    ProposalsChanged { buffer: i32 },
+    /// A turn is over.
+    TurnOver { buffer: i32 },
+    /// A write of a buffer's file has ended.
+    Saved { buffer: i32, saved: Saved },
+    /// A drive has ended ([`Drives::drive_result`](crate::components::Drives::drive_result)).
+    Driven { buffer: i32 },
+    /// A tool may have changed files that are open. These were written for certain; their links are resolved.
+    CheckFiles { written: &'a Written },
+    /// Tells the user something.
+    Notify { level: Level, message: &'a str },
+    /// The user's answer came when its call had ended: tells them, and keeps the text that they typed.
+    RefuseLate { buffer: i32, tool: &'a str, call: &'a str, text: &'a [u8] },
+    /// Tells other plugins what happened; when a request is over, also what it has used, if the provider has counted that.
+    Announce { buffer: i32, moment: LifecycleEvent<'a>, usage: Option<Record> },
+    /// Asks the user. The answer comes back as [`crate::Command::Answer`] with this number; the answer to an earlier question
+    /// has no effect any more.
+    Ask { buffer: i32, number: u64, question: Question },
+    /// Opens the form of a call that asks the user a question. The answer comes back as a resolution of the call.
+    OpenForm { buffer: i32, call: &'a CallId },
+    /// Looks up what the editor shows, for references in a conversation. The answers, in the same order, come back by
+    /// [`References::looked`](crate::components::References::looked) with this number.
+    Look { buffer: i32, number: u64, references: &'a [LookedUp] },
+    /// Comes back to [`crate::Workspace::drain`] soon.
+    Wake,
+    /// Comes back to [`crate::Workspace::drain`] after a pause, once; a pause that is not over begins anew.
+    WakeAfter { pause: Duration },
+}
+
+/// A question for the user, which is answered with yes or no.
+#[expect(missing_docs, reason = "what is said of a question says what its fields are")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Question {
+    /// Whether they trust the code or the policy in the file's frontmatter, whose fence names this language.
+    Frontmatter { language: String },
+    /// Whether the conversation may show files outside its folder, by where they really are, and what the editor shows, by the
+    /// references as they are written. The line, from 0, names the first of them.
+    Files { files: Vec<String>, references: Vec<String>, line: usize },
+}
+
+/// How a write of a file has ended.
+#[derive(Debug)]
+pub struct Saved {
+    /// What came with the text.
+    pub tick: i64,
+    /// What went wrong.
+    pub problem: Option<UserError>,
+    /// Whether nothing else has changed the file since.
+    pub is_current: bool,
+    /// Whether a reply is arriving, so that the text ends with an incomplete one.
+    pub is_replying: bool,
+}
+
 /// One call of a tool that is written in Lua.
 pub struct ToolRun<'a> {
     /// The conversation's buffer.
@@ -200,9 +284,13 @@ pub struct ToolRun<'a> {
     pub answer: ToolAnswer,
 }
 
-/// The call that a function of a definition is asked about.
+/// A function of a definition, and the call that it is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext<'a> {
+    /// The function.
+    pub function: LuaRef,
+    /// The call's input.
+    pub input: &'a Value,
     /// The conversation's buffer.
     pub buffer: i32,
     /// The call's id; empty where nobody has made the call.
@@ -226,73 +314,76 @@ pub struct ScriptError {
     pub message: String,
 }
 
-/// Runs Lua.
+/// Why nothing runs.
+const NO_LUA: &str = "there is no Lua here";
+
+/// Runs Lua. What is said here is the answer where there is none.
 pub trait Scripts {
     /// Starts a call, here and now; its answer goes to [`ToolRun::answer`]. Gives the function that stops it, if the tool
     /// has one.
-    fn start(&self, run: ToolRun<'_>) -> Option<StopTool>;
+    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
+        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
+        None
+    }
 
     /// What a tool's own `format_preview` says in about `width` cells; `None` where it gives no text.
     ///
     /// # Errors
     /// What it threw.
-    fn preview(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        width: usize,
-        context: CallContext<'_>,
-    ) -> Result<Option<String>, LuaError>;
+    fn preview(&self, _asked: CallContext<'_>, _width: usize) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
 
     /// What a tool's own `format_rejection` says of a call that the user rejects, for this reason; `None` where it gives no
     /// text.
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn rejection(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError>;
+    fn rejection(&self, _asked: CallContext<'_>, _reason: Option<&str>) -> Result<Option<String>, LuaError> {
+        Ok(None)
+    }
 
     /// What the function `approval` of a tool says of a call; `None` where it leaves that to others. It never gives
     /// [`DeclaredApproval::Function`].
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn declared_approval(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError>;
+    fn declared_approval(&self, _asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
 
     /// Whether the function `enabled` of a tool offers it to the conversation in a buffer. `is_named` says that the user asks
     /// for the tool by its name.
     ///
     /// # Errors
     /// What it threw, or what it returned instead; goes on after the name of the field.
-    fn is_enabled(&self, function: LuaRef, buffer: i32, is_named: bool) -> Result<bool, LuaError>;
+    fn is_enabled(&self, _function: LuaRef, _buffer: i32, _is_named: bool) -> Result<bool, LuaError> {
+        Err(LuaError::new(format!("failed: {NO_LUA}")))
+    }
 
     /// The policy in a module that `tools.auto_approve` names. The module is loaded when the policy is first asked.
-    fn policy_module(&self, module: &str) -> Resolve;
+    fn policy_module(&self, _module: &str) -> Resolve {
+        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
+    }
 
     /// What a parser that was registered for this language reads.
     ///
     /// # Errors
     /// The languages that parsers were registered for, where this is none of them.
-    fn parse(&self, buffer: i32, language: &str, code: &str) -> Result<Result<Value, LuaError>, Vec<String>>;
+    fn parse(&self, _buffer: i32, _language: &str, _code: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
+        Err(Vec::new())
+    }
 
     /// Runs the Lua of a file's frontmatter, which sets `options`.
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    fn run_frontmatter(&self, code: &str, options: BufferOptions) -> Result<FrontmatterRun, ScriptError>;
+    fn run_frontmatter(&self, _code: &str, _options: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
+        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
+    }
 
     /// Releases the functions of a definition that has left the registry.
-    fn release(&self, definition: &Definition);
+    fn release(&self, _definition: &Definition) {}
 
     /// Calls a function that asked for files to pick: with them, or with why there are none.
     fn files_to_pick(&self, _callback: LuaRef, _files: Result<FilesToPick, ModelError>) {}
@@ -300,15 +391,12 @@ pub trait Scripts {
     /// Calls a function that waits for the end of a command.
     fn command_ended(&self, _callback: LuaRef, _result: CommandResult) {}
 
-    /// Calls a function that waits for the end of a resolution: with `true`, or with `nil` and why it failed.
-    fn resolved(&self, callback: LuaRef, outcome: Result<(), UserError>);
-
     /// What evaluates the Lua of models; `None` where there is none.
     fn sandbox(&self) -> Option<LuaSandbox> {
         None
     }
 
-    /// Calls a function that asked for something: with the answer, or with `nil` and why there is none.
+    /// Calls a function that waits for something: with the answer, or with `nil` and why there is none.
     fn answered(&self, _callback: LuaRef, _answer: Result<Value, UserError>) {}
 
     /// Nobody calls this function any more.
@@ -319,63 +407,10 @@ pub trait Scripts {
 
     /// Calls a function that asked how hunks are drawn.
     fn drawn(&self, _callback: LuaRef, _drawn: &DrawnHunks) {}
-
-    /// Calls a function that waits for the end of something: with nothing, or with why it failed.
-    fn ended(&self, _callback: LuaRef, _problem: Option<UserError>) {}
-
-    /// Calls a function that asked for models: with their names, or with why there are none.
-    fn models(&self, callback: LuaRef, models: Result<Vec<String>, UserError>);
 }
 
 /// Scripts of a host without Lua: no tool, policy or frontmatter in Lua can run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoScripts;
 
-/// Why nothing runs.
-const NO_LUA: &str = "there is no Lua here";
-
-impl Scripts for NoScripts {
-    fn start(&self, run: ToolRun<'_>) -> Option<StopTool> {
-        run.answer.finish(LuaOutcome::failure(format!("The tool `{}` cannot run: {NO_LUA}.", run.answer.tool())));
-        None
-    }
-
-    fn preview(&self, _: LuaRef, _: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
-        Ok(None)
-    }
-
-    fn rejection(&self, _: LuaRef, _: &Value, _: CallContext<'_>, _: Option<&str>) -> Result<Option<String>, LuaError> {
-        Ok(None)
-    }
-
-    fn declared_approval(
-        &self,
-        _: LuaRef,
-        _: &Value,
-        _: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        Err(LuaError::new(format!("failed: {NO_LUA}")))
-    }
-
-    fn is_enabled(&self, _: LuaRef, _: i32, _: bool) -> Result<bool, LuaError> {
-        Err(LuaError::new(format!("failed: {NO_LUA}")))
-    }
-
-    fn policy_module(&self, _: &str) -> Resolve {
-        Rc::new(|_| Err(LuaError::new(format!("failed: {NO_LUA}"))))
-    }
-
-    fn parse(&self, _: i32, _: &str, _: &str) -> Result<Result<Value, LuaError>, Vec<String>> {
-        Err(Vec::new())
-    }
-
-    fn run_frontmatter(&self, _: &str, _: BufferOptions) -> Result<FrontmatterRun, ScriptError> {
-        Err(ScriptError { line: 0, message: format!("the Lua frontmatter cannot run: {NO_LUA}") })
-    }
-
-    fn release(&self, _: &Definition) {}
-
-    fn resolved(&self, _: LuaRef, _: Result<(), UserError>) {}
-
-    fn models(&self, _: LuaRef, _: Result<Vec<String>, UserError>) {}
-}
+impl Scripts for NoScripts {}

@@ -16,7 +16,7 @@ use crate::{
     event::LoopEvent,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
-    projects::folders::Projects,
+    projects::Projects,
     resolutions::Resolution,
     tools::toolbox::Toolbox,
 };
@@ -92,7 +92,8 @@ pub struct Shared {
     pub scripts: Rc<dyn Scripts>,
     pub(crate) worker: Rc<Worker>,
     pub(crate) options: OptionLayers,
-    pub(crate) toolbox: Toolbox,
+    /// The tools.
+    pub toolbox: Toolbox,
     pub(crate) projects: Projects,
     pub(crate) conversations: Conversations,
     /// Where the whole of a truncated output is kept for a few days.

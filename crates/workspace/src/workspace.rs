@@ -23,13 +23,14 @@ use crate::{
     calls::{OpenCalls, forms::Forms},
     completion::Completions,
     drives::Drives,
+    event_loop::Unsettled,
     execution::{Execution, context::ToolContexts},
     journaling::{Journaling, recovery::Recovery},
     lists::Lists,
     options::{Frontmatter, layers::OptionLayers, switch::Switches},
     ownership::{Ownership, holder::Locks},
     ports::{Host, Scripts},
-    projects::{ProjectConversations, folders::Projects as ProjectFolders},
+    projects::{ProjectConversations, Projects as ProjectFolders},
     queue::Queue,
     references::References,
     resolutions::{Resolutions, answers::Answers},
@@ -39,9 +40,8 @@ use crate::{
     tools::{Tools, toolbox::Toolbox},
     trust::{gatekeeper::Gatekeeper, store::TrustStore},
     undo::Undo,
-    unsettled::Unsettled,
     usage::{Accounting, known_messages::KnownMessages},
-    views::{Looks, previews::Previews, status::StatusReports},
+    views::Views,
 };
 use flemma_config::Config;
 use flemma_model::UserError;
@@ -64,7 +64,7 @@ macro_rules! components {
             pub shared: Rc<Shared>,
             $($(#[$doc])* pub $name: Rc<$type>,)*
             pub(crate) background: Background<Self>,
-            pub(crate) unsettled: Unsettled<Self>,
+            pub(crate) unsettled: RefCell<Vec<Unsettled<Self>>>,
         }
 
         impl $workspace {
@@ -75,7 +75,7 @@ macro_rules! components {
                     $($asked: Rc::clone(&$asked),)*
                     $($($state: $value,)*)?
                 });)*
-                Self { $shared, $($name,)* $background, unsettled: Unsettled::default() }
+                Self { $shared, $($name,)* $background, unsettled: RefCell::default() }
             }
         }
     };
@@ -154,12 +154,8 @@ components! {
     tools: Tools of background, asks [];
     /// The options that commands change while Neovim runs.
     switches: Switches of background, asks [frontmatter];
-    /// What `:Flemma status`, the list of tools and the status line say.
-    status: StatusReports, asks [frontmatter, permissions, usage];
-    /// How messages, calls and folds are drawn.
-    looks: Looks, asks [usage];
-    /// What is shown at calls that wait.
-    previews: Previews, asks [permissions];
+    /// What is drawn and said of conversations.
+    views: Views, asks [frontmatter, permissions, usage];
     /// The lists of conversations and of calls that wait.
     lists: Lists of background, asks [ownership, journaling, calls, projects];
 }
@@ -181,7 +177,7 @@ impl Workspace {
             scripts,
             worker: background.worker_handle(),
             options: OptionLayers::default(),
-            toolbox: Toolbox::default(),
+            toolbox: Toolbox::with_builtins(),
             projects: ProjectFolders::new(state_dir.join("conversations")),
             conversations: Conversations::default(),
             outputs: Outputs::new(state_dir.join("outputs")),

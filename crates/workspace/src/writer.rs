@@ -1,6 +1,6 @@
 //! Writing to the buffer of a conversation.
 
-use crate::{Conversation, shared::Shared};
+use crate::{Conversation, page::Writing, shared::Shared};
 use flemma_agent::Level;
 use flemma_chat::TextEdit;
 
@@ -17,16 +17,12 @@ impl<'a> Writer<'a> {
 
     /// Makes these edits.
     pub(crate) fn apply(&self, edits: &[TextEdit]) {
-        self.conversation.page.writing(|| {
-            self.write(edits);
-        });
+        self.conversation.page.write(Writing::Its, || self.write(edits));
     }
 
     /// Makes these edits in the user's name. Says whether that succeeded.
     pub(crate) fn apply_own(&self, edits: &[TextEdit]) -> bool {
-        let mut is_written = false;
-        self.conversation.page.writing_own(|| is_written = self.write(edits));
-        is_written
+        self.conversation.page.write(Writing::Theirs, || self.write(edits))
     }
 
     /// Writes to the buffer. Says whether that succeeded; if not, the user was told.

@@ -218,7 +218,8 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             let taken = contents.into_iter().map(Taken::from).collect();
             let callback = binding.functions.keep(callback);
             binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
-                reviews.shared.scripts.ended(callback, accepted.err());
+                let problem = accepted.err().map_or(serde_json::Value::Null, |problem| problem.to_string().into());
+                reviews.shared.give_answer(callback, Ok(problem));
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

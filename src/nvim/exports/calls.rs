@@ -52,10 +52,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match resolution {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
-                    workspace.shared.scripts.resolved(callback, resolved.map_err(|error| words(&error, role)));
+                    let outcome = resolved.map(|()| true.into()).map_err(|error| words(&error, role));
+                    workspace.shared.give_answer(callback, outcome);
                 });
             }
-            Err(problem) => binding.workspace.shared.scripts.resolved(callback, Err(problem)),
+            Err(problem) => binding.workspace.shared.give_answer(callback, Err(problem)),
         }
         Ok(MultiValue::new())
     })?;
@@ -75,7 +76,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Which::Waiting { first, last } => {
                 let waiting = conversation.waiting_in(&(first..last)).into_iter();
                 let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {
-                    Ok(table!(lua, { id: id, tool: tool, has_block: has_block, line: line }))
+                    Ok(table!(lua, id: id, tool: tool, has_block: has_block, line: line))
                 };
                 convert::list(lua, waiting.map(entry))
             }
@@ -128,11 +129,17 @@ fn resolution(lua: &Lua, value: Value) -> Result<Resolution, UserError> {
 
 /// A call that waits, for Lua. Times are seconds since 1970.
 fn describe(lua: &Lua, call: PendingCall) -> mlua::Result<Table> {
-    let input = call.input.map(|input| convert::from_json(lua, &input)).transpose()?;
-    Ok(table!(lua, {
-        buf: call.buffer, file: Some(call.file).filter(|file| !file.is_empty()), line: call.line,
-        id: call.id.0, tool: call.tool, executor: call.executor, input: input,
-        kind: call.kind.as_str(), expires: call.expires.map(|expires| expires.as_duration().as_secs_f64()),
-        question: call.question
-    }))
+    Ok(table!(
+        lua,
+        buf: call.buffer,
+        file: Some(call.file).filter(|file| !file.is_empty()),
+        id: call.id.0,
+        tool: call.tool,
+        kind: call.kind.as_str(),
+        executor: call.executor,
+        expires: call.expires.map(|expires| expires.as_duration().as_secs_f64()),
+        question: call.question,
+        input: call.input.map(|input| convert::from_json(lua, &input)).transpose()?,
+        line: call.line,
+    ))
 }

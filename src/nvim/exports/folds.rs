@@ -78,8 +78,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Target::Object(ObjectAt { is_message, first, last, is_selected, is_inner, count }) => {
                 let extent = if is_inner { Extent::Inner } else { Extent::Whole };
                 let selection = Selection { lines: first..last, is_selected, extent, count };
-                let page = &conversation.page;
-                if is_message { page.message_object(&selection) } else { page.card_object(&selection) }
+                conversation.page.with_document(|document, text| {
+                    let object = if is_message { flemma_chat::message_object } else { flemma_chat::card_object };
+                    object(document, &selection, text)
+                })
             }
         };
         object

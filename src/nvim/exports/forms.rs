@@ -27,15 +27,19 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
 
 fn form(lua: &Lua, asked: &AskedForm) -> mlua::Result<Table> {
     let fields = convert::list(lua, asked.form.fields.iter().map(|each| field(lua, each)))?;
-    Ok(table!(lua, { tool: asked.tool.as_str(), question: asked.form.question.as_str(), fields: fields }))
+    Ok(table!(lua, tool: asked.tool.as_str(), question: asked.form.question.as_str(), fields: fields))
 }
 
 fn field(lua: &Lua, field: &FormField) -> mlua::Result<Table> {
     let labels = field.labels();
-    Ok(table!(lua, {
-        label: field.label.as_str(), choices: (!labels.is_empty()).then_some(labels),
-        other: field.other().map(|entry| entry + 1), default: field.text_default(), required: field.is_required
-    }))
+    Ok(table!(
+        lua,
+        label: field.label.as_str(),
+        choices: (!labels.is_empty()).then_some(labels),
+        other: field.other().map(|entry| entry + 1),
+        default: field.text_default(),
+        required: field.is_required,
+    ))
 }
 
 /// What the user did with a field.

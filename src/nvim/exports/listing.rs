@@ -2,11 +2,9 @@
 
 use mlua::{BString, Function, Table};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{changes, table::Exports};
 use crate::nvim::convert;
-use flemma_workspace::{WaitingList, WaitingPlace};
 
 /// What is listed. Each calls back with nil and what went wrong instead, if something did.
 #[derive(Deserialize)]
@@ -43,7 +41,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Listing::Waiting { folder, is_all } => {
                 let callback = keep();
                 workspace.lists.list_waiting(convert::path(folder), is_all, move |lists, list| {
-                    lists.shared.give_answer(callback, Ok(waiting(list)));
+                    lists.shared.give_answer(callback, Ok(serde_json::to_value(list).unwrap_or_default()));
                 });
             }
             Listing::ChangedFiles { buffer } => changes::list(binding, buffer, callback),
@@ -54,21 +52,5 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Listing::Models { provider } => workspace.switches.models(&provider, keep()),
         }
         Ok(true)
-    })
-}
-
-/// A list of calls that wait, for Lua.
-fn waiting(list: WaitingList) -> serde_json::Value {
-    let calls = list.calls.into_iter().map(|call| {
-        let (key, place) = match call.place {
-            WaitingPlace::Buffer(buffer) => ("buf", json!(buffer)),
-            WaitingPlace::File(file) => ("file", json!(file.to_string_lossy())),
-        };
-        json!({ key: place, "line": call.line, "call": call.id.0, "text": call.text })
-    });
-    json!({
-        "calls": calls.collect::<Vec<_>>(),
-        "problems": list.problems,
-        "is_cut_short": list.is_cut_short,
     })
 }

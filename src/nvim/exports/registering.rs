@@ -58,7 +58,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("unregister", |lua, binding, (kind, name): (String, String)| {
         Ok(match convert::variant(lua, &kind, None)? {
             Kind::Tool => binding.workspace.tools.unregister_tool(&name),
-            Kind::Group => binding.workspace.tools.unregister_group(&name),
+            Kind::Group => binding.workspace.shared.toolbox.unregister_group(&name),
             Kind::Resolver => binding.workspace.approval.unregister_resolver(&name),
         })
     })?;
@@ -87,24 +87,24 @@ fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiVal
     let (workspace, functions) = (&binding.workspace, &binding.functions);
     match what {
         Registered::Tool { name } => {
-            let definition = workspace.tools.tool(&name);
+            let definition = workspace.shared.toolbox.get(&name);
             let described = definition.map(|definition| lua_tools::describe(lua, functions, &definition));
             described.transpose()?.into_lua_multi(lua)
         }
         Registered::Tools { disabled_too } => {
-            let tools = workspace.tools.tools().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
+            let tools =
+                workspace.shared.toolbox.all().into_iter().filter(|(_, is_enabled)| disabled_too || *is_enabled);
             let described = tools.map(|(definition, _)| lua_tools::describe(lua, functions, &definition));
             convert::list(lua, described)?.into_lua_multi(lua)
         }
         Registered::Groups => {
-            let groups = workspace.tools.groups();
+            let groups = workspace.shared.toolbox.groups();
             let described = groups.iter().map(|group| convert::from_json(lua, &group.describe()));
             convert::list(lua, described)?.into_lua_multi(lua)
         }
         Registered::Resolvers => {
-            let entry = |resolver: Resolver| {
-                let Resolver { name, priority, description, .. } = resolver;
-                Ok(table!(lua, { name: name, priority: priority, description: description }))
+            let entry = |Resolver { name, priority, description, .. }: Resolver| {
+                Ok(table!(lua, name: name, priority: priority, description: description))
             };
             convert::list(lua, workspace.approval.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
         }

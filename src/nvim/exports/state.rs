@@ -60,8 +60,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let what = convert::variant(lua, &what, fields)?;
         match (buffer, what) {
             (Some(buffer), what) => of_one(lua, binding, buffer, what),
-            (None, State::StatusLine) => binding.workspace.status.overview().into_lua_multi(lua),
-            (None, State::ToolsReady) => binding.workspace.tools.tools_are_ready().into_lua_multi(lua),
+            (None, State::StatusLine) => binding.workspace.views.overview().into_lua_multi(lua),
+            (None, State::ToolsReady) => binding.workspace.shared.toolbox.is_ready().into_lua_multi(lua),
             (None, _) => Err(mlua::Error::runtime("the buffer is missing")),
         }
     })
@@ -77,10 +77,10 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
         };
     };
     match what {
-        State::StatusLine => workspace.status.status_line(buffer).into_lua_multi(lua),
+        State::StatusLine => workspace.views.status_line(buffer).into_lua_multi(lua),
         State::Title => workspace.lists.title(&conversation).into_lua_multi(lua),
         State::Activity if conversation.is_busy() => {
-            ("working", workspace.status.doing(&conversation)).into_lua_multi(lua)
+            ("working", workspace.views.doing(&conversation)).into_lua_multi(lua)
         }
         State::Activity => {
             let rest = workspace.calls.rest(&conversation);
@@ -93,15 +93,15 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
         State::AtRest => workspace.is_at_rest(buffer).into_lua_multi(lua),
         State::Settled => workspace.is_settled(buffer).into_lua_multi(lua),
         State::HolderKnown => workspace.ownership.holder(buffer).is_some().into_lua_multi(lua),
-        State::Autopilot => workspace.status.autopilot(&conversation).into_lua_multi(lua),
+        State::Autopilot => workspace.views.autopilot(&conversation).into_lua_multi(lua),
         State::WritingCalls => workspace.undo.writing_calls(&conversation).into_lua_multi(lua),
-        State::Page { page: Page::Tools, .. } => workspace.status.tool_list(&conversation).into_lua_multi(lua),
+        State::Page { page: Page::Tools, .. } => workspace.views.tool_list(&conversation).into_lua_multi(lua),
         State::Page { page, width } => {
-            let status = workspace.status.status(&conversation);
+            let status = workspace.views.status(&conversation);
             status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
         }
         State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
         State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
-        State::ToolsReady => workspace.tools.tools_are_ready().into_lua_multi(lua),
+        State::ToolsReady => workspace.shared.toolbox.is_ready().into_lua_multi(lua),
     }
 }

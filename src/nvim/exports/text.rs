@@ -51,10 +51,16 @@ fn truncation(lua: &Lua, cut: &Truncation<'_>) -> mlua::Result<Table> {
         Limit::Lines => "lines",
         Limit::Bytes => "bytes",
     });
-    Ok(table!(lua, {
-        content: &*cut.content, truncated: cut.truncated, truncated_by: truncated_by,
-        total_lines: cut.total_lines, total_bytes: cut.total_bytes,
-        output_lines: cut.output_lines, output_bytes: cut.output_bytes,
-        last_line_partial: cut.last_line_partial, first_line_exceeds_limit: cut.first_line_exceeds_limit
-    }))
+    Ok(table!(
+        lua,
+        content: &*cut.content,
+        truncated: cut.truncated,
+        truncated_by: truncated_by,
+        total_lines: cut.total_lines,
+        total_bytes: cut.total_bytes,
+        output_lines: cut.output_lines,
+        output_bytes: cut.output_bytes,
+        last_line_partial: cut.last_line_partial,
+        first_line_exceeds_limit: cut.first_line_exceeds_limit,
+    ))
 }

@@ -10,7 +10,7 @@ use flemma_workspace::WantedWrite;
 pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // begin_source(label) -> its number, for the event "source_ended"
     exports.add("begin_source", |_, binding, label: LuaString| {
-        Ok(binding.workspace.tools.begin_source(label.to_string_lossy()).0)
+        Ok(binding.workspace.shared.toolbox.begin_source(label.to_string_lossy()).0)
     })?;
     // propose_write(buffer, run, files, callback): a tool that runs wants files to have these contents. A run has the id of its `call` and a `number`, a
     // file has a `name`, `is_page` and the `content`. Calls back with the outcome, or with nil and why nothing was

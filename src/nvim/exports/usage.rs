@@ -4,10 +4,7 @@ use mlua::{IntoLuaMulti, Table};
 use serde::Deserialize;
 
 use super::table::Exports;
-use crate::nvim::{
-    convert,
-    usage_table::{record, totals},
-};
+use crate::nvim::convert;
 
 /// What is asked about what was used.
 #[derive(Deserialize)]
@@ -27,10 +24,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("usage", |lua, binding, (what, fields): (String, Option<Table>)| {
         let workspace = &binding.workspace;
         match convert::variant(lua, &what, fields)? {
-            Question::Totals { buffer } => totals(lua, workspace.usage.totals(buffer))?.into_lua_multi(lua),
-            Question::Requests => {
-                convert::list(lua, workspace.usage.records().iter().map(|each| record(lua, each)))?.into_lua_multi(lua)
-            }
+            Question::Totals { buffer } => convert::to_lua(lua, &workspace.usage.totals(buffer))?.into_lua_multi(lua),
+            Question::Requests => convert::to_lua(lua, &workspace.usage.records())?.into_lua_multi(lua),
             Question::Page { buffer, width } => workspace.usage.usage_lines(buffer, width).into_lua_multi(lua),
         }
     })

@@ -38,7 +38,7 @@ fn a_reply_is_followed_by_what_it_used() {
     assert_eq!((totals.requests, totals.usage.output, totals.unpriced), (2, 100, 0));
     assert!(close(Some(totals.cost), 2.0 * DOLLARS), "{totals:?}");
     assert_eq!((chat.workspace.usage.totals(None), chat.workspace.usage.totals(Some(7)).requests), (totals, 0));
-    assert!(chat.workspace.status.status_line(NOTES).unwrap().ends_with("qwen3 · 300 tokens · $0.0240"));
+    assert!(chat.workspace.views.status_line(NOTES).unwrap().ends_with("qwen3 · 300 tokens · $0.0240"));
     let table = chat.workspace.usage.usage_lines(NOTES, 100).join("\n");
     assert!(table.contains("openai_compatible qwen3") && table.contains("this conversation"), "{table}");
     chat.workspace.usage.reset_usage();
@@ -52,7 +52,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     chat.go();
     chat.wait_for("@Assistant:\nHi");
     assert_eq!(chat.workspace.usage.records()[0].cost, None);
-    assert_eq!(chat.workspace.status.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
+    assert_eq!(chat.workspace.views.status_line(NOTES).unwrap(), "qwen3 · 150 tokens");
 
     // What is read from the cache may cost nothing.
     let pricing = json!({ "qwen3": { "input": 10000, "output": 20000, "cache_read": 0 } });
@@ -60,7 +60,7 @@ fn a_model_without_a_price_costs_nobody_knows_what() {
     let chat = Harness::start(Setup { options, ..Setup::default() }, [prose("Hi")]);
     chat.go();
     chat.wait_for("@Assistant:\nHi");
-    assert!(chat.workspace.status.status_line(NOTES).unwrap().ends_with(" · $1.40"));
+    assert!(chat.workspace.views.status_line(NOTES).unwrap().ends_with(" · $1.40"));
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn a_tool_that_an_agent_refuses_is_not_offered() {
     let chat = calling(&choosing("diary"), Value::Null, &[("bash", bash("ls"))]);
     let status = chat.status().join("\n");
     assert!(status.contains("bash (not offered: the agent diary refuses it)"), "{status}");
-    let listed = chat.workspace.status.tool_list(&chat.conversation());
+    let listed = chat.workspace.views.tool_list(&chat.conversation());
     assert!(listed.contains(&"not offered here  bash: the agent diary refuses it".to_owned()), "{listed:?}");
     chat.go();
     chat.wait_for("@Assistant:\nfine");

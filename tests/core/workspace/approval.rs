@@ -269,7 +269,7 @@ fn a_command_is_judged_for_the_folder_in_which_it_runs() {
         chat.wait_for_pending(1);
         let (preview, shown) = (chat.previews().remove(0), format!("  in {here}"));
         let is_told = preview.diff.iter().any(|line| shown.starts_with(&line.text));
-        let status = chat.workspace.status.status(&chat.conversation()).rows;
+        let status = chat.workspace.views.status(&chat.conversation()).rows;
         let row = status.iter().find(|row| row.name == "tools.bash.cwd");
         let is_elsewhere = !here.ends_with("theirs");
         assert_eq!(is_told, is_elsewhere, "{preview:?}");

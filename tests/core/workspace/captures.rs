@@ -208,7 +208,7 @@ fn a_cut_reference_is_told_and_drawn() {
     let last = chat.line_with("[2000 of 3000 lines are here.") + 1;
     let line = |width| {
         let style = LookStyle { width, signs: Signs::default(), offset: jiff::SignedDuration::ZERO };
-        let chunks = chat.workspace.looks.fold_text(&chat.conversation(), &(first..last + 1), style).expect("a fold");
+        let chunks = chat.workspace.views.fold_text(&chat.conversation(), &(first..last + 1), style).expect("a fold");
         chunks.iter().map(|chunk| chunk.text.as_str()).collect::<String>()
     };
     for width in [30, 45, 50, 55, 60, 200] {

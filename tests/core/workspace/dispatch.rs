@@ -152,12 +152,12 @@ fn a_script_that_does_not_answer_in_time_is_stopped() {
 #[test]
 fn a_tool_without_a_function_is_refused() {
     let chat = Harness::new("@You:\nHello", []);
-    let count = chat.workspace.tools.tools().len();
+    let count = chat.workspace.shared.toolbox.all().len();
     let fields = [("description", json!("A tool.")), ("input_schema", json!({ "type": "object" }))];
     let fields = fields.map(|(name, value)| (name.to_owned(), flemma_tools::declare::Field::Value(value)));
     let refused = chat.workspace.tools.register_tool(Some("bare"), fields.into()).unwrap_err();
     assert_eq!(refused.to_string(), "tool `bare`: `execute` is missing: give the function that runs a call");
-    assert_eq!(chat.workspace.tools.tools().len(), count);
+    assert_eq!(chat.workspace.shared.toolbox.all().len(), count);
 }
 
 #[test]
@@ -180,25 +180,25 @@ fn calls_of_a_reply_with_too_many_are_told_why() {
 #[test]
 fn a_definition_that_leaves_is_released() {
     let chat = Harness::new("@You:\nHello", []);
-    let count = chat.workspace.tools.tools().len();
+    let count = chat.workspace.shared.toolbox.all().len();
     chat.register("mine", |_, _| None);
     chat.register("mine", |_, _| None);
     assert_eq!(*chat.scripts.released.borrow(), ["mine"], "the first of them is replaced");
-    assert_eq!(chat.workspace.tools.tools().len(), count + 1);
+    assert_eq!(chat.workspace.shared.toolbox.all().len(), count + 1);
     assert!(chat.workspace.tools.unregister_tool("mine") && !chat.workspace.tools.unregister_tool("mine"));
     assert_eq!(chat.scripts.released.borrow().len(), 2);
-    assert!(chat.workspace.tools.tool("mine").is_none());
+    assert!(chat.workspace.shared.toolbox.get("mine").is_none());
 }
 
 #[test]
 fn a_send_waits_for_sources_even_from_another_buffer() {
     let chat = Harness::new("@You:\nHello", [prose("ok")]);
-    let source = chat.workspace.tools.begin_source("late".to_owned());
+    let source = chat.workspace.shared.toolbox.begin_source("late".to_owned());
     chat.go();
     let waits =
         |chat: &Harness| chat.conversation().live(80).text.as_deref() == Some("Waiting for tool definitions to load…");
     chat.drain_until("it to wait", waits);
-    assert!(!chat.workspace.tools.tools_are_ready() && chat.buffer().is_locked.get());
+    assert!(!chat.workspace.shared.toolbox.is_ready() && chat.buffer().is_locked.get());
     assert_eq!(chat.sent(), 0);
     // Ctrl-C takes it back, another key sends again.
     chat.stop();
@@ -220,7 +220,7 @@ fn a_source_that_fails_is_reported_and_the_request_is_sent() {
     let chat = Harness::new("@You:\nHello", [prose("ok")]);
     let ends = [SourceEnd::Failed("no network".to_owned()), SourceEnd::TimedOut(0.05)];
     for (end, label) in ends.iter().zip(["broken", "slow"]) {
-        let source = chat.workspace.tools.begin_source(label.to_owned());
+        let source = chat.workspace.shared.toolbox.begin_source(label.to_owned());
         chat.workspace.tools.end_source(source, end);
     }
     chat.go();
@@ -284,7 +284,7 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     chat.workspace.tools.register_tool(Some("mine"), fields).unwrap();
     chat.go();
     chat.wait_for_pending(2);
-    let previews = chat.workspace.previews.previews(&chat.conversation(), 60, 0).0;
+    let previews = chat.workspace.views.previews(&chat.conversation(), 60, 0).0;
     let lines: Vec<_> = previews.iter().map(|preview| chat.buffer().lines()[preview.line].clone()).collect();
     assert!(lines.iter().all(|line| line.starts_with("**Tool Result:**")), "{lines:?}");
     let texts: Vec<_> = previews.into_iter().map(|preview| preview.text).collect();
@@ -292,7 +292,7 @@ fn previews_are_shown_for_what_waits_and_for_what_is_left() {
     // A status that the file says is running, although nothing is.
     let line = chat.line_with("status=pending");
     chat.replace_line(line, "```flemma:tool status=running");
-    let previews = chat.workspace.previews.previews(&chat.conversation(), 80, 0).0;
+    let previews = chat.workspace.views.previews(&chat.conversation(), 80, 0).0;
     let words = "this call is no longer running; Ctrl-] asks what to do with it";
     assert!(previews.iter().any(|preview| preview.line + 2 == line && preview.text.contains(words)), "{previews:?}");
 }

@@ -355,7 +355,7 @@ impl Harness {
 
     /// The lines of `:Flemma status`, with one blank where there are several.
     pub fn status(&self) -> Vec<String> {
-        let lines = self.workspace.status.status(&self.conversation()).lines(usize::MAX, true);
+        let lines = self.workspace.views.status(&self.conversation()).lines(usize::MAX, true);
         lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 

@@ -131,7 +131,7 @@ fn an_observer_can_do_nothing_and_is_told_why() {
         assert_eq!(chat.told(), [refusal.as_str()], "{command:?}");
     }
     chat.status_has(&format!("read-only: open in another Neovim ({})", other.owner()));
-    assert_eq!(chat.workspace.status.status_line(chat.current()).unwrap(), "qwen3 · read-only");
+    assert_eq!(chat.workspace.views.status_line(chat.current()).unwrap(), "qwen3 · read-only");
     assert_eq!((chat.text() + "\n", chat.sent(), chat.questions()), (waiting(), 0, 0));
 }
 

@@ -12,12 +12,12 @@ use std::{
 
 use jiff::Timestamp;
 
-use flemma_agent::{CursorTarget, Level};
+use flemma_agent::{CursorTarget, Level, LifecycleEvent};
 use flemma_chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit};
 use flemma_model::UserError;
 use flemma_workspace::{
     EditorView, Host, HostEffect, LookedUp, Workspace,
-    ports::{Announcement, HostError, Place, Question},
+    ports::{HostError, Place, Question},
 };
 
 /// One change of lines: where, what was there, and what came.
@@ -389,7 +389,7 @@ impl Host for FakeHost {
             }
             HostEffect::Cursor { buffer, target } => self.on(buffer, |it| it.cursor.set(Some(target))),
             HostEffect::TurnOver { buffer } => self.announced.borrow_mut().push(format!("turn over in {buffer}")),
-            HostEffect::Announce { buffer, what } => self.announced.borrow_mut().push(announced(buffer, &what)),
+            HostEffect::Announce { buffer, moment, .. } => self.announced.borrow_mut().push(announced(buffer, moment)),
             HostEffect::Notify { level, message } => {
                 let level = match level {
                     Level::Info => "info",
@@ -413,13 +413,13 @@ impl Host for FakeHost {
     }
 }
 
-fn announced(buffer: i32, what: &Announcement<'_>) -> String {
-    match what {
-        Announcement::RequestSending => format!("sending from {buffer}"),
-        Announcement::RequestFinished { complete: true, .. } => format!("finished in {buffer}"),
-        Announcement::RequestFinished { complete: false, .. } => format!("cut off in {buffer}"),
-        Announcement::ToolExecuting { tool, call } => format!("executing {tool} {call}"),
-        Announcement::ToolFinished { call } => format!("tool finished {call}"),
-        Announcement::ToolPending { call, kind } => format!("pending {call} {kind}"),
+fn announced(buffer: i32, moment: LifecycleEvent<'_>) -> String {
+    match moment {
+        LifecycleEvent::RequestSending => format!("sending from {buffer}"),
+        LifecycleEvent::RequestFinished { complete: true } => format!("finished in {buffer}"),
+        LifecycleEvent::RequestFinished { complete: false } => format!("cut off in {buffer}"),
+        LifecycleEvent::ToolExecuting(call) => format!("executing {} {}", call.name, call.id),
+        LifecycleEvent::ToolFinished(call) => format!("tool finished {call}"),
+        LifecycleEvent::ToolPending(call, kind) => format!("pending {call} {kind}"),
     }
 }

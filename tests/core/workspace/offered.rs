@@ -263,7 +263,7 @@ fn an_illegal_group_is_refused_with_its_field() {
         let problem = refused.unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");
     }
-    assert!(chat.workspace.tools.groups().is_empty());
+    assert!(chat.workspace.shared.toolbox.groups().is_empty());
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn the_status_shows_what_the_next_request_offers() {
     chat.status_has("tools mine, one default");
     *answer.borrow_mut() = json!(false);
     chat.status_has("tools one default");
-    assert!(chat.workspace.status.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
+    assert!(chat.workspace.views.tool_list(&chat.conversation()).iter().any(|line| line.starts_with("mine (off)")));
     let estimate = |chat: &Harness| {
         chat.host.told.borrow_mut().clear();
         while chat.workspace.usage.estimate(chat.current()) {}

@@ -75,12 +75,12 @@ fn who_looks_or_has_stopped_it_is_told_nothing() {
 fn a_status_line_says_what_works_and_what_waits() {
     let gate = Gate::new();
     let chat = Harness::new("@You:\nHello", [held("half", &gate, " a reply"), commands(&["rm x", "rm y"])]);
-    let line = |chat: &Harness| chat.workspace.status.status_line(NOTES).unwrap();
-    assert_eq!((line(&chat), chat.workspace.status.overview()), ("qwen3".to_owned(), String::new()));
+    let line = |chat: &Harness| chat.workspace.views.status_line(NOTES).unwrap();
+    assert_eq!((line(&chat), chat.workspace.views.overview()), ("qwen3".to_owned(), String::new()));
     chat.go();
     chat.drain_until("the beginning", |chat| chat.text().contains("half"));
     assert!(line(&chat).starts_with("qwen3 · writing, "), "{}", line(&chat));
-    assert_eq!(chat.workspace.status.overview(), "1 working");
+    assert_eq!(chat.workspace.views.overview(), "1 working");
     assert!(chat.workspace.queue.queue(NOTES, "And then?", Urgency::NextTurn));
     assert!(line(&chat).ends_with(" · 1 queued"), "{}", line(&chat));
     chat.workspace.queue.unqueue(NOTES, None);
@@ -90,8 +90,8 @@ fn a_status_line_says_what_works_and_what_waits() {
     chat.go();
     chat.wait_for_pending(2);
     assert!(line(&chat).contains("qwen3 · 2 wait"), "{}", line(&chat));
-    assert_eq!(chat.workspace.status.overview(), "1 waits");
-    assert_eq!(chat.workspace.status.status_line(77), None);
+    assert_eq!(chat.workspace.views.overview(), "1 waits");
+    assert_eq!(chat.workspace.views.status_line(77), None);
 }
 
 /// The list of what waits.

@@ -29,7 +29,7 @@ pub fn asked<'a>(files: &[(&str, &str)], all: impl IntoIterator<Item = (&'a str,
 impl Harness {
     /// The previews, which the user is shown.
     pub fn previews(&self) -> Vec<Preview> {
-        self.workspace.previews.previews(&self.conversation(), 60, 0).0
+        self.workspace.views.previews(&self.conversation(), 60, 0).0
     }
 
     /// Waits until the diff of the `nth` call that waits is shown and contains `words`.

@@ -48,16 +48,12 @@ pub struct FakeScripts {
     pub ran: RefCell<Vec<String>>,
     /// The functions that were released.
     pub released: RefCell<Vec<String>>,
-    /// How the resolutions with a callback ended.
-    pub resolved: RefCell<Vec<Result<(), String>>>,
     /// The latest run of each call.
     pub runs: RefCell<BTreeMap<String, u64>>,
     /// In which roles calls were let run, oldest first.
     pub let_by: RefCell<Vec<&'static str>>,
     /// What functions were called with that asked for something.
     pub answers: RefCell<BTreeMap<LuaRef, Result<Value, String>>>,
-    /// The lists of models that have arrived.
-    pub models: RefCell<Vec<Result<Vec<String>, String>>>,
 }
 
 impl FakeScripts {
@@ -92,32 +88,22 @@ impl Scripts for FakeScripts {
         tool(run.input, run.answer)
     }
 
-    fn preview(&self, _: LuaRef, input: &Value, _: usize, _: CallContext<'_>) -> Result<Option<String>, LuaError> {
-        match input.get("preview") {
+    fn preview(&self, asked: CallContext<'_>, _: usize) -> Result<Option<String>, LuaError> {
+        match asked.input.get("preview") {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(LuaError::new(format!("{other} is no text"))),
             None => Ok(None),
         }
     }
 
-    fn rejection(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-        reason: Option<&str>,
-    ) -> Result<Option<String>, LuaError> {
-        let answer = self.answer(function, json!({ "input": input, "id": context.call.0, "reason": reason }))?;
+    fn rejection(&self, asked: CallContext<'_>, reason: Option<&str>) -> Result<Option<String>, LuaError> {
+        let facts = json!({ "input": asked.input, "id": asked.call.0, "reason": reason });
+        let answer = self.answer(asked.function, facts)?;
         Ok(answer.as_str().map(str::to_owned))
     }
 
-    fn declared_approval(
-        &self,
-        function: LuaRef,
-        input: &Value,
-        context: CallContext<'_>,
-    ) -> Result<Option<DeclaredApproval>, LuaError> {
-        let answer = self.answer(function, json!({ "input": input, "id": context.call.0 }))?;
+    fn declared_approval(&self, asked: CallContext<'_>) -> Result<Option<DeclaredApproval>, LuaError> {
+        let answer = self.answer(asked.function, json!({ "input": asked.input, "id": asked.call.0 }))?;
         let known = DeclaredApproval::WORDS.iter().find(|(word, _)| answer == *word);
         Ok(known.map(|(_, declared)| *declared))
     }
@@ -177,13 +163,5 @@ impl Scripts for FakeScripts {
 
     fn answered(&self, callback: LuaRef, answer: Result<Value, UserError>) {
         self.answers.borrow_mut().insert(callback, answer.map_err(|problem| problem.to_string()));
-    }
-
-    fn resolved(&self, _: LuaRef, outcome: Result<(), UserError>) {
-        self.resolved.borrow_mut().push(outcome.map_err(|error| error.to_string()));
-    }
-
-    fn models(&self, _: LuaRef, models: Result<Vec<String>, UserError>) {
-        self.models.borrow_mut().push(models.map_err(|error| error.to_string()));
     }
 }

@@ -163,7 +163,7 @@ fn the_view_names_the_model_of_the_pending_request() {
     let text = chat.conversation().live(80).text.unwrap();
     assert!(text.starts_with("waiting for openai_compatible (qwen3), 0 s"), "{text}");
     chat.status_has("waiting for openai_compatible (qwen3)");
-    let line = chat.workspace.status.status_line(chat.current()).unwrap();
+    let line = chat.workspace.views.status_line(chat.current()).unwrap();
     assert!(line.ends_with(" · waiting, 0 s"), "{line}");
     chat.stop();
     assert_eq!(chat.conversation().live(80).text, None);
@@ -173,7 +173,7 @@ fn the_view_names_the_model_of_the_pending_request() {
 fn autopilot_is_toggled_unless_frontmatter_sets_it() {
     let options = json!({ "tools": { "auto_approve": ["bash"] } });
     let chat = Harness::start(Setup { options, ..Setup::default() }, [calls([("bash", bash("true"))]), prose("done")]);
-    let autopilot = || chat.workspace.status.autopilot(&chat.conversation());
+    let autopilot = || chat.workspace.views.autopilot(&chat.conversation());
     assert_eq!(autopilot(), "autopilot is on here (default): up to 100 requests for each key press");
     let message = chat.workspace.switches.set(Toggle::Autopilot, false).unwrap();
     assert_eq!(message, "autopilot is off: conversations wait for you after each step");
@@ -216,14 +216,13 @@ fn a_server_lists_its_models_and_a_vendors_are_known() {
     let list = json!({"object": "list", "data": [{"id": "qwen3:8b"}, {"id": "llama3.3"}]});
     let chat = start("@You:\nHello", [Reply::json(200, &list), Reply::status(404).chunk("no such page")]);
     let ask = |provider: &str| {
-        let before = chat.scripts.models.borrow().len();
         chat.workspace.switches.models(provider, flemma_tools::LuaRef(1));
-        chat.drain_until("the models", |chat| chat.scripts.models.borrow().len() > before);
-        chat.scripts.models.borrow().last().unwrap().clone()
+        chat.drain_until("the models", |chat| chat.scripts.answers.borrow().contains_key(&flemma_tools::LuaRef(1)));
+        chat.scripts.answers.borrow_mut().remove(&flemma_tools::LuaRef(1)).unwrap()
     };
-    assert_eq!(ask("openai_compatible"), Ok(vec!["qwen3:8b".to_owned(), "llama3.3".to_owned()]));
+    assert_eq!(ask("openai_compatible"), Ok(json!(["qwen3:8b", "llama3.3"])));
     assert_eq!((chat.request(0).method.as_str(), chat.request(0).path.as_str()), ("GET", "/v1/models"));
     assert!(ask("openai_compatible").unwrap_err().contains("no such page"));
-    assert!(ask("anthropic").unwrap().contains(&"claude-opus-5-5".to_owned()));
-    assert_eq!(ask("nobody"), Ok(Vec::new()));
+    assert!(ask("anthropic").unwrap().as_array().unwrap().contains(&json!("claude-opus-5-5")));
+    assert_eq!(ask("nobody"), Ok(json!([])));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flemma_config::{Config, CursorAfterResult, Highlight, Keys, ProviderOptions};
+use flemma_config::{Config, CursorAfterResult, Highlight, OrFalse, ProviderOptions};
 use flemma_provider::{CacheRetention, ProviderName, Thinking, ThinkingLevel};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ fn without_options_everything_has_its_default() {
     assert!(config.tools.require_approval && config.tools.show_spinner && config.tools.autopilot.enabled);
     assert_eq!(config.tools.autopilot.max_turns, 100);
     assert_eq!(config.tools.default_timeout, Duration::from_secs(30));
-    assert_eq!(config.keymaps.normal.send, Keys::Mapped("<C-]>".into()));
-    assert_eq!(config.keymaps.normal.cancel, Keys::Mapped("<C-c>".into()));
+    assert_eq!(config.keymaps.normal.send, OrFalse(Some("<C-]>".into())));
+    assert_eq!(config.keymaps.normal.cancel, OrFalse(Some("<C-c>".into())));
     assert!(config.editing.auto_write && !config.logging.enabled);
 }
 
@@ -370,9 +370,9 @@ fn null_takes_back_what_the_layers_below_said() {
 #[test]
 fn keys_can_be_changed_and_left_unmapped() {
     let config = read(json!({ "keymaps": { "normal": { "send": "<leader>s", "cancel": false } } }));
-    assert_eq!(config.keymaps.normal.send, Keys::Mapped("<leader>s".into()));
-    assert_eq!(config.keymaps.normal.cancel, Keys::Unmapped);
-    assert_eq!(config.keymaps.normal.tool_execute, Keys::Mapped("<M-CR>".into()));
+    assert_eq!(config.keymaps.normal.send, OrFalse(Some("<leader>s".into())));
+    assert_eq!(config.keymaps.normal.cancel, OrFalse(None));
+    assert_eq!(config.keymaps.normal.tool_execute, OrFalse(Some("<M-CR>".into())));
 }
 
 #[test]

@@ -28,7 +28,10 @@ fn a_retention_is_read_and_checked_wherever_it_stands() {
     let count = |value: u32| Some(Retention::LastResults(value.try_into().unwrap()));
     let general = |table: Value| read(json!({ "tools": { "retention": table } })).tools.retention.retention();
     let own = |tool: &str, table: Value| {
-        read(json!({ "tools": { tool: { "retention": table } } })).tools.own_retention.get(tool).copied()
+        read(json!({ "tools": { tool: { "retention": table } } }))
+            .tools
+            .own_retention()
+            .find_map(|(name, retention)| (name == tool).then_some(retention))
     };
     let table = [
         (json!(null), None),

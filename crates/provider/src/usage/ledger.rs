@@ -2,33 +2,43 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
+use serde::{Serialize, Serializer};
+
 use flemma_model::Usage;
 
 /// One request, with the provider's count of its tokens.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
     /// The buffer of its conversation.
+    #[serde(rename = "buf")]
     pub buffer: i32,
     /// The provider's name in the configuration.
     pub provider: &'static str,
     /// The model, by the provider's own name.
     pub model: String,
     /// The tokens.
+    #[serde(flatten)]
     pub usage: Usage,
     /// US dollars; `None` where the model has no known price.
     pub cost: Option<f64>,
     /// Whether its reply is complete. For an incomplete reply, the count is the provider's last one.
     pub complete: bool,
-    /// When it ended.
+    /// When it ended. Seconds since 1970 for whoever it is written for.
+    #[serde(rename = "time", serialize_with = "seconds")]
     pub at: SystemTime,
 }
 
+fn seconds<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
+}
+
 /// The totals of some requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Their number.
     pub requests: u64,
     /// Their tokens.
+    #[serde(flatten)]
     pub usage: Usage,
     /// The cost of those with a known price, in US dollars.
     pub cost: f64,

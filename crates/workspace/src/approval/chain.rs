@@ -134,7 +134,7 @@ fn tool_function(host: &Rc<dyn Host>, scripts: &Rc<dyn Scripts>) -> AskTool {
     let (host, scripts, told) = (Rc::clone(host), Rc::clone(scripts), RefCell::new(BTreeSet::new()));
     Rc::new(move |function, call| {
         let buffer = i32::try_from(call.buffer).unwrap_or_default();
-        let asked = scripts.declared_approval(function, call.input, CallContext { buffer, call: call.id });
+        let asked = scripts.declared_approval(CallContext { function, input: call.input, buffer, call: call.id });
         let decided = asked.map(|declared| {
             declared.map(|declared| match declared {
                 DeclaredApproval::Auto => Decision::Approve,

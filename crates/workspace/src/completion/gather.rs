@@ -11,8 +11,9 @@ use crate::{
     approval::{chain, permissions::Permissions},
     background::Background,
     completion::{
-        Completion, Item, ItemKind, json, lua,
+        Completion, Item, ItemKind,
         options::{Sources, Syntax, group_item, tool_items},
+        spot,
     },
     shared::Shared,
 };
@@ -34,6 +35,9 @@ const STARTS: [(&str, &str); 4] = [
     ("~/", "your home folder"),
     ("//", "the root of the file system"),
 ];
+
+/// Takes what can be completed; `None` where nothing can.
+type Then = Box<dyn FnOnce(&Completions, Option<Completion>) + Send>;
 
 /// What completion offers.
 pub struct Completions {
@@ -58,7 +62,8 @@ impl Completions {
         if conversation.is_busy() || !conversation.is_complete() {
             return then(self, None);
         }
-        self.complete_at(conversation, conversation.page.completable(line, column), column, then);
+        let found = conversation.page.with_parsed(|document, text| Completable::at(document, line, column, text));
+        self.complete_at(conversation, found, column, Box::new(then));
     }
 
     /// The same in a message that is being written for later, of which these are the lines.
@@ -78,28 +83,19 @@ impl Completions {
             }
             Some(Completable::Word(_) | Completable::Code { .. }) | None => None,
         };
-        self.complete_at(conversation, found, column, then);
+        self.complete_at(conversation, found, column, Box::new(then));
     }
 
-    fn complete_at(
-        &self,
-        conversation: &Conversation,
-        completable: Option<Completable>,
-        column: usize,
-        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
-    ) {
-        let found = match completable {
+    fn complete_at(&self, conversation: &Conversation, found: Option<Completable>, column: usize, then: Then) {
+        let found = match found {
             None => None,
             Some(Completable::Code { language, before, after }) => {
                 self.complete_code(&language, &before, &after, column)
             }
             Some(Completable::Word(word)) => {
                 let word = path_of_subject(&word).unwrap_or(word);
-                if word.may_be_file
-                    && let Some((folder, typed)) = folder_of(&word.typed)
-                {
-                    let folder = folder.to_owned();
-                    return self.complete_file(conversation, &word, &folder, typed, column, then);
+                if let Some(path) = folder_of(&word.typed).filter(|_| word.may_be_file) {
+                    return self.complete_file(conversation, &word, path, column, then);
                 }
                 let found = self.complete_word(&word, column);
                 if word.may_be_file && !word.typed.is_empty() && !word.typed.starts_with(['{', '/', '~', '.']) {
@@ -136,17 +132,15 @@ impl Completions {
             items.extend(EditorSubject::ALL.map(subject_item));
         }
         if word.may_be_tool {
-            let tools = self.shared.toolbox.nameable();
-            items.extend(tool_items(tools.iter().map(|(tool, is_enabled)| (&**tool, *is_enabled))).into_iter().map(
-                |mut item| {
-                    if braced.is_none() && EditorSubject::from_name(&item.word).is_some() {
-                        // Without braces it would be the reference.
-                        item.word = format!("{{{}}}", item.word);
-                    }
-                    item
-                },
-            ));
-            items.extend(self.shared.toolbox.groups().iter().map(|group| group_item(group, &group.name)));
+            let registry = self.shared.toolbox.registry();
+            let mut tools = tool_items(registry.nameable().map(|(tool, is_enabled)| (&**tool, is_enabled)));
+            let is_subject = |item: &&mut Item| EditorSubject::from_name(&item.word).is_some();
+            for item in tools.iter_mut().filter(is_subject).filter(|_| braced.is_none()) {
+                // Without braces it would be the reference.
+                item.word = format!("{{{}}}", item.word);
+            }
+            items.extend(tools);
+            items.extend(registry.groups().map(|group| group_item(group, &group.name)));
         }
         if braced.is_some() && !word.rest.contains('}') {
             items.iter_mut().for_each(|item| item.word.push('}'));
@@ -156,15 +150,8 @@ impl Completions {
         Completion { range: start..column + end, items, is_incomplete: false }
     }
 
-    fn complete_file(
-        &self,
-        conversation: &Conversation,
-        word: &AtWord,
-        folder: &str,
-        typed: &str,
-        column: usize,
-        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
-    ) {
+    fn complete_file(&self, conversation: &Conversation, word: &AtWord, path: (&str, &str), column: usize, then: Then) {
+        let (folder, typed) = path;
         // `@/` is not the beginning of a reference yet.
         let lead = if folder == "/" { "//" } else { "" };
         let start = if lead.is_empty() { column - typed.len() } else { word.start };
@@ -180,13 +167,7 @@ impl Completions {
     }
 
     /// Offers files for a word that is the beginning of their names or paths without `./`, among `others`.
-    fn complete_name(
-        &self,
-        conversation: &Conversation,
-        word: &AtWord,
-        mut others: Completion,
-        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
-    ) {
+    fn complete_name(&self, conversation: &Conversation, word: &AtWord, mut others: Completion, then: Then) {
         let (folder, typed) = word.typed.split_at(word.typed.rfind('/').map_or(0, |at| at + 1));
         let (lead, path) = (format!("./{folder}"), PathBuf::from(decoded_name(folder)));
         let is_followed = word.rest.contains('/');
@@ -235,8 +216,8 @@ impl Completions {
 
     fn complete_code(&self, language: &str, before: &str, after: &str, column: usize) -> Option<Completion> {
         let (syntax, spot) = match language {
-            "lua" => (Syntax::Lua, lua::spot(before)?),
-            "json" => (Syntax::Json, json::spot(before)?),
+            "lua" => (Syntax::Lua, spot::in_lua(before)?),
+            "json" => (Syntax::Json, spot::in_json(before)?),
             _ => return None,
         };
         let config = self.shared.config();

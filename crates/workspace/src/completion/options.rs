@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use crate::completion::{
-    item::{Item, ItemKind},
-    slot::{Slot, Spot},
+    Item, ItemKind,
+    spot::{Slot, Spot, is_list},
 };
 use flemma_config::{
     Node, OptionDocumentation,
@@ -236,8 +236,4 @@ fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
-}
-
-fn is_list(path: &str) -> bool {
-    matches!(path, TOOLS | AUTO_APPROVE)
 }

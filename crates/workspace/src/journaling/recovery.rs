@@ -200,7 +200,7 @@ impl Drives {
     pub(crate) fn left_to_do(&self, conversation: &Conversation) -> Option<Input> {
         let open = conversation.page.open_calls();
         if open.is_empty() {
-            let calls = conversation.page.calls_at_end();
+            let calls = conversation.page.with_document(|document, text| document.calls().at_end(text));
             let is_left = conversation.records.with_ledger(|ledger| {
                 let mut endings = calls.iter().filter_map(|id| ledger.last_ending(id));
                 endings.any(|ending| ending.by.role == Role::CommandLine)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, Error, WalkBuilder};
 
-use crate::projects::folders::Projects;
+use crate::projects::Projects;
 use flemma_config::ConversationOptions;
 use flemma_runtime::conversation_folder::project_root;
 use flemma_tools::{

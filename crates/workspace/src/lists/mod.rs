@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Serialize, Serializer};
+
 use crate::{
     background::Background,
     calls::{
@@ -42,7 +44,7 @@ const LONGEST: usize = 200;
 const SUBJECT: usize = 60;
 
 /// The calls that wait, for a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WaitingList {
     /// The calls: of the open conversations in the order of their buffers, then of files in the order of their names.
     pub calls: Vec<WaitingCall>,
@@ -53,25 +55,33 @@ pub struct WaitingList {
 }
 
 /// A call that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingCall {
     /// Where its conversation is.
+    #[serde(flatten)]
     pub place: WaitingPlace,
     /// The line of its status block, or else of the call, from 0.
     pub line: usize,
     /// Its id.
+    #[serde(rename = "call")]
     pub id: CallId,
     /// What it waits for and until when, on one line.
     pub text: String,
 }
 
 /// Where a conversation is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum WaitingPlace {
     /// In this buffer.
+    #[serde(rename = "buf")]
     Buffer(i32),
     /// In this file, which is not open.
+    #[serde(rename = "file", serialize_with = "as_text")]
     File(PathBuf),
+}
+
+fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
 }
 
 /// What was found on the disk.
@@ -106,6 +116,18 @@ impl Lists {
             look(&folder, known, &open, &CallsOnDisk::new(journal, locks, now))
         };
         self.background.run(look, |this: &Self, found| then(this, this.waiting_list(found)));
+    }
+
+    /// The line of the `count`th call that waits after or before `line`, or of the last one in that direction.
+    #[must_use]
+    pub fn waiting_from(&self, buffer: i32, line: usize, is_forward: bool, count: usize) -> Option<usize> {
+        let mut lines: Vec<usize> = self.calls.pending_calls(Some(buffer)).into_iter().map(|call| call.line).collect();
+        lines.retain(|at| if is_forward { *at > line } else { *at < line });
+        lines.sort_unstable();
+        if !is_forward {
+            lines.reverse();
+        }
+        lines.get(count.max(1) - 1).or(lines.last()).copied()
     }
 
     fn waiting_list(&self, found: Scan) -> WaitingList {

@@ -16,8 +16,6 @@ pub(crate) struct Effective {
     pub(crate) policy: Option<BufferPolicy>,
     /// What the file has set, to show it.
     pub(crate) file: FileOptions,
-    /// Whether the file decides on approval with a function.
-    pub(crate) is_policy_function: bool,
     /// Why the file has no effect.
     pub(crate) fault: Option<Fault>,
 }
@@ -25,9 +23,8 @@ pub(crate) struct Effective {
 /// Why a file's frontmatter has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The line, from 0.
-    line: usize,
-    message: String,
+    /// As it is shown in the buffer.
+    pub(crate) diagnostic: Diagnostic,
     /// Whether all that it lacks is the user's trust.
     pub(crate) lacks_trust: bool,
 }
@@ -44,7 +41,8 @@ impl Effective {
 
 impl Fault {
     pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
-        Self { line, message: message.into(), lacks_trust: false }
+        let diagnostic = Diagnostic { line, severity: Severity::Error, message: message.into() };
+        Self { diagnostic, lacks_trust: false }
     }
 
     pub(crate) fn untrusted(what: &str) -> Self {
@@ -52,11 +50,6 @@ impl Fault {
             "you did not write the {what} in this file in this session, and have not trusted this file yet; press Ctrl-] to decide"
         );
         Self { lacks_trust: true, ..Self::new(0, message) }
-    }
-
-    /// The fault as it is shown in the buffer.
-    pub(crate) fn diagnostic(&self) -> Diagnostic {
-        Diagnostic { line: self.line, severity: Severity::Error, message: self.message.clone() }
     }
 }
 

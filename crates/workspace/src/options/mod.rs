@@ -9,9 +9,7 @@
 pub(crate) mod effective;
 pub(crate) mod layers;
 pub(crate) mod notes;
-pub(crate) mod recipient;
 pub(crate) mod switch;
-pub(crate) mod turn_tools;
 
 use std::rc::Rc;
 
@@ -25,6 +23,7 @@ use crate::{
     shared::Shared,
     trust::{FrontmatterTrust, GateFacts, store::TrustStore},
 };
+use flemma_chat::OpenCall;
 use flemma_config::{
     FileOptions,
     buffer::{AUTO_APPROVE, BufferOptions, Defaults, NameCheck, TOOLS},
@@ -33,7 +32,7 @@ use flemma_model::UserError;
 use flemma_provider::ProviderName;
 use flemma_text::suggest::nearest;
 use flemma_tools::{
-    Policy,
+    NamedBy, Policy, TurnTools,
     approval::{BufferPolicy, Decision},
     presets,
     rules::Rule,
@@ -68,7 +67,6 @@ impl Frontmatter {
             // A policy that cannot be read may have been a strict one.
             policy: fault.as_ref().map(|_| BufferPolicy::Function(Rc::new(|_| Ok(Some(Decision::RequireApproval))))),
             file: FileOptions::default(),
-            is_policy_function: false,
             fault,
         };
         // The options say how the conversation goes on.
@@ -84,7 +82,6 @@ impl Frontmatter {
         if let Some(problem) = config.agent.as_ref().and_then(|agent| config.unknown_agent(agent)) {
             return without(Some(Fault::new(0, format!("the frontmatter: {problem}"))));
         }
-        let is_policy_function = policy.is_some();
         let policy = match (policy, &file.auto_approve) {
             (Some(function), _) => {
                 let label = "the function flemma.opt.tools.auto_approve".to_owned();
@@ -97,7 +94,7 @@ impl Frontmatter {
             (None, None) => None,
         };
         let tools = self.chosen_tools(&file, &config);
-        Effective { config: Rc::new(config), tools, policy, file, is_policy_function, fault: None }
+        Effective { config: Rc::new(config), tools, policy, file, fault: None }
     }
 
     /// Whom a driven conversation talks to beats what its file says.
@@ -180,7 +177,7 @@ impl Frontmatter {
     /// Whether the names in lists mean something. While tools are loading, any name may.
     fn name_check(&self) -> NameCheck {
         let presets = chain::presets(&self.shared.config());
-        let tools = self.shared.toolbox.is_ready().then(|| self.shared.toolbox.snapshot());
+        let tools = self.shared.toolbox.is_ready().then(|| self.shared.toolbox.registry().clone());
         Rc::new(move |path, name| {
             if path == AUTO_APPROVE && presets::is_module(name) {
                 return Err(UserError::new(format!("`{name}`: a module belongs in the configuration, not in a file")));
@@ -247,5 +244,47 @@ impl Frontmatter {
         let own =
             [&file.file.layer].into_iter().chain(layers.iter().rev()).find_map(|layer| layer.pointer("/provider"));
         own.is_some_and(|provider| !provider.is_null())
+    }
+}
+
+/// Which tools the next request of a conversation offers: what the options and the file say, what the user's message names, and what
+/// the tools that decide for themselves say.
+impl Frontmatter {
+    /// What a request that goes out now changes about the tools that are offered. It calls functions of the user's.
+    pub(crate) fn turn_tools(&self, conversation: &Conversation, file: &Effective) -> TurnTools {
+        self.turn_tools_above(conversation, file, usize::MAX)
+    }
+
+    /// The same for the request that was answered with a call: what its request said, or, if that went out in another
+    /// session, what follows from the text above the call.
+    pub(crate) fn turn_tools_of(
+        &self,
+        conversation: &Conversation,
+        file: &Effective,
+        call: &OpenCall,
+    ) -> Rc<TurnTools> {
+        let requested = conversation.turn_tools.borrow().clone();
+        requested.unwrap_or_else(|| Rc::new(self.turn_tools_above(conversation, file, call.line)))
+    }
+
+    fn turn_tools_above(&self, conversation: &Conversation, file: &Effective, line: usize) -> TurnTools {
+        let mut turn = TurnTools::default();
+        let page = &conversation.page;
+        let is_trusted = conversation.drive.trusts() == Some(true);
+        for mention in page.with_document(|document, text| flemma_chat::mentioned(document.messages(), line, text)) {
+            let is_own = is_trusted || page.is_by_user(mention.line..mention.line + 1);
+            self.shared.toolbox.name(&mention.name, if is_own { NamedBy::User } else { NamedBy::File }, &mut turn);
+        }
+        let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);
+        for (tool, function, is_named) in asked {
+            let answer = self.shared.scripts.is_enabled(function, conversation.buffer(), is_named);
+            let is_enabled = answer.unwrap_or_else(|problem| {
+                let hint = "It may return true or false. Until it does, the tool is not offered to models";
+                self.shared.warn_once(function, &format!("the tool `{tool}`: `enabled` {problem}. {hint}"));
+                false
+            });
+            turn.answers.insert(tool, is_enabled);
+        }
+        turn
     }
 }

@@ -46,7 +46,7 @@ impl Frontmatter {
 
     /// What a file's list of tools comes to, if it says anything about that. `config` are the options with those of the file.
     pub(crate) fn chosen_tools(&self, file: &FileOptions, config: &Config) -> Option<FileTools> {
-        let listed = file.tools.as_ref().map(|list| self.shared.toolbox.file_tools(list));
+        let listed = file.tools.as_ref().map(|list| FileTools::new(list, &self.shared.toolbox.registry()));
         // What the file says of notes comes on top of its list.
         if file.layer.pointer("/tools/notes/enabled").is_none() {
             return listed;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     Conversation,
     background::Background,
-    options::{Frontmatter, effective::Effective, recipient},
+    options::{Frontmatter, effective::Effective},
     shared::Shared,
 };
 use flemma_config::{
@@ -51,14 +51,14 @@ impl Toggle {
     /// The toggle of this option.
     #[must_use]
     pub fn of(option: &str) -> Option<Self> {
-        [Self::Autopilot, Self::Logging].into_iter().find(|toggle| toggle.path().join(".") == option)
+        [Self::Autopilot, Self::Logging].into_iter().find(|toggle| toggle.path() == option)
     }
 
     /// The place in the options.
-    fn path(self) -> &'static [&'static str] {
+    fn path(self) -> &'static str {
         match self {
-            Self::Autopilot => &["tools", "autopilot", "enabled"],
-            Self::Logging => &["logging", "enabled"],
+            Self::Autopilot => "tools.autopilot.enabled",
+            Self::Logging => "logging.enabled",
         }
     }
 }
@@ -150,7 +150,7 @@ impl Switches {
         let [_, runtime] = self.shared.options.layers();
         let mut layer = if runtime.is_object() { runtime } else { json!({}) };
         let mut at = &mut layer;
-        for key in toggle.path() {
+        for key in toggle.path().split('.') {
             at = &mut at[key];
         }
         *at = Value::Bool(is_enabled);
@@ -161,7 +161,7 @@ impl Switches {
             (Toggle::Autopilot, true) => "autopilot is on: conversations continue automatically".to_owned(),
             (Toggle::Autopilot, false) => "autopilot is off: conversations wait for you after each step".to_owned(),
         };
-        let pointer = format!("/{}", toggle.path().join("/"));
+        let pointer = format!("/{}", toggle.path().replace('.', "/"));
         message.extend(self.keeping(|file| {
             let own = file.file.layer.pointer(&pointer).and_then(Value::as_bool)?;
             (own != is_enabled).then(|| format!("it {}", if own { "on" } else { "off" }))
@@ -177,46 +177,39 @@ impl Switches {
 
     /// Finds the models of a provider: those that are known, or those that the server lists. `callback` gets them.
     pub fn models(&self, provider: &str, callback: LuaRef) {
-        let Some(provider) = ProviderName::from_name(provider) else {
-            return self.shared.scripts.models(callback, Ok(Vec::new()));
-        };
+        let answer = |models: Result<Value, UserError>| self.shared.give_answer(callback, models);
+        let Some(provider) = ProviderName::from_name(provider) else { return answer(Ok(json!([]))) };
         if let Some(known) = provider.models() {
-            let known = known.iter().map(|model| (*model).to_owned()).collect();
-            return self.shared.scripts.models(callback, Ok(known));
+            return answer(Ok(json!(known)));
         }
         let config = self.shared.config();
-        let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..recipient::timeouts(&config) };
+        let timeouts = Timeouts::of(&config.parameters_for(config.provider));
+        let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..timeouts };
         let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
         let mailbox = self.background.mailbox().clone();
-        let then = move |models: Result<_, ProviderError>| {
-            let models = models.map_err(|error| UserError::new(error.to_string()));
-            mailbox.job(move |this: &Self| this.shared.scripts.models(callback, models));
+        let then = move |models: Result<Vec<String>, ProviderError>| {
+            let models = models.map(|models| json!(models)).map_err(|error| UserError::new(error.to_string()));
+            mailbox.job(move |this: &Self| this.shared.give_answer(callback, models));
         };
         if let Err(error) = self.background.worker().models(recipient, timeouts, then) {
-            self.shared.scripts.models(callback, Err(UserError::new(format!("no thread could be started: {error}"))));
+            answer(Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }
 
-    /// Whom one can switch to: the words for it, and how a picker shows them. The one that is in effect is marked.
+    /// Whom one can switch to: the words for it, and how a picker shows them. The one that holds now is marked.
     #[must_use]
     pub fn recipients(&self) -> Vec<(String, String)> {
-        recipients(&self.shared.config())
+        let config = self.shared.config();
+        let providers = ProviderName::all().map(|provider| {
+            let now = if provider == config.provider { format!(" (now: {})", config.model()) } else { String::new() };
+            (provider.name().to_owned(), format!("{}{now}", provider.name()))
+        });
+        let presets = config.presets.keys().map(|name| {
+            let words = [name.clone()];
+            let layer = Switch::parse(&words, &config).map(|switch| switch.over(&Value::Null)).unwrap_or_default();
+            let shown = Config::from_layers(std::slice::from_ref(&layer)).map(|config| describe(&config, &layer));
+            (name.clone(), format!("{name}: {}", shown.unwrap_or_default()))
+        });
+        providers.chain(presets).collect()
     }
-}
-
-/// Whom one can switch to: the words for it, and how a picker shows them. The one that holds now is marked.
-fn recipients(config: &Config) -> Vec<(String, String)> {
-    let providers = ProviderName::all().map(|provider| {
-        let now = provider == config.provider;
-        let label =
-            if now { format!("{} (now: {})", provider.name(), config.model()) } else { provider.name().to_owned() };
-        (provider.name().to_owned(), label)
-    });
-    let presets = config.presets.keys().map(|name| {
-        let words = [name.clone()];
-        let layer = Switch::parse(&words, config).map(|switch| switch.over(&Value::Null)).unwrap_or_default();
-        let shown = Config::from_layers(std::slice::from_ref(&layer)).map(|config| describe(&config, &layer));
-        (name.clone(), format!("{name}: {}", shown.unwrap_or_default()))
-    });
-    providers.chain(presets).collect()
 }

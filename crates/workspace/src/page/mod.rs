@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use crate::{references::attached_files::AttachedFiles, views::stale_folds::StaleFolds};
+use crate::references::attached_files::AttachedFiles;
 use flemma_chat::{Author, Change, Document, Provenance, Reattribution, Slice, Snapshot, Text, TextCopy, Update};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -30,9 +30,31 @@ const REQUEST_SLICE: usize = 2_500;
 /// The most references that are coloured on a screen. A single line may have any number of them.
 const MOST_REFERENCES: usize = 1_000;
 
+/// The text as the host has it.
+struct Shown(Rc<dyn Text>);
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(Rc::new(Vec::<String>::new()))
+    }
+}
+
+/// What Flemma is writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What is its own.
+    Its,
+    /// What the user has written elsewhere. It is theirs, as what they paste here is.
+    Theirs,
+}
+
 /// The text of a conversation and everything that follows from it.
+#[derive(Default)]
 pub struct Page {
-    text: Rc<dyn Text>,
+    text: Shown,
     document: RefCell<Document>,
     /// Who wrote which line.
     provenance: RefCell<Provenance>,
@@ -45,10 +67,8 @@ pub struct Page {
     is_reading: Cell<bool>,
     /// Whether the user has changed a tool's block since that was last looked at.
     is_touched: Cell<bool>,
-    /// Whether Flemma is writing: changes that arrive meanwhile are its own.
-    is_writing: Cell<bool>,
-    /// Whether what it writes is what the user has written elsewhere.
-    is_writing_own: Cell<bool>,
+    /// What Flemma is writing: changes that arrive meanwhile are its own.
+    writing: Cell<Writing>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
@@ -80,25 +100,12 @@ impl Changed {
 impl Page {
     /// A page of which nothing is parsed yet.
     pub(crate) fn new(text: Rc<dyn Text>) -> Self {
-        Self {
-            text,
-            document: RefCell::default(),
-            provenance: RefCell::default(),
-            files: RefCell::default(),
-            copy: RefCell::default(),
-            is_complete: Cell::new(false),
-            is_reading: Cell::new(false),
-            is_touched: Cell::new(false),
-            is_writing: Cell::new(false),
-            is_writing_own: Cell::new(false),
-            joins: Cell::new(false),
-            stale_folds: StaleFolds::default(),
-        }
+        Self { text: Shown(text), ..Self::default() }
     }
 
     /// The text as it is now.
     pub(crate) fn text(&self) -> &dyn Text {
-        &*self.text
+        &*self.text.0
     }
 
     /// The lines as they are now, for another thread.
@@ -116,13 +123,13 @@ impl Page {
         self.is_reading.get()
     }
 
-    /// Whether Flemma is writing.
-    pub(crate) fn is_writing(&self) -> bool {
-        self.is_writing.get()
+    /// What Flemma is writing.
+    pub(crate) fn writing(&self) -> Writing {
+        self.writing.get()
     }
 
     /// Lends the document, parsed to its end.
-    pub(crate) fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
+    pub fn with_document<R>(&self, look: impl FnOnce(&mut Document, &dyn Text) -> R) -> R {
         while self.parse_on() {}
         look(&mut self.document.borrow_mut(), self.text())
     }
@@ -195,7 +202,7 @@ impl Page {
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
-                if self.is_writing.get() {
+                if self.writing() != Writing::Nothing {
                     self.copy.borrow_mut().written(change, text);
                 } else {
                     self.copy.borrow_mut().changed(change);
@@ -293,24 +300,15 @@ impl Page {
         self.is_touched.take()
     }
 
-    /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's own.
-    pub(crate) fn writing(&self, write: impl FnOnce()) {
-        self.is_writing.set(true);
-        write();
-        self.is_writing.set(false);
-    }
-
-    /// The same for what the user has written elsewhere: it is theirs, as what they paste here is.
-    pub(crate) fn writing_own(&self, write: impl FnOnce()) {
-        self.is_writing_own.set(true);
-        self.writing(write);
-        self.is_writing_own.set(false);
-        self.settle();
-    }
-
-    /// Whether Flemma is writing what the user has written elsewhere.
-    pub(crate) fn is_writing_own(&self) -> bool {
-        self.is_writing_own.get()
+    /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's, and what it writes.
+    pub(crate) fn write<R>(&self, what: Writing, write: impl FnOnce() -> R) -> R {
+        self.writing.set(what);
+        let written = write();
+        self.writing.set(Writing::Nothing);
+        if what == Writing::Theirs {
+            self.settle();
+        }
+        written
     }
 
     /// Whether the next edit belongs to the step of undo before it. The edits after it do.
@@ -362,4 +360,40 @@ impl Page {
 pub(crate) fn answered(document: &Document, text: &dyn Text, key: &CallKey) -> usize {
     let inputs = document.calls().answered_inputs(&key.id, &key.tool, text);
     inputs.iter().filter(|input| input.digest() == key.input).count()
+}
+
+/// The lines whose folds and cards may have changed since the editor was last told of them.
+#[derive(Debug, Default)]
+struct StaleFolds(Cell<Option<(usize, usize)>>);
+
+impl StaleFolds {
+    /// The text has changed. Neovim moves folds by itself where lines are only replaced one by one.
+    fn changed(&self, change: Change, update: &Update) {
+        let moved = |line: usize| {
+            if line < change.old_last { line.min(change.new_last) } else { line - change.old_last + change.new_last }
+        };
+        let before = self.0.get().map(|(first, last)| (moved(first).min(first), moved(last)));
+        self.0.set(before);
+        let is_one = change.old_last == change.first + 1 && change.new_last == change.old_last;
+        if !is_one || update.tools || update.lines.len() > 1 {
+            self.extend(change.first.min(update.lines.start)..change.new_last.max(update.lines.end));
+        }
+    }
+
+    /// These lines are looked at as well.
+    fn extend(&self, lines: Range<usize>) {
+        let (first, last) = self.0.get().unwrap_or((lines.start, lines.end));
+        self.0.set(Some((first.min(lines.start), last.max(lines.end))));
+    }
+
+    /// The lines, with one more at each end.
+    fn take(&self) -> Option<Range<usize>> {
+        let (first, last) = self.0.take()?;
+        Some(first.saturating_sub(1)..last + 1)
+    }
+
+    /// The whole text was replaced.
+    fn forget(&self) {
+        self.0.take();
+    }
 }

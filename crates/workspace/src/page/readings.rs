@@ -10,11 +10,7 @@ use crate::{
     options::effective::Source,
     page::{MOST_REFERENCES, Page, answered},
 };
-use flemma_chat as chat;
-use flemma_chat::{
-    BareName, Completable, Decoration, Diagnostic, FoldGroup, NamedFile, Object, OpenCall, Region, Selection, Speaker,
-    Uncaptured,
-};
+use flemma_chat::{BareName, Diagnostic, NamedFile, OpenCall, Speaker, Uncaptured};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
 
@@ -81,11 +77,6 @@ impl Page {
         self.with_document(|document, _| document.calls().uses().map(|call| call.id.clone()).collect())
     }
 
-    /// The calls whose results end the conversation: see [`flemma_chat::Document::calls_at_end`].
-    pub(crate) fn calls_at_end(&self) -> Vec<CallId> {
-        self.with_document(|document, text| document.calls().at_end(text))
-    }
-
     /// How many calls with this key have a result here.
     pub(crate) fn answered(&self, key: &CallKey) -> usize {
         self.with_document(|document, text| answered(document, text, key))
@@ -143,46 +134,9 @@ impl Page {
         flemma_chat::bare_names(&document, &(lines.start.min(known)..lines.end.min(known)), self.text())
     }
 
-    /// What can be completed at a place, as far as the text is parsed.
-    pub(crate) fn completable(&self, line: usize, column: usize) -> Option<Completable> {
-        Completable::at(&self.document.borrow(), line, column, self.text())
-    }
-
-    /// The colours of these lines, as far as they are parsed.
-    pub fn decorations(&self, lines: Range<usize>) -> Vec<Decoration> {
-        flemma_chat::decorations(&self.document.borrow(), lines)
-    }
-
-    /// What of these lines is Markdown and what is code, as far as they are parsed.
-    pub fn regions(&self, lines: Range<usize>) -> Vec<Region> {
-        flemma_chat::regions(&self.document.borrow(), lines)
-    }
-
     /// The number of lines that are parsed.
     pub fn parsed(&self) -> usize {
         self.document.borrow().line_count()
-    }
-
-    /// The folds of the messages in these lines, as far as they are parsed.
-    pub(crate) fn folds(&self, lines: Range<usize>, is_busy: bool) -> Vec<FoldGroup> {
-        flemma_chat::folds(&self.document.borrow(), lines, self.text(), is_busy || !self.is_complete.get())
-    }
-
-    /// The lines of messages: see [`flemma_chat::message_object`].
-    #[must_use]
-    pub fn message_object(&self, selection: &Selection) -> Option<Object> {
-        self.with_document(|document, text| flemma_chat::message_object(document, selection, text))
-    }
-
-    /// The lines of a tool card: see [`flemma_chat::card_object`].
-    #[must_use]
-    pub fn card_object(&self, selection: &Selection) -> Option<Object> {
-        self.with_document(|document, text| flemma_chat::card_object(document, selection, text))
-    }
-
-    /// The edits that mark the reply at the end as cut off.
-    pub(crate) fn cut_off(&self) -> Vec<chat::TextEdit> {
-        self.with_document(|document, text| chat::mark_cut_off(document.messages(), text))
     }
 
     /// For each line, whether the user wrote it in this session: for tests.

@@ -1,8 +1,10 @@
 //! The text of captured references: what the user reads in the conversation, and what the model is sent.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
-use crate::references::editor_view::{EditorItem, EditorView};
 use flemma_chat::EditorSubject;
 use flemma_model::{DISK_ONLY, UserError};
 use flemma_runtime::FileLines;
@@ -11,6 +13,48 @@ use flemma_text::{
     truncate::{Limits, format_size, truncate_head},
 };
 use flemma_tools::builtin::Readable;
+
+/// A reference to the editor, with the absolute path that it is limited to.
+pub type LookedUp = (EditorSubject, Option<PathBuf>);
+
+/// What the host has found for one reference, or why it has found nothing.
+pub(crate) type Found = Result<EditorView, UserError>;
+
+/// What the host has found for one reference to the editor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EditorView {
+    /// The absolute path of the file, or the name of the buffer; empty for a buffer without a name.
+    pub name: PathBuf,
+    /// Whether the buffer has changes that its file lacks.
+    pub is_modified: bool,
+    /// The number of the first of `lines`, from 1.
+    pub first: usize,
+    /// Lines of the buffer. The host may stop where no more would be sent.
+    pub lines: Vec<String>,
+    /// The number of lines of the buffer, or of the symbol.
+    pub total: usize,
+    /// The name of the symbol.
+    pub symbol: String,
+    /// Diagnostics, or entries of the quickfix list. The host may stop where no more would be sent.
+    pub items: Vec<EditorItem>,
+    /// How many items there are beyond those.
+    pub more: usize,
+}
+
+/// A place in a file, and what is said about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EditorItem {
+    /// The absolute path of the file, or the name of the buffer.
+    pub name: PathBuf,
+    /// The line, from 1; 0 if it has none.
+    pub line: usize,
+    /// The column in characters, from 1; 0 if it has none.
+    pub column: usize,
+    /// What it is, like `error`.
+    pub kind: String,
+    /// What it says.
+    pub text: String,
+}
 
 /// What a reference means, as it is written into the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +75,9 @@ impl CapturedText {
     }
 }
 
+/// What a reference came to; `None` for a file that is attached instead.
+pub(crate) type Outcome = Result<Option<CapturedText>, UserError>;
+
 /// A name as it is shown: relative to the conversation's folder if it is in it.
 fn shown(readable: &Readable, name: &Path) -> String {
     let short = name.strip_prefix(readable.folder()).unwrap_or(name).to_string_lossy();
@@ -49,11 +96,7 @@ pub(crate) fn of_lines(found: &FileLines, is_unsaved: bool) -> CapturedText {
 ///
 /// # Errors
 /// When the model may not be told about the file.
-pub(crate) fn of_view(
-    subject: EditorSubject,
-    view: &EditorView,
-    readable: &Readable,
-) -> Result<CapturedText, UserError> {
+pub(crate) fn of_view(subject: EditorSubject, view: &EditorView, readable: &Readable) -> Outcome {
     let name = shown(readable, &view.name);
     if subject != EditorSubject::Quickfix
         && let Some(problem) = readable.problem(&view.name)
@@ -66,7 +109,7 @@ pub(crate) fn of_view(
     let unsaved = if view.is_modified { ", with unsaved changes" } else { "" };
     let lines = || numbered(view.first, &view.lines);
     let hidden = view.total.saturating_sub(view.lines.len());
-    Ok(match subject {
+    Ok(Some(match subject {
         EditorSubject::Buffer => text(&format!("{name}, {}{unsaved}", count(view.total, "line")), &lines(), hidden),
         EditorSubject::Symbol => {
             let symbol = if view.symbol.is_empty() { String::new() } else { format!(" `{}`", plain(&view.symbol)) };
@@ -86,7 +129,7 @@ pub(crate) fn of_view(
             text(&head, &items, view.more).and(&left_out(denied, "entry"))
         }
         EditorSubject::Diff => return Err(UserError::new("the editor has no diff")),
-    })
+    }))
 }
 
 /// A first line, and lines below it, as far as there is room. `hidden` more follow that are not among them.
@@ -96,31 +139,23 @@ pub(crate) fn text(head: &str, lines: &[String], hidden: usize) -> CapturedText 
     let cut = truncate_head(&all, limits);
     let size = format_size(limits.bytes as u64);
     let (total, shown) = (lines.len() + hidden, cut.output_lines);
-    if cut.first_line_exceeds_limit {
-        // Without the beginning of its line, a reference to one line would say nothing.
-        let first = &lines[0][..lines[0].floor_char_boundary(limits.bytes)];
-        let of = match total {
-            1 => "its line".to_owned(),
-            total => format!("the first of {total} lines"),
-        };
-        return CapturedText {
-            content: format!(
-                "{head}\n{first}\n[Only the beginning of {of} is here. The rest is left out: up to {size} are sent.]"
-            ),
-            cut: Some(format!("part of {}", count(total, "line"))),
-            warnings: vec![format!("only the beginning of {of} is sent; the limit is {size}")],
-        };
-    }
-    if shown >= total {
+    if shown >= total && !cut.first_line_exceeds_limit {
         return CapturedText { content: format!("{head}\n{}", cut.content), ..CapturedText::default() };
     }
+    let (body, here, part, sent) = if cut.first_line_exceeds_limit {
+        let of = if total == 1 { "its line".to_owned() } else { format!("the first of {total} lines") };
+        // Without the beginning of its line, a reference to one line would say nothing.
+        let first = &lines[0][..lines[0].floor_char_boundary(limits.bytes)];
+        let part = format!("part of {}", count(total, "line"));
+        (first, format!("Only the beginning of {of} is"), part, format!("only the beginning of {of} is"))
+    } else {
+        let part = format!("{shown} of {total} lines");
+        (&*cut.content, format!("{part} are"), part, format!("only the first {shown} of {total} lines are"))
+    };
     CapturedText {
-        content: format!(
-            "{head}\n{}\n[{shown} of {total} lines are here. The rest is left out: up to {size} are sent.]",
-            cut.content
-        ),
-        cut: Some(format!("{shown} of {total} lines")),
-        warnings: vec![format!("only the first {shown} of {total} lines are sent; the limit is {size}")],
+        content: format!("{head}\n{body}\n[{here} here. The rest is left out: up to {size} are sent.]"),
+        cut: Some(part),
+        warnings: vec![format!("{sent} sent; the limit is {size}")],
     }
 }
 

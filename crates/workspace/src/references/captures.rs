@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::references::captured_text::CapturedText;
+use crate::references::captured_text::{CapturedText, Outcome};
 use flemma_chat::{Capture, Uncaptured};
 use flemma_model::UserError;
 
@@ -39,11 +39,7 @@ impl Captures {
 
     /// It is known what each reference means; `None` for a file that is attached instead. Gives what the user should know, each with
     /// its line, or the first reference that cannot be captured, with the reason. `None` at a time that is over.
-    pub(crate) fn finish(
-        &self,
-        number: u64,
-        outcomes: Vec<Result<Option<CapturedText>, UserError>>,
-    ) -> Option<Finished> {
+    pub(crate) fn finish(&self, number: u64, outcomes: Vec<Outcome>) -> Option<Finished> {
         let wanted = self.wanted(number)?;
         self.wanted.take();
         let (mut first, mut warnings) = (None, Vec::new());

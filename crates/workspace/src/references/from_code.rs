@@ -13,36 +13,21 @@ use flemma_model::UserError;
 use flemma_text::{Fence, escape_controls};
 
 /// What the user asks about.
+#[expect(missing_docs, reason = "what is said of it says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskedAbout {
-    /// Lines of a file on the disk.
-    Lines {
-        /// Its absolute path.
-        path: PathBuf,
-        /// The lines.
-        lines: LineRange,
-    },
-    /// Text that is put into the message.
-    Text {
-        /// Where it comes from, for the line above it; empty for nothing.
-        name: String,
-        /// The language for the fence; empty for none.
-        language: String,
-        /// The lines.
-        lines: Vec<String>,
-    },
+    /// Lines of the file at an absolute path on the disk.
+    Lines { path: PathBuf, lines: LineRange },
+    /// Text that is put into the message: where it comes from, for the line above it, and the language for the fence. Both may be empty.
+    Text { name: String, language: String, lines: Vec<String> },
 }
 
 /// What became of a question about code.
+#[expect(missing_docs, reason = "what is said of it says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// It is a part of the user's message.
-    Added {
-        /// The line where they go on typing, from 0.
-        line: usize,
-        /// The column, in bytes.
-        column: usize,
-    },
+    /// It is a part of the user's message. They go on typing at this line, from 0, and column, in bytes.
+    Added { line: usize, column: usize },
     /// The conversation is at work: this text is for a message that is queued.
     Later(String),
 }

@@ -9,11 +9,9 @@
 //! conversation went on by itself, is not captured.
 
 pub(crate) mod attached_files;
-pub(crate) mod bare_names;
 pub(crate) mod captured_diff;
 pub(crate) mod captured_text;
 pub(crate) mod captures;
-pub(crate) mod editor_view;
 pub(crate) mod file_hints;
 pub(crate) mod from_code;
 
@@ -28,10 +26,7 @@ use crate::{
     approval::permissions::Permissions,
     background::Background,
     ownership::Ownership,
-    references::{
-        captured_text::CapturedText,
-        editor_view::{EditorView, LookedUp},
-    },
+    references::captured_text::{CapturedText, EditorView, Found, LookedUp, Outcome},
     shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
@@ -88,13 +83,13 @@ impl References {
     }
 
     /// The host has looked up the references to the editor ([`HostEffect::Look`]), in their order.
-    pub fn looked(&self, buffer: i32, number: u64, views: Vec<Result<EditorView, UserError>>) {
+    pub fn looked(&self, buffer: i32, number: u64, views: Vec<Found>) {
         if let Some(conversation) = self.shared.conversation(buffer) {
             self.looked_at(&conversation, number, views);
         }
     }
 
-    fn looked_at(&self, conversation: &Conversation, number: u64, views: Vec<Result<EditorView, UserError>>) {
+    fn looked_at(&self, conversation: &Conversation, number: u64, views: Vec<Found>) {
         let Some(wanted) = conversation.captures.wanted(number) else { return };
         let readable = self.permissions.readable(conversation);
         let is_diff = |reference: &Uncaptured| {
@@ -141,12 +136,7 @@ impl References {
         }
     }
 
-    fn were_captured(
-        &self,
-        conversation: &Conversation,
-        number: u64,
-        outcomes: Vec<Result<Option<CapturedText>, UserError>>,
-    ) {
+    fn were_captured(&self, conversation: &Conversation, number: u64, outcomes: Vec<Outcome>) {
         let Some(finished) = conversation.captures.finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
@@ -208,11 +198,7 @@ fn refusal(conversation: &Conversation, files: &[SkippedFile]) -> String {
 }
 
 /// What one reference means, other than to differences; `None` for a file that is attached.
-async fn outcome(
-    target: CaptureTarget,
-    view: Option<Result<EditorView, UserError>>,
-    readable: &Readable,
-) -> Result<Option<CapturedText>, UserError> {
+async fn outcome(target: CaptureTarget, view: Option<Found>, readable: &Readable) -> Outcome {
     let readable = readable.clone();
     let find = move || match target {
         CaptureTarget::Lines { path, lines, literal } => {
@@ -228,7 +214,7 @@ async fn outcome(
         }
         CaptureTarget::Editor(EditorReference { subject, .. }) => {
             let view = view.unwrap_or_else(|| Err(UserError::new("the editor did not resolve this reference")))?;
-            captured_text::of_view(subject, &view, &readable).map(Some)
+            captured_text::of_view(subject, &view, &readable)
         }
     };
     spawn(find).await?
@@ -237,7 +223,7 @@ async fn outcome(
 /// What a reference to differences means: in the working tree of `path`, of the file that the user came from, or of the conversation.
 async fn diff(
     path: Option<PathBuf>,
-    view: Option<Result<EditorView, UserError>>,
+    view: Option<Found>,
     readable: &Readable,
     unsaved: &[PathBuf],
     outputs: PathBuf,

@@ -128,8 +128,8 @@ impl Answers {
     ) -> Option<String> {
         let function = self.shared.toolbox.get(&call.name)?.format_rejection?;
         let ToolInput::Json(input) = &*call.input else { return None };
-        let context = CallContext { buffer: conversation.buffer(), call: &call.id };
-        match self.shared.scripts.rejection(function, input, context, reason.map(str::trim_end)) {
+        let context = CallContext { function, input, buffer: conversation.buffer(), call: &call.id };
+        match self.shared.scripts.rejection(context, reason.map(str::trim_end)) {
             Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),
             Err(problem) => {
                 let hint = "The model is told of the rejection in Flemma's own words";

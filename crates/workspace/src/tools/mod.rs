@@ -2,7 +2,7 @@
 
 pub(crate) mod toolbox;
 
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::{background::Background, shared::Shared};
 use flemma_agent::{Input, Level};
 use flemma_model::UserError;
 use flemma_tools::{
-    Definition, DefinitionError, Group, LuaRef, SourceEnd, SourceId,
+    DefinitionError, Group, SourceEnd, SourceId,
     declare::{self, Field},
 };
 
@@ -45,24 +45,6 @@ impl Tools {
         removed.is_some()
     }
 
-    /// Gives a built-in tool that the editor answers the function for its calls. Says whether there is such a tool without
-    /// one.
-    pub fn answer_with(&self, name: &str, function: LuaRef) -> bool {
-        self.shared.toolbox.answer_with(name, function)
-    }
-
-    /// The tool of this name, enabled or not.
-    #[must_use]
-    pub fn tool(&self, name: &str) -> Option<Arc<Definition>> {
-        self.shared.toolbox.get(name)
-    }
-
-    /// All tools, each with whether it is enabled.
-    #[must_use]
-    pub fn tools(&self) -> Vec<(Arc<Definition>, bool)> {
-        self.shared.toolbox.all()
-    }
-
     /// Registers a group of tools from its fields; one of the same name is replaced.
     ///
     /// # Errors
@@ -70,28 +52,6 @@ impl Tools {
     pub fn register_group(&self, name: &str, fields: &Map<String, Value>) -> Result<(), UserError> {
         self.shared.toolbox.register_group(Group::read(name, fields)?);
         Ok(())
-    }
-
-    /// Takes a group out; says whether it was there.
-    pub fn unregister_group(&self, name: &str) -> bool {
-        self.shared.toolbox.unregister_group(name)
-    }
-
-    /// All groups, sorted by name.
-    #[must_use]
-    pub fn groups(&self) -> Vec<Group> {
-        self.shared.toolbox.groups()
-    }
-
-    /// Whether every source of tools has ended.
-    #[must_use]
-    pub fn tools_are_ready(&self) -> bool {
-        self.shared.toolbox.is_ready()
-    }
-
-    /// A source of tools begins. `label` is how messages call it.
-    pub fn begin_source(&self, label: String) -> SourceId {
-        self.shared.toolbox.begin_source(label)
     }
 
     /// A source of tools ends. When it was the last one, the conversations that wait go on.

@@ -1,18 +1,17 @@
 //! The tools: the registry, the sources that are still loading, and the approval chain.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, Ref, RefCell},
     collections::BTreeSet,
     sync::Arc,
 };
 
 use crate::{approval::chain, options::effective::Effective};
-use flemma_config::{Config, ListOption};
+use flemma_config::Config;
 use flemma_model::{ModelError, UserError};
-use flemma_provider::{HostedTool, ToolSpec};
+use flemma_provider::ToolSpec;
 use flemma_tools::{
-    Definition, DefinitionError, FileTools, Group, LuaRef, NamedBy, Policy, Registry, RetentionRules, SourceEnd,
-    SourceId, Sources, TurnTools,
+    Definition, DefinitionError, Group, LuaRef, NamedBy, Policy, Registry, SourceEnd, SourceId, Sources, TurnTools,
     approval::{Chain, Resolver},
     builtin::NOTES_TOOLS,
     hosted::{self, Offer},
@@ -21,7 +20,8 @@ use flemma_tools::{
 };
 
 /// Owns what concerns tools in general; what a conversation runs is in its own tasks.
-pub(crate) struct Toolbox {
+#[derive(Default)]
+pub struct Toolbox {
     registry: RefCell<Registry>,
     sources: RefCell<Sources>,
     chain: RefCell<Chain>,
@@ -39,23 +39,17 @@ pub(crate) struct Toolbox {
     generation: Cell<u64>,
 }
 
-impl Default for Toolbox {
-    fn default() -> Self {
-        Self {
-            registry: RefCell::new(Registry::with_builtins()),
-            sources: RefCell::default(),
-            chain: RefCell::default(),
-            policy: RefCell::default(),
-            modules: RefCell::default(),
-            unchecked_names: RefCell::default(),
-            slow: RefCell::default(),
-            faulty: RefCell::default(),
-            generation: Cell::new(0),
-        }
-    }
-}
-
 impl Toolbox {
+    /// A toolbox with the built-in tools.
+    pub(crate) fn with_builtins() -> Self {
+        Self { registry: RefCell::new(Registry::with_builtins()), ..Self::default() }
+    }
+
+    /// The tools and groups that are registered. No function of the user's may be called meanwhile: it may register one.
+    pub(crate) fn registry(&self) -> Ref<'_, Registry> {
+        self.registry.borrow()
+    }
+
     /// A number that changes whenever the options or the tools do.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.get()
@@ -98,8 +92,8 @@ impl Toolbox {
         Ok(registered)
     }
 
-    /// Gives a tool that the editor answers the function for its calls.
-    pub(crate) fn answer_with(&self, name: &str, function: LuaRef) -> bool {
+    /// Gives a built-in tool that the editor answers the function for its calls. Says whether there is such a tool without one.
+    pub fn answer_with(&self, name: &str, function: LuaRef) -> bool {
         self.registry.borrow_mut().answer_with(name, function)
     }
 
@@ -111,35 +105,20 @@ impl Toolbox {
     }
 
     /// The definition of this name, enabled or not.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<Definition>> {
+    pub fn get(&self, name: &str) -> Option<Arc<Definition>> {
         self.registry.borrow().get(name).cloned()
     }
 
     /// All definitions, each with whether it is enabled.
-    pub(crate) fn all(&self) -> Vec<(Arc<Definition>, bool)> {
+    pub fn all(&self) -> Vec<(Arc<Definition>, bool)> {
         let registry = self.registry.borrow();
         registry.all().map(|tool| (Arc::clone(tool), registry.is_enabled(tool))).collect()
-    }
-
-    /// The tools that a message may name: see [`Registry::nameable`].
-    pub(crate) fn nameable(&self) -> Vec<(Arc<Definition>, bool)> {
-        self.registry.borrow().nameable().map(|(tool, is_enabled)| (Arc::clone(tool), is_enabled)).collect()
     }
 
     /// The names of the tools that a file's list begins with. Those that say themselves whether they are offered are not
     /// among them: they are asked later.
     pub(crate) fn default_tools(&self) -> Vec<String> {
         self.registry.borrow().unconditional().map(|tool| tool.name.clone()).collect()
-    }
-
-    /// What a file's list of tools comes to.
-    pub(crate) fn file_tools(&self, list: &ListOption) -> FileTools {
-        FileTools::new(list, &self.registry.borrow())
-    }
-
-    /// The tools that have to say themselves whether they are offered: see [`Registry::to_ask`].
-    pub(crate) fn to_ask(&self, file: &Effective, turn: &TurnTools) -> Vec<(String, LuaRef, bool)> {
-        self.registry.borrow().to_ask(file.tools.as_ref(), turn)
     }
 
     /// The tools that are offered in one turn; `None` for the enabled ones.
@@ -182,20 +161,15 @@ impl Toolbox {
     }
 
     /// Takes a group out; says whether it was there.
-    pub(crate) fn unregister_group(&self, name: &str) -> bool {
+    pub fn unregister_group(&self, name: &str) -> bool {
         let is_found = self.registry.borrow_mut().unregister_group(name);
         self.touch();
         is_found
     }
 
     /// All groups.
-    pub(crate) fn groups(&self) -> Vec<Group> {
+    pub fn groups(&self) -> Vec<Group> {
         self.registry.borrow().groups().cloned().collect()
-    }
-
-    /// The tools as they are now, for whoever checks names later.
-    pub(crate) fn snapshot(&self) -> Registry {
-        self.registry.borrow().clone()
     }
 
     /// The tool that a model may call by this name, or what to tell the model.
@@ -210,22 +184,12 @@ impl Toolbox {
         chosen.map_or_else(|| registry.specs(), |chosen| registry.specs_of(chosen))
     }
 
-    /// Which results stay whole in the requests of a conversation.
-    pub(crate) fn retention(&self, config: &Config) -> RetentionRules {
-        RetentionRules::new(&config.tools, self.registry.borrow().all().map(Arc::as_ref))
-    }
-
     /// The tools that the provider of a conversation runs itself.
     pub(crate) fn hosted(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Offer {
         let is_alone = self.specs(chosen).is_empty();
         let registry = self.registry.borrow();
         let chosen = registry.hosted(chosen);
         hosted::offer(chosen, &config.tools.search, config.provider, config.model(), is_alone)
-    }
-
-    /// The hosted tools that a conversation has chosen and its provider does not get, each with the reason.
-    pub(crate) fn left_out(&self, config: &Config, chosen: Option<&BTreeSet<String>>) -> Vec<(HostedTool, String)> {
-        self.hosted(config, chosen).left_out
     }
 
     /// The approval chain as it is now: a resolver may change the chain while it decides.
@@ -255,7 +219,7 @@ impl Toolbox {
     }
 
     /// A source of tools begins.
-    pub(crate) fn begin_source(&self, label: String) -> SourceId {
+    pub fn begin_source(&self, label: String) -> SourceId {
         self.sources.borrow_mut().begin(label)
     }
 
@@ -267,7 +231,7 @@ impl Toolbox {
     }
 
     /// Whether every source has ended.
-    pub(crate) fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.sources.borrow().is_ready()
     }
 

@@ -249,7 +249,7 @@ impl Gatekeeper {
         writer.apply(&edits);
         // It says what the user has just asked for.
         self.trust.adopt_frontmatter(conversation);
-        let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic().message);
+        let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic.message.clone());
         let still_asks = |call: &&OpenCall| self.approval.verdict(conversation, call) != Verdict::Run;
         let problem = fault.or_else(|| {
             let call = chosen.iter().find(still_asks)?;

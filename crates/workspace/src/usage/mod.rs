@@ -6,7 +6,6 @@
 
 pub(crate) mod accounts;
 pub(crate) mod known_messages;
-pub(crate) mod message_notes;
 pub(crate) mod replies;
 
 use std::{cell::RefCell, rc::Rc, time::SystemTime};
@@ -14,18 +13,21 @@ use std::{cell::RefCell, rc::Rc, time::SystemTime};
 use jiff::Timestamp;
 
 use crate::{
-    Conversation,
+    Conversation, HostEffect,
     approval::permissions::Permissions,
     background::Background,
     before_sending::Sending,
     options::Frontmatter,
     shared::Shared,
-    usage::{accounts::own_price, known_messages::KnownMessages},
+    usage::{
+        accounts::own_price,
+        known_messages::{KnownMessages, Notes, key_of},
+    },
 };
 use flemma_agent::Level;
 use flemma_chat::Speaker;
 use flemma_model::Usage;
-use flemma_provider::usage::{Estimate, Ledger, Record, Totals, figures};
+use flemma_provider::usage::{Estimate, Ledger, MessageNote, Record, Totals, figures};
 
 /// What requests have used, and the notes about messages.
 pub struct Accounting {
@@ -92,18 +94,13 @@ impl Accounting {
             return true;
         }
         let file = self.frontmatter.of(&conversation);
-        let fault = file.fault.as_ref().map(|fault| vec![fault.diagnostic()]);
+        let fault = file.fault.as_ref().map(|fault| vec![fault.diagnostic.clone()]);
         let built = fault.map_or_else(|| page.with_document(|document, text| document.transcript(text)), Err);
         let request = match built {
             Ok(built) => {
                 let turn = self.frontmatter.turn_tools(&conversation, &file);
-                let sending = Sending {
-                    shared: &self.shared,
-                    permissions: &self.permissions,
-                    conversation: &conversation,
-                    file: &file,
-                    turn: &turn,
-                };
+                let Self { shared, permissions, .. } = self;
+                let sending = Sending { shared, permissions, conversation: &conversation, file: &file, turn: &turn };
                 sending.request(built)
             }
             Err(found) => {
@@ -126,5 +123,47 @@ impl Accounting {
         };
         self.background.run(estimate, show);
         false
+    }
+}
+
+/// What is known of messages, on its way to the file and from it.
+impl Accounting {
+    /// Reads what other sessions and editors have noted, away from the main thread.
+    pub(crate) fn read_known_messages(&self) {
+        let known = &self.known_messages;
+        let Some(since) = known.begin_to_read() else { return };
+        let file = known.file();
+        let read = move || file.read(since).map(|(notes, reached)| (notes.into_iter().collect::<Notes>(), reached));
+        self.background.run(read, |this: &Self, read| {
+            if let Err(error) = &read {
+                this.shared.log(Level::Warn, &format!("the notes about messages cannot be read: {error}"));
+            }
+            if this.known_messages.take(read.ok()) {
+                for conversation in this.shared.conversations.all() {
+                    this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+                }
+            }
+            if this.known_messages.is_late() {
+                this.read_known_messages();
+            }
+        });
+    }
+
+    /// Keeps what is known of the message with its marker on `line`, which has its final text.
+    pub(crate) fn keep_note(&self, conversation: &Conversation, line: usize, note: MessageNote) {
+        let key = conversation.page.with_parsed(|document, text| {
+            let message = document.message_at(line).and_then(|at| document.messages().get(at))?;
+            if message.start == line { key_of(message, text) } else { None }
+        });
+        let Some(key) = key else { return };
+        let known = &self.known_messages;
+        known.put(key.clone(), note.clone());
+        let file = known.file();
+        let add = move || file.add(&key, &note);
+        self.background.run(add, |this: &Self, added| {
+            if let Err(error) = added {
+                this.shared.log(Level::Warn, &format!("a note about a message was not kept: {error}"));
+            }
+        });
     }
 }

@@ -1,22 +1,20 @@
 //! The card of a call, which stands at its result or at the block in place of that: the tool, what the call is about, and what
 //! became of it. The call itself is a dim line that names the tool.
 
-use std::{rc::Rc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, rc::Rc, time::Duration};
 
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
-    Conversation,
     calls::INTERRUPTED,
     views::{
-        Looks,
-        known_calls::CallFacts,
+        Drawing, local,
         look::{Chunk, Look, LookStyle, Signs, chunk, lines},
     },
 };
-use flemma_chat::{AwaitKind, Card, Document, Fate, Status, Text};
+use flemma_chat::{AwaitKind, Card, Fate, Status};
 use flemma_journal::{CallKey, Role, Taken};
 use flemma_model::ToolInput;
 use flemma_tools::{Executor, LineCounts, Summary, builtin::PartTaken, preview};
@@ -30,6 +28,44 @@ const NARROW: usize = 50;
 /// The letter of a Nerd Font for a tool without an icon of its own.
 const OTHER_TOOL: char = '\u{f0ad}';
 
+/// The number of calls of which it is kept what is known.
+const KEPT: usize = 512;
+
+/// What is known of a call from its input.
+#[derive(Debug)]
+pub(crate) struct CallFacts {
+    pub(crate) summary: Summary,
+    pub(crate) key: CallKey,
+    /// The path of the file that it names, as the model wrote it.
+    pub(crate) path: Option<String>,
+    /// The path of the file that the result shows.
+    pub(crate) shows: Option<String>,
+}
+
+/// The calls that were drawn, by the state of the tools and the hashes of the calls' lines.
+#[derive(Debug, Default)]
+pub(crate) struct KnownCalls(RefCell<HashMap<(u64, u64), Rc<CallFacts>>>);
+
+impl KnownCalls {
+    /// What is known of the call with this hash, or else what `find` says of it.
+    pub(crate) fn get_or_find(
+        &self,
+        hash: (u64, u64),
+        find: impl FnOnce() -> Option<CallFacts>,
+    ) -> Option<Rc<CallFacts>> {
+        if let Some(facts) = self.0.borrow().get(&hash) {
+            return Some(Rc::clone(facts));
+        }
+        let facts = Rc::new(find()?);
+        let mut known = self.0.borrow_mut();
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(hash, Rc::clone(&facts));
+        Some(facts)
+    }
+}
+
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardView {
@@ -39,18 +75,15 @@ pub(crate) enum CardView {
     Closed,
 }
 
-impl Looks {
-    pub(crate) fn call_facts(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        card: &Card,
-        text: &dyn Text,
-    ) -> Option<Rc<CallFacts>> {
-        let hash = (self.shared.toolbox.generation(), card.hash(document.calls(), text)?);
+impl Drawing<'_> {
+    /// What is known of a call from its input.
+    pub(super) fn call_facts(&self, card: &Card) -> Option<Rc<CallFacts>> {
+        let Self { conversation, document, text, .. } = *self;
+        let toolbox = &self.views.shared.toolbox;
+        let hash = (toolbox.generation(), card.hash(document.calls(), text)?);
         conversation.known_calls.get_or_find(hash, || {
             let input = card.input(document.calls(), text)?;
-            let definition = self.shared.toolbox.get(&card.name);
+            let definition = toolbox.get(&card.name);
             Some(CallFacts {
                 summary: Summary::of(definition.as_deref(), &card.name, &input),
                 key: CallKey::of(&card.id, &card.name, &input),
@@ -64,35 +97,28 @@ impl Looks {
     }
 
     /// The line of a call or the card at its result.
-    pub(crate) fn card(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        card: &Card,
-        text: &dyn Text,
-        style: LookStyle,
-        view: CardView,
-    ) -> Look {
+    pub(super) fn card(&self, card: &Card, view: CardView) -> Look {
+        let style = self.style;
         if card.is_use {
             return use_line(card, style, view);
         }
         let mut look = Look { line: card.lines.start, whole: true, ..Look::default() };
-        let facts = self.call_facts(conversation, document, card, text);
-        let state = self.state(conversation, card, facts.as_deref(), style);
+        let facts = self.call_facts(card);
+        let state = self.state(card, facts.as_deref());
         let mut right = format!("{} ", state.text);
         if card.output > 0 && card.status.is_none() && style.width > NARROW {
             look.right.push(lines(card.output));
             right.insert(0, ' ');
         }
         look.right.push(chunk(right, state.group));
-        let (summary, partly) = self.summary(conversation, card, facts.as_deref(), card.status.is_some());
+        let (summary, partly) = self.summary(card, facts.as_deref(), card.status.is_some());
         let taken: usize = look.right.iter().map(|chunk| chunk.text.width()).sum();
         let (added, removed) = summary.changes.map(LineCounts::words).unwrap_or_default();
         let counts = [(added, "FlemmaDiffAdd"), (removed, "FlemmaDiffDelete")];
         // The counts are short, and say more than the end of a path. So does the answer to a question.
         let kept: usize = counts.iter().map(|(count, _)| count.width() + usize::from(!count.is_empty())).sum();
         let mut room = style.width.saturating_sub(taken + 1 + kept);
-        let answer = self.given_answer(card, text).map(|answer| preview::clip(&format!("  {answer}"), room / 2));
+        let answer = self.given_answer(card).map(|answer| preview::clip(&format!("  {answer}"), room / 2));
         let answer = answer.unwrap_or_default();
         room = room.saturating_sub(answer.width());
         let mut add = |text: String, group: &'static str, room: &mut usize| {
@@ -102,7 +128,7 @@ impl Looks {
                 look.left.push(chunk(text, group));
             }
         };
-        let icon = self.shared.toolbox.get(&card.name).and_then(|tool| tool.icon);
+        let icon = self.views.shared.toolbox.get(&card.name).and_then(|tool| tool.icon);
         add(format!(" {} ", sign(card, icon, style.signs, view)), state.group, &mut room);
         add(summary.tool, "FlemmaTool", &mut room);
         if !summary.what.is_empty() {
@@ -130,46 +156,37 @@ impl Looks {
     }
 
     /// What a result is about, and how much of a change was taken if that is not all.
-    fn summary(
-        &self,
-        conversation: &Conversation,
-        card: &Card,
-        facts: Option<&CallFacts>,
-        is_waiting: bool,
-    ) -> (Summary, String) {
+    fn summary(&self, card: &Card, facts: Option<&CallFacts>, is_waiting: bool) -> (Summary, String) {
         let Some(facts) = facts else {
             let tool = if card.name.is_empty() { "result".into() } else { card.name.clone() };
             return (Summary { tool, ..Summary::default() }, String::new());
         };
         let mut summary = facts.summary.clone();
         if is_waiting {
-            summary.changes = Self::proposed_lines(conversation, facts).or(summary.changes);
+            // How many lines the call would add and remove.
+            let proposed = self.conversation.proposals.found(&facts.key).and_then(Result::ok);
+            let lines = proposed.and_then(|ready| ready.shown().lines);
+            summary.changes = lines.map(|(added, removed)| LineCounts { added, removed }).or(summary.changes);
         }
-        let Some((partly, counts)) = self.partly_taken(conversation, facts) else { return (summary, String::new()) };
+        let Some((partly, counts)) = self.partly_taken(facts) else { return (summary, String::new()) };
         // The figures are those of the proposal.
         summary.changes = counts;
         summary.what = facts.path.clone().unwrap_or(summary.what);
         (summary, partly)
     }
 
-    /// How many lines a call that waits would add and remove.
-    fn proposed_lines(conversation: &Conversation, facts: &CallFacts) -> Option<LineCounts> {
-        let (added, removed) = conversation.proposals.found(&facts.key)?.ok()?.shown().lines?;
-        Some(LineCounts { added, removed })
-    }
-
     /// What the user has answered to a question.
-    fn given_answer(&self, card: &Card, text: &dyn Text) -> Option<String> {
-        let definition = self.shared.toolbox.get(&card.name)?;
+    fn given_answer(&self, card: &Card) -> Option<String> {
+        let definition = self.views.shared.toolbox.get(&card.name)?;
         let is_question = matches!(definition.executor, Executor::Human) && card.fate == Fate::Done;
-        let line = text.line(card.fence.filter(|_| is_question)? + 1);
+        let line = self.text.line(card.fence.filter(|_| is_question)? + 1);
         Some(preview::clip(line.trim(), usize::MAX))
     }
 
     /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
     /// of it, or nobody knows.
-    fn partly_taken(&self, conversation: &Conversation, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
-        conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+    fn partly_taken(&self, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
+        self.conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
             Taken::All => None,
             Taken::Nothing => Some(("nothing written".to_owned(), None)),
             Taken::Part => {
@@ -188,13 +205,8 @@ impl Looks {
     }
 
     /// What became of a call, in a word and a colour.
-    pub(crate) fn state(
-        &self,
-        conversation: &Conversation,
-        card: &Card,
-        facts: Option<&CallFacts>,
-        style: LookStyle,
-    ) -> Chunk {
+    fn state(&self, card: &Card, facts: Option<&CallFacts>) -> Chunk {
+        let Self { conversation, style, .. } = *self;
         let signs = style.signs;
         let ending = facts.and_then(|facts| conversation.records.ending(&facts.key));
         let took = ending.as_ref().and_then(|ending| {
@@ -208,7 +220,7 @@ impl Looks {
         };
         match card.fate {
             Fate::Open => chunk("no result", "FlemmaMeta"),
-            Fate::Status(Status::Pending) => chunk(waiting(card, self.shared.host.now(), style), "FlemmaWaiting"),
+            Fate::Status(Status::Pending) => chunk(waiting(card, self.views.shared.host.now(), style), "FlemmaWaiting"),
             Fate::Status(Status::Approved) => chunk("approved", "FlemmaRunning"),
             Fate::Status(Status::Running) if conversation.session.is_working_on(&card.id) => {
                 let seconds = conversation.tasks.elapsed(&card.id).as_secs();
@@ -269,8 +281,7 @@ fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.
 fn moment(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
-    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
-    let (at, now) = (local(at), local(now));
+    let (at, now) = (local(at, offset), local(now, offset));
     let format = match () {
         () if at.date() == now.date() => "%H:%M",
         () if now.date().tomorrow().is_ok_and(|tomorrow| at.date() == tomorrow) => "tomorrow %H:%M",

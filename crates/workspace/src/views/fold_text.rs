@@ -5,42 +5,22 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    Conversation,
-    views::{
-        Looks,
-        card::{CardView, fold_mark},
-        look::{Chunk, Look, LookStyle, Signs, chunk, lines as line_count},
-    },
+use crate::views::{
+    Drawing,
+    card::{CardView, fold_mark},
+    groups_of,
+    look::{Chunk, Look, LookStyle, chunk, lines as line_count},
 };
 use flemma_chat as chat;
-use flemma_chat::{Card, Document, Folded, Speaker, Text};
+use flemma_chat::Folded;
 use flemma_tools::preview;
 
 /// The fewest cells in which the first words of a message say more than its number of lines.
 const FEW_WORDS: usize = 24;
 
-impl Looks {
-    /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
-    /// of ours.
-    #[must_use]
-    pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
-        let look = conversation.page.with_parsed(|document, text| {
-            let look = self.fold_look(conversation, document, text, lines, style)?;
-            Some(if style.signs == Signs::Ascii { look.into_ascii() } else { look })
-        })?;
-        Some(look.into_line(style.width))
-    }
-
-    fn fold_look(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        text: &dyn Text,
-        lines: &Range<usize>,
-        style: LookStyle,
-    ) -> Option<Look> {
-        let card = |card: &Card| self.card(conversation, document, card, text, style, CardView::Closed);
+impl Drawing<'_> {
+    pub(super) fn fold(&self, lines: &Range<usize>) -> Option<Look> {
+        let Self { document, text, style, .. } = *self;
         let mut look = Look::default();
         let mark = |group| chunk(format!(" {} ", fold_mark(style.signs)), group);
         match chat::folded(document, lines, text)? {
@@ -50,11 +30,7 @@ impl Looks {
                 look.right.push(line_count(lines.len()));
             }
             Folded::Message { speaker, words, tools } => {
-                let (name, background) = match speaker {
-                    Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
-                    Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
-                    Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
-                };
+                let (name, background) = groups_of(speaker);
                 look.background = Some(background);
                 look.left = vec![mark("FlemmaFoldSize"), chunk(speaker.as_str(), name)];
                 look.right.push(line_count(lines.len()));
@@ -83,7 +59,9 @@ impl Looks {
                     add_words(&mut look, about, "FlemmaFold", style);
                 }
             }
-            Folded::Card => return chat::cards(document, lines.clone()).first().map(card),
+            Folded::Card => {
+                return chat::cards(document, lines.clone()).first().map(|card| self.card(card, CardView::Closed));
+            }
         }
         Some(look)
     }

@@ -31,7 +31,7 @@ pub struct Look {
 }
 
 /// How lines are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LookStyle {
     /// The cells of a line.
     pub width: usize,

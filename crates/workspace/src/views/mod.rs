@@ -5,26 +5,25 @@
 
 pub(crate) mod card;
 pub(crate) mod fold_text;
-pub(crate) mod known_calls;
 pub(crate) mod look;
 pub(crate) mod previews;
-pub(crate) mod stale_folds;
 pub(crate) mod status;
 pub(crate) mod status_line;
-pub(crate) mod waiting_lines;
 
 use std::{ops::Range, rc::Rc};
 
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
+    approval::permissions::Permissions,
+    options::Frontmatter,
     shared::Shared,
     usage::Accounting,
     views::{
         card::CardView,
-        look::{Look, LookStyle, Signs, chunk},
+        look::{Chunk, Look, LookStyle, Signs, chunk},
     },
 };
 use flemma_chat as chat;
@@ -32,25 +31,43 @@ use flemma_chat::{Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
 
-/// How messages, calls and folds are drawn.
-pub struct Looks {
+/// What is drawn and said of conversations: messages, calls and folds, what is shown at calls that wait, and the status.
+pub struct Views {
     pub(crate) shared: Rc<Shared>,
+    pub(crate) frontmatter: Rc<Frontmatter>,
+    pub(crate) permissions: Rc<Permissions>,
     pub(crate) usage: Rc<Accounting>,
 }
 
-impl Looks {
+/// What is drawn of one conversation, as far as it is parsed, and how.
+struct Drawing<'a> {
+    views: &'a Views,
+    conversation: &'a Conversation,
+    document: &'a Document,
+    text: &'a dyn Text,
+    style: LookStyle,
+}
+
+impl Views {
+    fn draw<R>(&self, conversation: &Conversation, style: LookStyle, draw: impl FnOnce(&Drawing<'_>) -> R) -> R {
+        conversation
+            .page
+            .with_parsed(|document, text| draw(&Drawing { views: self, conversation, document, text, style }))
+    }
+
     /// What is drawn over the lines in `range`, as far as they are parsed.
     #[must_use]
     pub fn looks(&self, conversation: &Conversation, range: Range<usize>, style: LookStyle) -> Vec<Look> {
-        conversation.page.with_parsed(|document, text| {
-            let range = range.start.min(document.line_count())..range.end.min(document.line_count());
+        self.draw(conversation, style, |drawing| {
+            let Drawing { document, text, .. } = *drawing;
+            let range = drawing.parsed(range);
             let mut looks = Vec::new();
             for decoration in chat::decorations(document, range.clone()) {
                 match decoration.kind {
                     LineKind::Marker(_) => {
                         let message = document.message_at(decoration.line);
                         let message = message.and_then(|index| document.messages().get(index));
-                        looks.extend(message.map(|message| self.message(conversation, document, message, text, style)));
+                        looks.extend(message.map(|message| drawing.message(message)));
                     }
                     // What starts on the line of a marker is text behind it.
                     LineKind::Thinking => {
@@ -61,7 +78,7 @@ impl Looks {
             }
             for card in chat::cards(document, range.clone()) {
                 if range.contains(&card.lines.start) && !is_marker(document, card.lines.start) {
-                    looks.push(self.card(conversation, document, &card, text, style, CardView::Open));
+                    looks.push(drawing.card(&card, CardView::Open));
                 }
                 // The last line of the text is not hidden.
                 let last = card.lines.end - 1;
@@ -86,41 +103,51 @@ impl Looks {
         })
     }
 
+    /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
+    /// of ours.
+    #[must_use]
+    pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
+        let look = self.draw(conversation, style, |drawing| drawing.fold(lines))?;
+        let look = if style.signs == Signs::Ascii { look.into_ascii() } else { look };
+        Some(look.into_line(style.width))
+    }
+
     /// For each result and each captured reference on the screen that shows a file, the line of its fence and a path that says what
     /// language it is.
     #[must_use]
     pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
-        conversation.page.with_parsed(|document, text| {
-            let end = document.line_count();
-            let range = range.start.min(end)..range.end.min(end);
-            let cards = chat::cards(document, range.clone());
+        self.draw(conversation, LookStyle::default(), |drawing| {
+            let range = drawing.parsed(range);
+            let cards = chat::cards(drawing.document, range.clone());
             let results = cards.into_iter().filter(|card| !card.is_use && card.fate == Fate::Done);
             let shown = results.filter_map(|card| {
-                let facts = self.call_facts(conversation, document, &card, text)?;
+                let facts = drawing.call_facts(&card)?;
                 Some((card.fence?, facts.shows.clone()?))
             });
             // The other captured texts have line numbers.
-            let captures = chat::captures_in(document, range, text).into_iter();
+            let captures = chat::captures_in(drawing.document, range, drawing.text).into_iter();
             let diffs = captures.filter(|(_, reference)| reference.starts_with("@diff"));
             shown.chain(diffs.map(|(line, _)| (line, "captured.diff".to_owned()))).collect()
         })
     }
+}
+
+impl Drawing<'_> {
+    /// These lines, as far as they are parsed.
+    fn parsed(&self, lines: Range<usize>) -> Range<usize> {
+        let end = self.document.line_count();
+        lines.start.min(end)..lines.end.min(end)
+    }
 
     /// The line of a message.
-    fn message(
-        &self,
-        conversation: &Conversation,
-        document: &Document,
-        message: &ParsedMessage,
-        text: &dyn Text,
-        style: LookStyle,
-    ) -> Look {
+    fn message(&self, message: &ParsedMessage) -> Look {
+        let Self { conversation, document, text, style, .. } = *self;
         let line = text.line(message.start);
         let marker = message.role.to_string();
         let is_alone = line.trim_end().len() == marker.len();
         let is_last = document.messages().last().is_some_and(|last| last.start == message.start);
         let is_arriving = is_last && conversation.session.is_replying();
-        let recalled = || if is_arriving { None } else { self.usage.known_messages.find(message, text) };
+        let recalled = || if is_arriving { None } else { self.views.usage.known_messages.find(message, text) };
         let note = conversation.replies.of(message.start).or_else(recalled);
         let mut look = Look { line: message.start, whole: is_alone, ..Look::default() };
         if is_alone && message.has_only_results(text) {
@@ -131,11 +158,7 @@ impl Looks {
             let before = message.start.checked_sub(1).and_then(|line| document.message_at(line));
             before.and_then(|at| document.messages().get(at)).is_some_and(|before| before.has_only_results(text))
         };
-        let (name, background) = match message.role {
-            Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
-            Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
-            Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
-        };
+        let (name, background) = groups_of(message.role);
         if goes_on {
             // The rounds of a turn read as one message.
             look.left.push(chunk(" ", "FlemmaMeta"));
@@ -205,10 +228,23 @@ fn figures_of(note: &MessageNote, offset: SignedDuration) -> Vec<String> {
     parts
 }
 
+/// The highlight groups of a speaker's name, and of the line that it is in.
+fn groups_of(speaker: Speaker) -> (&'static str, &'static str) {
+    match speaker {
+        Speaker::You => ("FlemmaUser", "FlemmaUserLine"),
+        Speaker::Assistant => ("FlemmaAssistant", "FlemmaAssistantLine"),
+        Speaker::System => ("FlemmaSystem", "FlemmaSystemLine"),
+    }
+}
+
+/// A moment in local time, which is that far ahead of UTC.
+fn local(at: Timestamp, offset: SignedDuration) -> DateTime {
+    TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at))
+}
+
 /// The local time, with the day if that is not today: `14:02`, `24 Nov 14:02`, `24 Nov 2025`.
 fn clock(at: Timestamp, now: Timestamp, offset: SignedDuration) -> String {
-    let local = |at: Timestamp| TimeZone::UTC.to_datetime(at.checked_add(offset).unwrap_or(at));
-    let (at, now) = (local(at), local(now));
+    let (at, now) = (local(at, offset), local(now, offset));
     let format = match () {
         () if at.date() == now.date() => "%H:%M",
         () if at.year() == now.year() => "%-d %b %H:%M",

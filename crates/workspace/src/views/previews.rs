@@ -1,17 +1,16 @@
 //! What is drawn in a conversation's buffer: previews of calls that wait, and what goes on right now.
 
-use std::{path::PathBuf, rc::Rc};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
-    approval::permissions::Permissions,
     calls::{INTERRUPTED, key::Keyed as _},
-    ports::CallContext,
+    ports::{CallContext, Place},
     reviews::made::NotMade,
-    shared::Shared,
+    views::Views,
 };
 use flemma_agent::{Activity, Level};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -24,7 +23,7 @@ use flemma_text::{
 use flemma_tools::{Definition, DiffLine, Executor, Summary, preview};
 
 /// A line of virtual text under a status block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Preview {
     /// The line of the card, from 0.
     pub line: usize,
@@ -46,16 +45,7 @@ pub struct Preview {
 
 impl Preview {
     fn of(line: usize, text: String) -> Self {
-        Self {
-            line,
-            text,
-            added: None,
-            removed: None,
-            diff: Vec::new(),
-            asks: false,
-            is_decided: false,
-            files: Vec::new(),
-        }
+        Self { line, text, ..Self::default() }
     }
 
     /// What takes several lines.
@@ -119,13 +109,7 @@ const DEADLINE: usize = 16;
 /// How many open calls are previewed at a time. The user's keys are heard in between.
 const PREVIEWED_AT_ONCE: usize = 100;
 
-/// What is shown at calls that wait.
-pub struct Previews {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) permissions: Rc<Permissions>,
-}
-
-impl Previews {
+impl Views {
     /// The previews of the status blocks that are empty and wait, none wider than `width` cells. A file that is still being
     /// read has none yet: reading on here would hold up the first screen.
     ///
@@ -140,49 +124,58 @@ impl Previews {
             let next = Some(next).filter(|next| *next < calls.len());
             (calls.skip(first).take(PREVIEWED_AT_ONCE).collect::<Vec<_>>(), next)
         });
-        let waiting = calls.iter().filter_map(|call| {
-            let placeholder = call.placeholder.as_ref()?;
-            let waits = matches!(placeholder.block.status, Status::Pending | Status::Approved);
-            (waits && placeholder.content.is_empty()).then_some((placeholder.line, call))
-        });
         let place = self.shared.place(conversation);
-        let waiting = waiting.map(|(line, call)| {
-            let definition = self.shared.toolbox.get(&call.name);
-            let definition = definition.as_deref();
-            let own =
-                definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
-            let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
-            let summary = Summary::of(definition, &call.name, &call.input);
-            let is_said = own.is_none() && lines.is_none();
-            let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
-            let deadline = call.awaiting().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
-            let fits = text.width() + BESIDE + deadline <= width && self.shared.config().looks.enabled;
-            if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
-                text.clear();
-            }
-            let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
-            if let Some(folder) = self.permissions.runs_elsewhere(&place, &call.name) {
-                let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
-                preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
-            }
-            if let Some(question) = placed_question(call) {
-                preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
-            }
-            preview.is_decided = call.awaiting().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
-            preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
-            self.with_change(conversation, call, preview, width)
-        });
-        // It stood in the file, or what ran was stopped from outside.
-        let left = calls.iter().filter_map(|call| {
+        let previews = calls.iter().filter_map(|call| {
             let placeholder = call.placeholder.as_ref()?;
-            let runs = placeholder.block.status == Status::Running;
-            (runs && !conversation.session.is_working_on(&call.id)).then_some((placeholder.line, call))
+            match placeholder.block.status {
+                Status::Pending | Status::Approved if placeholder.content.is_empty() => {
+                    Some(self.waiting(conversation, &place, call, placeholder.line, width))
+                }
+                // It stood in the file, or what ran was stopped from outside.
+                Status::Running if !conversation.session.is_working_on(&call.id) => {
+                    let words = "this call is no longer running; Ctrl-] asks what to do with it";
+                    Some(Preview::of(placeholder.line, preview::line(&call.name, words, width)))
+                }
+                _ => None,
+            }
         });
-        let left = left.map(|(line, call)| {
-            let words = "this call is no longer running; Ctrl-] asks what to do with it";
-            Preview::of(line, preview::line(&call.name, words, width))
-        });
-        (waiting.chain(left).collect(), next)
+        (previews.collect(), next)
+    }
+
+    /// The preview of a call that waits, whose card is on this line.
+    fn waiting(
+        &self,
+        conversation: &Conversation,
+        place: &Place,
+        call: &OpenCall,
+        line: usize,
+        width: usize,
+    ) -> Preview {
+        let definition = self.shared.toolbox.get(&call.name);
+        let definition = definition.as_deref();
+        let own = definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
+        let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
+        let summary = Summary::of(definition, &call.name, &call.input);
+        let is_said = own.is_none() && lines.is_none();
+        let mut text = own.unwrap_or_else(|| preview::call(definition, &call.name, &call.input, width));
+        let awaiting = call.awaiting();
+        let deadline = awaiting.as_ref().and_then(|awaiting| awaiting.expires).map_or(0, |_| DEADLINE);
+        let fits = text.width() + BESIDE + deadline <= width && self.shared.config().looks.enabled;
+        if is_said && fits && is_on_card(&text, &call.name, &summary.what) {
+            text.clear();
+        }
+        let mut preview = lines.map_or_else(|| Preview::of(line, text), |lines| Preview::whole(line, lines));
+        if let Some(folder) = self.permissions.runs_elsewhere(place, &call.name) {
+            let lines = wrap(&format!("  in {}", folder.display()), width).into_iter();
+            preview.diff.extend(lines.map(|text| PreviewLine { kind: "call", text }));
+        }
+        preview.is_decided = awaiting.as_ref().is_some_and(|awaiting| awaiting.kind == AwaitKind::Approval);
+        // Whether a call that was interrupted is to run again, if its block asks that.
+        if let Some(question) = awaiting.and_then(|awaiting| awaiting.question).filter(|asks| asks == INTERRUPTED) {
+            preview.diff.insert(0, PreviewLine { kind: "warning", text: preview::clip(&question, width) });
+        }
+        preview.asks = definition.is_some_and(|definition| matches!(definition.executor, Executor::Human));
+        self.with_change(conversation, call, preview, width)
     }
 
     /// Adds what a call would write, which the user is shown with that.
@@ -228,12 +221,8 @@ impl Previews {
         let function = definition.format_preview?;
         let ToolInput::Json(input) = &*call.input else { return None };
         let room = preview::room(&definition.name, width);
-        match self.shared.scripts.preview(
-            function,
-            &definition.taken(input),
-            room,
-            CallContext { buffer, call: &call.id },
-        ) {
+        let input = &definition.taken(input);
+        match self.shared.scripts.preview(CallContext { function, input, buffer, call: &call.id }, room) {
             Ok(body) => body.map(|body| preview::line(&definition.name, &body, width)),
             Err(thrown) => {
                 self.shared
@@ -366,9 +355,4 @@ fn describe(activity: &Activity, provider: ProviderName, model: &str) -> Option<
             Some(format!("writing the input of {tool} ({size})"))
         }
     }
-}
-
-/// Whether a call that was interrupted is to run again, if its block asks that.
-fn placed_question(call: &OpenCall) -> Option<String> {
-    call.awaiting()?.question.filter(|question| question == INTERRUPTED)
 }

@@ -1,28 +1,23 @@
 //! `:Flemma status`: what is in effect for a conversation, and who set it.
 
-use std::rc::Rc;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    Conversation,
-    approval::permissions::Permissions,
-    options::{Frontmatter, effective::Effective},
-    shared::Shared,
-    usage::Accounting,
-};
+use crate::{Conversation, options::effective::Effective, views::Views};
 use flemma_agent::Activity;
-use flemma_config::{Config, ListOption};
+use flemma_config::{Config, ListOption, leaves};
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
 };
-use flemma_tools::{Permitted, PermittedView, preview, rules::SHELL_TOOL};
+use flemma_tools::{Permitted, PermittedView, approval::BufferPolicy, preview, rules::SHELL_TOOL};
 
-/// The tables of options that are about conversations; the others are about the editor.
 /// How wide a line of the list of tools is, in cells.
 const LIST_WIDTH: usize = 76;
+
+/// The tables of options that are about conversations; the others are about the editor.
 const SHOWN: [&str; 4] = ["provider", "model", "parameters", "tools"];
 
 /// Who has set an option.
@@ -75,20 +70,11 @@ pub struct OptionRow {
     pub layer: OptionLayer,
 }
 
-/// What `:Flemma status`, the list of tools and the status line say.
-pub struct StatusReports {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) usage: Rc<Accounting>,
-}
-
-impl StatusReports {
+impl Views {
     /// What is in effect for a conversation, and who set it.
     #[must_use]
     pub fn status(&self, conversation: &Conversation) -> StatusView {
         let file = self.frontmatter.of(conversation);
-        let fault = file.fault.as_ref().map(|fault| fault.diagnostic());
         let activity = match conversation.session.activity() {
             Activity::Idle => conversation
                 .holding
@@ -99,7 +85,7 @@ impl StatusReports {
             _ => conversation.activity_text().unwrap_or_default(),
         };
         StatusView {
-            fault: fault.map(|fault| (fault.line, fault.message)),
+            fault: file.fault.as_ref().map(|fault| (fault.diagnostic.line, fault.diagnostic.message.clone())),
             rows: rows(self, conversation, &file),
             activity,
             calls: conversation.call_lines(),
@@ -193,28 +179,25 @@ const GAP: usize = 2;
 /// How wide the column of values is at least, in cells, if one of them needs it. Where there is less room, there is no table.
 const VALUE: usize = 40;
 
-fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
+fn rows(this: &Views, conversation: &Conversation, file: &Effective) -> Vec<OptionRow> {
     let config = serde_json::to_value(&*file.config).unwrap_or_default();
     let [setup, runtime] = this.shared.options.layers();
     let layers = Config::settled(&[setup, runtime, file.file.layer.clone()]);
     let layer = |pointer: &str| who(&layers, pointer);
     let mut rows = Vec::new();
-    for table in SHOWN {
-        let pointer = format!("/{table}");
-        if let Some(value) = config.pointer(&pointer) {
-            leaves(value, &pointer, &mut |pointer, value| {
-                let layer = layer(pointer);
-                let name = pointer.trim_start_matches('/').replace('/', ".");
-                let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
-                // What nobody has set, and what is shown below in other words.
-                let unset = value.is_null()
-                    || (layer == OptionLayer::Default && name.split('.').count() > 1 && table == "parameters");
-                if name == "model" {
-                    rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
-                } else if !unset && name != "tools.auto_approve" {
-                    rows.push(OptionRow { name, value: plain(value), layer });
-                }
-            });
+    for (table, value) in SHOWN.iter().filter_map(|table| Some((*table, config.get(table)?))) {
+        for (keys, value) in leaves(value) {
+            let keys: Vec<&str> = [table].into_iter().chain(keys).collect();
+            let (name, layer) = (keys.join("."), layer(&format!("/{}", keys.join("/"))));
+            let name = name.strip_prefix("parameters.").unwrap_or(&name).to_owned();
+            // What nobody has set, and what is shown below in other words.
+            let is_nested = name.contains('.') && table == "parameters";
+            let unset = value.is_null() || (layer == OptionLayer::Default && is_nested);
+            if name == "model" {
+                rows.push(OptionRow { name, value: file.config.model().to_owned(), layer });
+            } else if !unset && name != "tools.auto_approve" {
+                rows.push(OptionRow { name, value: plain(value), layer });
+            }
         }
     }
     if let Some(folder) = this.permissions.runs_elsewhere(&this.shared.place(conversation), SHELL_TOOL) {
@@ -228,7 +211,7 @@ fn rows(this: &StatusReports, conversation: &Conversation, file: &Effective) -> 
 }
 
 /// The agents of a conversation, with what they permit. `layer` has set the one that counts for the options.
-fn agents(this: &StatusReports, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
+fn agents(this: &Views, conversation: &Conversation, file: &Effective, layer: OptionLayer) -> Vec<OptionRow> {
     let own = this.shared.config().agent.clone();
     let place = this.shared.place(conversation);
     let permitted = this.permissions.agents_at(file, &place).permitted();
@@ -273,33 +256,31 @@ fn permits(view: &PermittedView<'_>) -> String {
 /// The highest of these layers that says something of an option. One that takes back what those below say leaves the
 /// default.
 fn who(layers: &[Value], pointer: &str) -> OptionLayer {
-    let said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
-    let found = said.filter_map(|(layer, who)| Some((layer.pointer(pointer)?, who))).next();
+    let mut said = layers.iter().zip([OptionLayer::Setup, OptionLayer::Runtime, OptionLayer::File]).rev();
+    let found = said.find_map(|(layer, who)| Some((layer.pointer(pointer)?, who)));
     found.filter(|(value, _)| !value.is_null()).map_or(OptionLayer::Default, |(_, who)| who)
 }
 
 /// What is on offer, and what runs without asking.
-fn lists(this: &StatusReports, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
+fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Value) -> [OptionRow; 2] {
     let toolbox = &this.shared.toolbox;
     let turn = this.frontmatter.turn_tools(conversation, file);
     let chosen = toolbox.chosen(file, &turn);
     let offered_by = if file.tools.is_some() { OptionLayer::File } else { OptionLayer::Default };
-    let left_out = toolbox.left_out(&file.config, chosen.as_ref());
-    let refused = this.permissions.refused_tools(file, chosen.as_ref());
+    let not_offered = this.not_offered(file, chosen.as_ref());
     let offered = toolbox.names(chosen.as_ref()).into_iter().map(|name| {
-        if let Some((_, reason)) = left_out.iter().find(|(tool, _)| tool.name() == name) {
-            format!("{name} (not offered: {reason})")
-        } else if let Some((_, agent)) = refused.iter().find(|(tool, _)| *tool == name) {
-            format!("{name} (not offered: the agent {agent} refuses it)")
-        } else {
-            name
+        match not_offered.iter().find(|(tool, _)| *tool == name) {
+            Some((_, why)) => format!("{name} (not offered: {why})"),
+            None => name,
         }
     });
     let offered: Vec<String> = offered.collect();
     let is_function = this.shared.options.is_policy_function();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
-        _ if file.is_policy_function => ("a function".to_owned(), OptionLayer::File),
+        _ if file.fault.is_none() && matches!(file.policy, Some(BufferPolicy::Function(_))) => {
+            ("a function".to_owned(), OptionLayer::File)
+        }
         Some(list) => (with_removals(list), OptionLayer::File),
         None if is_function => ("a function".to_owned(), OptionLayer::Setup),
         None => {
@@ -317,18 +298,6 @@ fn with_removals(list: &ListOption) -> String {
     list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
 }
 
-/// Calls `each` with every value that is no table, and its place.
-fn leaves(value: &Value, pointer: &str, each: &mut dyn FnMut(&str, &Value)) {
-    match value {
-        Value::Object(entries) => {
-            for (key, value) in entries {
-                leaves(value, &format!("{pointer}/{key}"), each);
-            }
-        }
-        value => each(pointer, value),
-    }
-}
-
 /// A value as the user would write it.
 fn plain(value: &Value) -> String {
     match value {
@@ -342,7 +311,16 @@ fn plain(value: &Value) -> String {
     }
 }
 
-impl StatusReports {
+impl Views {
+    /// The tools that a conversation has chosen and that its next request does not offer, each with the reason.
+    fn not_offered(&self, file: &Effective, chosen: Option<&BTreeSet<String>>) -> Vec<(String, String)> {
+        let left_out = self.shared.toolbox.hosted(&file.config, chosen).left_out.into_iter();
+        let left_out = left_out.map(|(tool, why)| (tool.name().to_owned(), why));
+        let refused = self.permissions.refused_tools(file, chosen).into_iter();
+        let refused = refused.map(|(tool, agent)| (tool, format!("the agent {agent} refuses it")));
+        left_out.chain(refused).collect()
+    }
+
     /// The lines of `:Flemma tool:list`.
     #[must_use]
     pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
@@ -354,17 +332,13 @@ impl StatusReports {
         let file = self.frontmatter.of(conversation);
         let turn = self.frontmatter.turn_tools(conversation, &file);
         let chosen = self.shared.toolbox.chosen(&file, &turn);
-        let left_out = self.shared.toolbox.left_out(&file.config, chosen.as_ref());
-        let refused = self.permissions.refused_tools(&file, chosen.as_ref());
         lines.extend(self.shared.toolbox.all().iter().map(|(tool, is_enabled)| {
             let is_on = *is_enabled && turn.answers.get(&tool.name) != Some(&false);
             let state = if is_on { "" } else { " (off)" };
             preview::line(&format!("{}{state}", tool.name), &tool.description, LIST_WIDTH)
         }));
-        lines.extend(left_out.iter().map(|(tool, reason)| format!("not offered here  {}: {reason}", tool.name())));
-        lines.extend(
-            refused.iter().map(|(tool, agent)| format!("not offered here  {tool}: the agent {agent} refuses it")),
-        );
+        let not_offered = self.not_offered(&file, chosen.as_ref()).into_iter();
+        lines.extend(not_offered.map(|(tool, why)| format!("not offered here  {tool}: {why}")));
         lines.extend(self.shared.toolbox.loading().iter().map(|source| format!("loading  {source}")));
         lines
     }

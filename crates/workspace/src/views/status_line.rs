@@ -3,12 +3,12 @@
 //! A status line is drawn with every key, so nothing here evaluates options or reads the text. What is counted are the blocks
 //! of the calls that have no result yet.
 
-use crate::{Conversation, views::status::StatusReports};
+use crate::{Conversation, views::Views};
 use flemma_agent::Activity;
 use flemma_model::Usage;
 use flemma_provider::usage::figures;
 
-impl StatusReports {
+impl Views {
     /// What a status line shows of a buffer's conversation: its model, what it is doing, how many calls wait for the user, how
     /// many messages are queued, and what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
     #[must_use]
