@@ -56,12 +56,9 @@ impl Switch {
     /// The layer that holds for all conversations after this switch, where `runtime` held before.
     #[must_use]
     pub fn over(self, runtime: &Value) -> Value {
-        let mut layer = runtime.clone();
+        let mut layer = if runtime.is_object() { runtime.clone() } else { json!({}) };
         if let Some(entries) = layer.as_object_mut().filter(|_| self.replaces) {
             entries.retain(|key, _| !matches!(key.as_str(), "provider" | "model" | "parameters"));
-        }
-        if !layer.is_object() {
-            layer = json!({});
         }
         layers::lay(&mut layer, &self.layer);
         layer

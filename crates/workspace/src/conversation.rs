@@ -110,12 +110,6 @@ impl Conversation {
         self.evaluated.forget();
     }
 
-    /// The ids of the calls that have no result yet.
-    #[must_use]
-    pub fn open_calls(&self) -> Vec<String> {
-        self.page.open_ids().into_iter().map(|id| id.0).collect()
-    }
-
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
     /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
     #[must_use]

@@ -66,7 +66,7 @@ impl<'a> Effects<'a> {
                 workspace.references.files_were_refused(conversation, request, &files);
             }),
             RequestUpdate::LeftOut(files) => mailbox.job_for(id, move |workspace, conversation| {
-                if conversation.page.leave_out(files) {
+                if conversation.page.files().leave_out(files) {
                     workspace.diagnose(conversation);
                 }
             }),

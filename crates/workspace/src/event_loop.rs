@@ -10,6 +10,7 @@ use std::{
 use crate::{
     Conversation, HostEffect, Workspace,
     background::Job,
+    drives::DriveEnd,
     effects::{Effects, SLICE},
     event::LoopEvent,
     resolutions::{Resolution, ResolveError, missing},
@@ -43,7 +44,8 @@ impl Workspace {
             LoopEvent::JournalUnreadable(conversation, problem) => {
                 self.execution.refuse_waiting(conversation, &problem);
             }
-            LoopEvent::Taken(conversation) => self.drives.drive_was_taken(conversation),
+            // The other process carries a driven conversation on.
+            LoopEvent::Taken(conversation) => self.drives.end_drive(conversation, DriveEnd::Held(None)),
             LoopEvent::Recorded => {
                 self.go_on_after_commit();
             }

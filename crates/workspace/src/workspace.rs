@@ -134,7 +134,8 @@ components! {
     /// What requests have used, and the notes about messages.
     usage: Accounting of background, asks [frontmatter, permissions], owns {
         ledger: RefCell::default(),
-        known_messages: KnownMessages::new(MessageNotes::new(state_dir.join("messages.jsonl")))
+        known_messages: KnownMessages::default(),
+        notes: MessageNotes::new(state_dir.join("messages.jsonl"))
     };
     /// Conversations that are carried on without a user.
     drives: Drives of background, asks [ownership, calls];
@@ -250,10 +251,5 @@ impl Workspace {
         self.shared.toolbox.configure(&config, built);
         self.shared.options.set_up(options.clone(), Rc::new(config), is_policy_function, log_dir);
         Ok(())
-    }
-
-    /// Files' frontmatter may mean something else now.
-    pub fn forget_frontmatter(&self) {
-        self.shared.toolbox.touch();
     }
 }

@@ -70,9 +70,9 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let Some(conversation) = buffer.and_then(|buffer| binding.workspace.conversation(buffer)) else {
             return lua.create_table();
         };
-        let named = |id: String| lua.create_table_from([("id", id)]);
+        let named = |id: CallId| lua.create_table_from([("id", id.0)]);
         match which {
-            Which::At { line } => convert::list(lua, conversation.page.call_at(line).map(|call| named(call.0))),
+            Which::At { line } => convert::list(lua, conversation.page.call_at(line).map(named)),
             Which::Waiting { first, last } => {
                 let waiting = conversation.waiting_in(&(first..last)).into_iter();
                 let entry = |(id, tool, has_block, line): (String, String, bool, usize)| {
@@ -80,7 +80,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 };
                 convert::list(lua, waiting.map(entry))
             }
-            Which::Open | Which::Pending => convert::list(lua, conversation.open_calls().into_iter().map(named)),
+            Which::Open | Which::Pending => convert::list(lua, conversation.page.open_ids().into_iter().map(named)),
         }
     })
 }

@@ -23,13 +23,8 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let tell = move |completions: &Completions, found: Option<Completion>| {
             completions.shared.give_answer(callback, Ok(found.map_or(Value::Null, table)));
         };
-        match lines {
-            None => binding.workspace.completions.complete(&conversation, line, column, tell),
-            Some(lines) => {
-                let lines = lines.iter().map(ToString::to_string).collect();
-                binding.workspace.completions.complete_draft(&conversation, lines, line, column, tell);
-            }
-        }
+        let draft = lines.map(|lines| lines.iter().map(ToString::to_string).collect());
+        binding.workspace.completions.complete(&conversation, draft, line, column, tell);
         Ok(true)
     })
 }

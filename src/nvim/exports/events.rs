@@ -72,7 +72,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         match convert::variant(lua, &what, fields)? {
             EditorEvent::UiAttached => workspace.ui_attached(),
             EditorEvent::FilesChanged => workspace.reviews.check_proposals(),
-            EditorEvent::ParsersChanged => workspace.forget_frontmatter(),
+            EditorEvent::ParsersChanged => workspace.shared.toolbox.touch(),
             EditorEvent::Leaving => workspace.begin_to_leave(),
             EditorEvent::Closing => workspace.wind_up(),
             EditorEvent::Left => workspace.shut_down(),

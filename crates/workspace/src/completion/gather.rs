@@ -49,44 +49,24 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// What can be put at byte `column` of a line. `then` gets it: at once, or, where a folder has to be read, when that is
-    /// done. `None` where nothing can be completed.
+    /// What can be put at byte `column` of a line: of the conversation, or of a message that is being written for later, of which `draft`
+    /// are the lines. `then` gets it: at once, or, where a folder has to be read, when that is done. `None` where nothing can be
+    /// completed.
     pub fn complete(
         &self,
         conversation: &Conversation,
+        draft: Option<Vec<String>>,
         line: usize,
         column: usize,
         then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
     ) {
-        // While the rest is parsed, nothing is known of the frontmatter's end.
-        if conversation.is_busy() || !conversation.is_complete() {
-            return then(self, None);
-        }
-        let found = conversation.page.with_parsed(|document, text| Completable::at(document, line, column, text));
-        self.complete_at(conversation, found, column, Box::new(then));
-    }
-
-    /// The same in a message that is being written for later, of which these are the lines.
-    pub fn complete_draft(
-        &self,
-        conversation: &Conversation,
-        draft: Vec<String>,
-        line: usize,
-        column: usize,
-        then: impl FnOnce(&Self, Option<Completion>) + Send + 'static,
-    ) {
-        // It becomes a message of the user's.
-        let text: Vec<String> = std::iter::once(Speaker::You.to_string()).chain(draft).collect();
-        let found = match Completable::at(&Document::parse(&text), line + 1, column, &text) {
-            Some(Completable::Word(word)) if word.has_sign => {
-                Some(Completable::Word(AtWord { may_be_role: false, ..word }))
-            }
-            Some(Completable::Word(_) | Completable::Code { .. }) | None => None,
+        let then: Then = Box::new(then);
+        let found = match draft {
+            Some(draft) => completable_in_draft(draft, line, column),
+            // While the rest is parsed, nothing is known of the frontmatter's end.
+            None if conversation.is_busy() || !conversation.is_complete() => None,
+            None => conversation.page.with_parsed(|document, text| Completable::at(document, line, column, text)),
         };
-        self.complete_at(conversation, found, column, Box::new(then));
-    }
-
-    fn complete_at(&self, conversation: &Conversation, found: Option<Completable>, column: usize, then: Then) {
         let found = match found {
             None => None,
             Some(Completable::Code { language, before, after }) => {
@@ -233,6 +213,16 @@ impl Completions {
         let rest = after.find(|c| !is_part(c)).unwrap_or(after.len());
         let range = column.checked_sub(spot.typed)?..column + rest;
         Some(Completion { range, items: sources.items(&spot, syntax), is_incomplete: false })
+    }
+}
+
+/// What can be completed in a message that is being written.
+fn completable_in_draft(draft: Vec<String>, line: usize, column: usize) -> Option<Completable> {
+    // It becomes a message of the user's.
+    let text: Vec<String> = std::iter::once(Speaker::You.to_string()).chain(draft).collect();
+    match Completable::at(&Document::parse(&text), line + 1, column, &text)? {
+        Completable::Word(word) if word.has_sign => Some(Completable::Word(AtWord { may_be_role: false, ..word })),
+        Completable::Word(_) | Completable::Code { .. } => None,
     }
 }
 

@@ -42,19 +42,6 @@ enum Token<'a> {
 
 use Token::{Name, Sign, Text};
 
-/// What the code ends in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// A string of so many bytes.
-    Text(usize),
-    /// A name of so many bytes.
-    Name(usize),
-    /// Something that is over.
-    Space,
-    /// A comment, or a string of several lines.
-    Nothing,
-}
-
 /// What an expression is.
 enum Meaning {
     /// `flemma`.
@@ -80,16 +67,7 @@ pub(crate) fn in_json(code: &str) -> Option<Spot> {
 /// The place at the end of the code, where `slot` says what belongs there: from the tokens before it, from whether it is in a string, and
 /// from how many bytes are there already.
 fn spot(code: &str, slot: impl FnOnce(&[Token<'_>], bool, usize) -> Option<Slot>) -> Option<Spot> {
-    let (mut tokens, end) = tokens(code);
-    let (typed, is_quoted) = match end {
-        End::Nothing => return None,
-        End::Text(length) => (length, true),
-        End::Name(length) => (length, false),
-        End::Space => (0, false),
-    };
-    if let End::Name(_) = end {
-        tokens.pop();
-    }
+    let (tokens, typed, is_quoted) = tokens(code)?;
     Some(Spot { slot: slot(&tokens, is_quoted, typed)?, typed, is_quoted })
 }
 
@@ -279,28 +257,25 @@ pub(crate) fn is_list(path: &str) -> bool {
     matches!(path, TOOLS | AUTO_APPROVE)
 }
 
-/// The tokens of the code, and what it ends in. A string or a comment that is open at the end is no token; a name is.
-fn tokens(code: &str) -> (Vec<Token<'_>>, End) {
+/// The tokens before the place at the end of the code, how many bytes are at that already, and whether it is in a string; `None` in a
+/// comment, in a string of several lines and at a number.
+fn tokens(code: &str) -> Option<(Vec<Token<'_>>, usize, bool)> {
     let mut found = Vec::new();
     let mut rest = code;
-    let mut end = End::Space;
+    // The length of the name that has been read last, if nothing follows it.
+    let mut typed = 0;
     while let Some(first) = rest.chars().next() {
-        end = End::Space;
+        typed = 0;
         let length = match first {
             '-' if rest.starts_with("--") => match long_bracket(&rest[2..]) {
-                Some(Ok(length)) => 2 + length,
-                Some(Err(())) => return (found, End::Nothing),
-                None => match rest.find('\n') {
-                    Some(length) => length,
-                    None => return (found, End::Nothing),
-                },
+                Some(length) => 2 + length?,
+                None => rest.find('\n')?,
             },
             '[' => match long_bracket(rest) {
-                Some(Ok(length)) => {
+                Some(length) => {
                     found.push(Token::Text(""));
-                    length
+                    length?
                 }
-                Some(Err(())) => return (found, End::Nothing),
                 None => {
                     found.push(Token::Sign("["));
                     1
@@ -316,14 +291,14 @@ fn tokens(code: &str) -> (Vec<Token<'_>>, End) {
                     // A line break ends what was not closed.
                     None => match inside.find('\n') {
                         Some(length) => 1 + length,
-                        None => return (found, End::Text(inside.len())),
+                        None => return Some((found, inside.len(), true)),
                     },
                 }
             }
             c if c.is_ascii_alphabetic() || c == '_' => {
                 let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
                 found.push(Token::Name(&rest[..length]));
-                end = End::Name(length);
+                typed = length;
                 length
             }
             c if c.is_ascii_digit() => {
@@ -332,7 +307,7 @@ fn tokens(code: &str) -> (Vec<Token<'_>>, End) {
                 found.push(Token::Text(""));
                 // Nothing is to be completed there.
                 if length == rest.len() {
-                    return (found, End::Nothing);
+                    return None;
                 }
                 length
             }
@@ -346,16 +321,19 @@ fn tokens(code: &str) -> (Vec<Token<'_>>, End) {
         };
         rest = &rest[length..];
     }
-    (found, end)
+    if typed > 0 {
+        found.pop();
+    }
+    Some((found, typed, false))
 }
 
-/// The length of what stands in long brackets here; an error if they are not closed, and `None` if there are none.
-fn long_bracket(text: &str) -> Option<Result<usize, ()>> {
+/// The length of what stands in long brackets here, if they are closed; `None` if there are none.
+fn long_bracket(text: &str) -> Option<Option<usize>> {
     let marks = text.strip_prefix('[')?;
     let level = marks.len() - marks.trim_start_matches('=').len();
     marks[level..].strip_prefix('[')?;
     let close = format!("]{}]", "=".repeat(level));
-    Some(text.find(&close).map(|at| at + close.len()).ok_or(()))
+    Some(text.find(&close).map(|at| at + close.len()))
 }
 
 /// The length of the string that begins here, without its closing quote; `None` if that is missing in its line.

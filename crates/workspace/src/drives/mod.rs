@@ -55,11 +55,6 @@ impl Drives {
         true
     }
 
-    /// Another process has taken a driven conversation over, and carries it on.
-    pub(crate) fn drive_was_taken(&self, conversation: &Conversation) {
-        self.end_drive(conversation, DriveEnd::Held(None));
-    }
-
     /// The buffer of a driven conversation is gone.
     pub(crate) fn lose_drive(&self, conversation: &Conversation) {
         let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
@@ -165,7 +160,8 @@ impl Drives {
         self.shared.conversation(buffer)?.drive.result()
     }
 
-    fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
+    /// Ends the drive of a conversation that is driven.
+    pub(crate) fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
         if conversation.drive.end(end) {
             conversation.evaluated.forget();
             self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer() });

@@ -73,7 +73,7 @@ impl Lists {
         let mut folders = vec![self.projects.conversation_folder(&root), self.shared.projects.own_folder(&root)];
         // The same one, unless the user wants them in the project.
         folders.dedup();
-        let list = self.shared.projects.list().clone();
+        let list = self.shared.projects.list.clone();
         let named = folders[0].clone();
         let open: Vec<PathBuf> = self.open_below(&root).into_keys().collect();
         let then = move |this: &Self, found: io::Result<(Vec<ListedConversation>, Dates)>| {

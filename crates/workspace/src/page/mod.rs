@@ -16,7 +16,6 @@ use crate::references::attached_files::AttachedFiles;
 use flemma_chat::{Author, Change, Document, Provenance, Reattribution, Slice, Snapshot, Text, TextCopy, Update};
 use flemma_journal::CallKey;
 use flemma_model::CallId;
-use flemma_runtime::SkippedFile;
 
 /// How many lines of a file that was just opened are parsed at a time.
 const SLICE: usize = 10_000;
@@ -343,11 +342,6 @@ impl Page {
     /// The files of the conversation.
     pub(crate) fn files(&self) -> std::cell::RefMut<'_, AttachedFiles> {
         self.files.borrow_mut()
-    }
-
-    /// Keeps what the last request left out; says whether that has changed.
-    pub(crate) fn leave_out(&self, left_out: Vec<SkippedFile>) -> bool {
-        self.files.borrow_mut().leave_out(left_out)
     }
 
     /// The lines whose folds and cards may have changed since this was last asked; `None` if none have.

@@ -93,7 +93,7 @@ impl Page {
     }
 
     /// The ids of the open calls, in their order.
-    pub(crate) fn open_ids(&self) -> Vec<CallId> {
+    pub fn open_ids(&self) -> Vec<CallId> {
         self.with_document(|document, _| document.calls().states().into_iter().map(|(id, _)| id.clone()).collect())
     }
 

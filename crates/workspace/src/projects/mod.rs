@@ -131,7 +131,8 @@ pub(crate) struct Projects {
     /// The same with links resolved: an editor may name files so.
     real_home: PathBuf,
     last_used: RefCell<HashMap<PathBuf, PathBuf>>,
-    list: Conversations,
+    /// What lists conversations, and remembers what it has seen.
+    pub(crate) list: Conversations,
 }
 
 impl Projects {
@@ -139,11 +140,6 @@ impl Projects {
     pub(crate) fn new(home: PathBuf) -> Self {
         let real_home = real(&home);
         Self { home, real_home, last_used: RefCell::default(), list: Conversations::default() }
-    }
-
-    /// What lists conversations, and remembers what it has seen.
-    pub(crate) fn list(&self) -> &Conversations {
-        &self.list
     }
 
     /// The folder of a project in the state directory. `root` is absolute.

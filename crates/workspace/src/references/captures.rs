@@ -1,8 +1,11 @@
 //! The references of one conversation that are being captured: see [`crate::capturing`].
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
-use crate::references::captured_text::{CapturedText, Outcome};
+use crate::{
+    generation::Generation,
+    references::captured_text::{CapturedText, Outcome},
+};
 use flemma_chat::{Capture, Uncaptured};
 use flemma_model::UserError;
 
@@ -13,7 +16,7 @@ pub(crate) type Finished = Result<Vec<(usize, String)>, Box<(Uncaptured, UserErr
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     /// Tells this time from every earlier one.
-    number: Cell<u64>,
+    number: Generation,
     /// What is being captured.
     wanted: RefCell<Vec<Uncaptured>>,
     /// What was captured, until it is written.
@@ -28,13 +31,12 @@ impl Captures {
         self.ready.take();
         self.problems.take();
         self.wanted.replace(wanted);
-        self.number.set(self.number.get() + 1);
-        self.number.get()
+        self.number.begin()
     }
 
     /// What is captured at this time; `None` if that is over.
     pub(crate) fn wanted(&self, number: u64) -> Option<Vec<Uncaptured>> {
-        (number == self.number.get()).then(|| self.wanted.borrow().clone())
+        self.number.is_current(number).then(|| self.wanted.borrow().clone())
     }
 
     /// It is known what each reference means; `None` for a file that is attached instead. Gives what the user should know, each with

@@ -154,7 +154,7 @@ impl References {
     fn were_refused(&self, conversation: &Conversation, number: u64, files: Vec<SkippedFile>) {
         if conversation.captures.wanted(number).is_some() {
             let problem = UserError::new(refusal(conversation, &files));
-            conversation.page.leave_out(files);
+            conversation.page.files().leave_out(files);
             self.captured(conversation, Err(problem));
         }
     }

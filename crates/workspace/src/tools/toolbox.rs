@@ -56,7 +56,7 @@ impl Toolbox {
     }
 
     /// The options or the tools have changed: frontmatter may mean something else now.
-    pub(crate) fn touch(&self) {
+    pub fn touch(&self) {
         self.generation.set(self.generation.get() + 1);
     }
 

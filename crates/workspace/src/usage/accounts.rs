@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 
 use flemma_config::Config;
@@ -82,15 +82,11 @@ impl Accounts {
     pub(crate) fn progress(&self, tokens: impl FnOnce(f64) -> (u64, bool)) -> String {
         let request = self.request.borrow();
         let Some(request) = &*request else { return String::new() };
-        let rate = catalogue::bytes_per_token(request.provider.name(), &request.model);
-        progress(request.sent.elapsed(), tokens(rate))
+        let (tokens, is_estimate) = tokens(catalogue::bytes_per_token(request.provider.name(), &request.model));
+        // `~` says that it is an estimate.
+        let about = if is_estimate { "~" } else { "" };
+        let noun = if tokens == 1 { "token" } else { "tokens" };
+        let tokens = if tokens == 0 { String::new() } else { format!(", {about}{} {noun}", figures::grouped(tokens)) };
+        format!(", {} s{tokens}", request.sent.elapsed().as_secs())
     }
-}
-
-/// Seconds, and tokens where there are any: `~` says that they are an estimate.
-fn progress(elapsed: Duration, (tokens, is_estimate): (u64, bool)) -> String {
-    let about = if is_estimate { "~" } else { "" };
-    let noun = if tokens == 1 { "token" } else { "tokens" };
-    let tokens = if tokens == 0 { String::new() } else { format!(", {about}{} {noun}", figures::grouped(tokens)) };
-    format!(", {} s{tokens}", elapsed.as_secs())
 }

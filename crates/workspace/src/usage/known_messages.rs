@@ -11,14 +11,14 @@ use std::{
 use flemma_chat::{ParsedMessage, Text};
 use flemma_model::{Digest, MessageKey};
 use flemma_provider::usage::MessageNote;
-use flemma_runtime::{MessageNotes, Reached};
+use flemma_runtime::Reached;
 
 /// Of a message with more lines nothing is kept: finding it would take too long.
 const MOST_LINES: usize = 5000;
 
 /// What is known of messages by their text.
+#[derive(Default)]
 pub(crate) struct KnownMessages {
-    file: MessageNotes,
     notes: RefCell<Notes>,
     reached: Cell<Reached>,
     is_reading: Cell<bool>,
@@ -70,21 +70,6 @@ impl Notes {
 }
 
 impl KnownMessages {
-    pub(crate) fn new(file: MessageNotes) -> Self {
-        Self {
-            file,
-            notes: RefCell::default(),
-            reached: Cell::default(),
-            is_reading: Cell::default(),
-            is_late: Cell::default(),
-        }
-    }
-
-    /// Where they are kept.
-    pub(crate) fn file(&self) -> MessageNotes {
-        self.file.clone()
-    }
-
     /// Begins to read what is new in the file: from where. `None` if that is under way; then it is done once more.
     pub(crate) fn begin_to_read(&self) -> Option<Reached> {
         let is_reading = self.is_reading.replace(true);

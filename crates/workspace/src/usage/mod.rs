@@ -28,6 +28,7 @@ use flemma_agent::Level;
 use flemma_chat::Speaker;
 use flemma_model::Usage;
 use flemma_provider::usage::{Estimate, Ledger, MessageNote, Record, Totals, figures};
+use flemma_runtime::MessageNotes;
 
 /// What requests have used, and the notes about messages.
 pub struct Accounting {
@@ -37,6 +38,8 @@ pub struct Accounting {
     pub(crate) permissions: Rc<Permissions>,
     pub(crate) ledger: RefCell<Ledger>,
     pub(crate) known_messages: KnownMessages,
+    /// Where these are kept.
+    pub(crate) notes: MessageNotes,
 }
 
 impl Accounting {
@@ -132,7 +135,7 @@ impl Accounting {
     pub(crate) fn read_known_messages(&self) {
         let known = &self.known_messages;
         let Some(since) = known.begin_to_read() else { return };
-        let file = known.file();
+        let file = self.notes.clone();
         let read = move || file.read(since).map(|(notes, reached)| (notes.into_iter().collect::<Notes>(), reached));
         self.background.run(read, |this: &Self, read| {
             if let Err(error) = &read {
@@ -158,7 +161,7 @@ impl Accounting {
         let Some(key) = key else { return };
         let known = &self.known_messages;
         known.put(key.clone(), note.clone());
-        let file = known.file();
+        let file = self.notes.clone();
         let add = move || file.add(&key, &note);
         self.background.run(add, |this: &Self, added| {
             if let Err(error) = added {

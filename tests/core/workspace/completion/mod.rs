@@ -65,7 +65,7 @@ impl Offer {
 fn ask(chat: &Harness, line: usize, column: usize) -> Option<Completion> {
     let answer: Arc<Mutex<Option<Option<Completion>>>> = Arc::default();
     let kept = Arc::clone(&answer);
-    chat.workspace.completions.complete(&chat.conversation(), line, column, move |_, found| {
+    chat.workspace.completions.complete(&chat.conversation(), None, line, column, move |_, found| {
         let before = kept.lock().unwrap().replace(found);
         assert!(before.is_none(), "it is answered once");
     });
