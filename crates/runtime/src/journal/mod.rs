@@ -5,7 +5,7 @@
 //! it, and nobody but the thread waits for the disk.
 //!
 //! A conversation belongs to one process at a time, but several may append to its journal: each write and each rewrite
-//! holds a kernel lock on the file. With a [`Fence`], an append looks once more, while it has that lock, whether the
+//! holds a kernel lock on the file. With a [`crate::Fence`], an append looks once more, while it has that lock, whether the
 //! conversation still belongs to this process.
 
 mod file;
