@@ -1,6 +1,6 @@
 //! Vertex AI's Gemini models, streamed.
 //!
-//! [`token`] gets an access token from a key file, `encode` turns a request into the body of
+//! `token` gets an access token from a key file, `encode` turns a request into the body of
 //! `POST …/models/{model}:streamGenerateContent`, `decode` turns the event stream into [`Event`](flemma_model::Event)s,
 //! `schema` (with `inline` and `conjunction`) puts
 //! JSON Schema into Vertex's dialect, `thinking` knows what each model takes, `grounding`
