@@ -47,8 +47,11 @@ struct WellKnown {
 /// The home folder, and those of 'runtimepath'.
 type Folders = (PathBuf, Vec<PathBuf>);
 
-/// What was found last: of which folders, when, and how often it had been forgotten before.
-static FOUND: Mutex<Option<(Folders, Instant, u64, Arc<WellKnown>)>> = Mutex::new(None);
+/// Of which folders it was found, when, and how often it had been forgotten before.
+type Found = (Folders, Instant, u64, Arc<WellKnown>);
+
+/// What was found last.
+static FOUND: Mutex<Option<Found>> = Mutex::new(None);
 
 /// How often what was found was forgotten.
 static FORGOTTEN: AtomicU64 = AtomicU64::new(0);

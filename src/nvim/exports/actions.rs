@@ -162,10 +162,12 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
             return workspace.queue.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
         }
         Action::Steer => {
-            return workspace.queue.steer_with_queued(buffer).into_lua_multi(lua);
+            workspace.queue.steer_with_queued(buffer);
+            return Ok(MultiValue::new());
         }
         Action::KeepDraft { text } => {
-            return workspace.queue.keep_draft(buffer, &text.to_string()).into_lua_multi(lua);
+            workspace.queue.keep_draft(buffer, &text.to_string());
+            return Ok(MultiValue::new());
         }
         Action::Ask(Question { words, path, first, last, name, language, lines }) => {
             let about = match lines {

@@ -474,7 +474,7 @@ fn a_call_stopped_before_it_started_is_not_interrupted() {
 }
 
 #[test]
-fn an_approval_of_a_call_that_was_edited_meanwhile_is_taken_back() {
+fn an_approval_of_a_call_edited_meanwhile_is_taken_back() {
     let chat = Harness::new("@You:\nHello", [commands(&["touch ran"]), prose("fine")]);
     chat.go();
     chat.wait_for_pending(1);

@@ -190,7 +190,8 @@ impl Sheet {
 
     /// The values of an `enum`: text and numbers are values of Vertex's as well, of other values it knows the type.
     fn values(&mut self, values: &[Value]) {
-        let kinds: [(&str, fn(&Value) -> bool); 6] = [
+        type Is = fn(&Value) -> bool;
+        let kinds: [(&str, Is); 6] = [
             ("string", Value::is_string),
             ("number", Value::is_number),
             ("null", Value::is_null),
