@@ -24,7 +24,7 @@ const KINDS: [(ErrorKind, bool); 14] = [
 ];
 
 #[test]
-fn a_kind_says_if_another_attempt_may_succeed_and_if_it_is_ours() {
+fn a_kind_says_if_it_is_transient_or_a_bug() {
     for (kind, is_transient) in KINDS {
         let error = ProviderError::new(kind, "it failed");
         assert_eq!(error.is_transient(), is_transient, "{kind:?}");
