@@ -34,8 +34,9 @@ fn no_message_makes_neovim_wait_for_enter() {
         let settings = ["cmdheight=1", "cmdheight=0", "cmdheight=1 ruler laststatus=0"];
         for setting in settings.into_iter().take(if width < 80 { 2 } else { 3 }) {
             nvim.command(&format!("set showcmd laststatus=2 {setting}"));
-            for keys in ["", "v"] {
-                for message in &messages {
+            // When `v` would cover a message, Neovim shows it for three seconds more.
+            for (keys, messages) in [("", &messages[..]), ("v", &messages[if width == 80 { 3 } else { 4 }..])] {
+                for message in messages {
                     count += 1;
                     nvim.input(&format!("<Esc>{keys}"));
                     let mode = if keys.is_empty() { "n" } else { keys };

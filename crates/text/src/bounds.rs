@@ -20,6 +20,8 @@
 //!
 //! What is made of JSON, YAML, XML and Lua is walked by functions of ours that recurse. It is as deep as these bounds allow.
 
+use thiserror::Error;
+
 /// The longest glob, in bytes, and the most braces in it. Each may be inside the one before it: what stands between them may
 /// mean that one of them closes nothing.
 const GLOB: usize = 4096;
@@ -28,13 +30,18 @@ const BRACES: usize = 64;
 /// The longest regular expression, in bytes.
 const EXPRESSION: usize = 16 * 1024;
 
+/// What a text has too much of: "it is longer than 4096 bytes".
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Excess(String);
+
 /// Whether a glob can be parsed.
 ///
 /// # Errors
-/// What it has too much of: "it is longer than 4096 bytes".
-pub fn glob(text: &str) -> Result<(), String> {
+/// What it has too much of.
+pub fn glob(text: &str) -> Result<(), Excess> {
     if text.bytes().filter(|byte| *byte == b'{').nth(BRACES).is_some() {
-        return Err(format!("it has more than {BRACES} `{{`"));
+        return Err(Excess(format!("it has more than {BRACES} `{{`")));
     }
     within(text, GLOB)
 }
@@ -42,11 +49,11 @@ pub fn glob(text: &str) -> Result<(), String> {
 /// Whether a regular expression can be parsed.
 ///
 /// # Errors
-/// What it has too much of: "it is longer than 4096 bytes".
-pub fn expression(text: &str) -> Result<(), String> {
+/// What it has too much of.
+pub fn expression(text: &str) -> Result<(), Excess> {
     within(text, EXPRESSION)
 }
 
-fn within(text: &str, bytes: usize) -> Result<(), String> {
-    if text.len() <= bytes { Ok(()) } else { Err(format!("it is longer than {bytes} bytes")) }
+fn within(text: &str, bytes: usize) -> Result<(), Excess> {
+    if text.len() <= bytes { Ok(()) } else { Err(Excess(format!("it is longer than {bytes} bytes"))) }
 }

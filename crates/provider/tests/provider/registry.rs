@@ -18,7 +18,7 @@ const VENDOR_WORDS: [&str; 6] = ["anthropic", "openai", "openaicompatible", "com
 /// Lines outside the folders that may name a vendor, because they show the user an example.
 const EXAMPLES: [(&str, &str); 3] = [
     ("crates/config/src/switch.rs", "openai gpt-5.6-terra thinking=low"),
-    ("crates/chat/src/unsent.rs", "`anthropic:signature=…`"),
+    ("crates/chat/src/diagnostics.rs", "`anthropic:signature=…`"),
     ("crates/chat/src/diagnostics.rs", "`provider=anthropic`"),
 ];
 
