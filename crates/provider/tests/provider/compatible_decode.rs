@@ -5,7 +5,7 @@ use flemma_provider::{Decoder, ErrorKind, ProviderError, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor};
+use super::vendor::{Decoded, Vendor, text, thought};
 use crate::{
     completions::Stream,
     conversation::{self, call, conversation, exchange, hello, keyed, pieces, text as said},
@@ -37,14 +37,6 @@ fn events(stream: &Stream) -> Vec<Event> {
 
 fn failure(stream: &Stream) -> ProviderError {
     VENDOR.failure(&stream.bytes())
-}
-
-fn text(text: &str) -> Event {
-    Event::Text(text.to_owned())
-}
-
-fn thought(text: &str) -> Event {
-    Event::Thinking(text.to_owned())
 }
 
 fn noted(value: &str) -> Event {

@@ -5,7 +5,7 @@ use flemma_provider::{Decoder, ErrorKind, ProviderError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor};
+use super::vendor::{Decoded, Vendor, text, thought, tool_use};
 use crate::{
     conversation::{exchange, hello, keyed, pieces},
     responses::{Stream, event},
@@ -35,20 +35,8 @@ fn failure(stream: &Stream) -> ProviderError {
     VENDOR.failure(&stream.bytes())
 }
 
-fn text(text: &str) -> Event {
-    Event::Text(text.to_owned())
-}
-
-fn thought(text: &str) -> Event {
-    Event::Thinking(text.to_owned())
-}
-
 fn signature(value: &str) -> Option<Signature> {
     Some(Signature { provider: "openai".to_owned(), value: value.to_owned() })
-}
-
-fn tool_use(id: &str, name: &str, input: ToolInput) -> Event {
-    Event::ToolUse { id: id.into(), name: name.to_owned(), input }
 }
 
 #[test]

@@ -1,13 +1,28 @@
 //! What the tests of all vendors have in common: how a reply is read however its bytes are cut, and how a response whose
 //! status is no success is put into words.
 
-use flemma_model::Event;
+use flemma_model::{Event, ToolInput};
 use flemma_provider::{Decoder, ErrorKind, ErrorResponse, ProviderError};
 
 use crate::conversation;
 
 /// What the chunks of a reply bring, and how they end.
 pub type Decoded = (Vec<Event>, Result<(), ProviderError>);
+
+/// A piece of text.
+pub fn text(text: &str) -> Event {
+    Event::Text(text.to_owned())
+}
+
+/// A piece of thinking.
+pub fn thought(text: &str) -> Event {
+    Event::Thinking(text.to_owned())
+}
+
+/// A call.
+pub fn tool_use(id: &str, name: &str, input: ToolInput) -> Event {
+    Event::ToolUse { id: id.into(), name: name.to_owned(), input }
+}
 
 /// A vendor under test.
 pub struct Vendor {

@@ -7,7 +7,7 @@ use flemma_provider::{Decoder, ErrorKind, ProviderError, Request, ToolSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::vendor::{Decoded, Vendor};
+use super::vendor::{Decoded, Vendor, text, thought};
 use crate::{
     conversation,
     vertex::{Stream, TOKEN, conversation, event, exchange},
@@ -37,14 +37,6 @@ fn events(stream: &Stream) -> Vec<Event> {
 
 fn failure(stream: &Stream) -> ProviderError {
     VENDOR.failure(&stream.bytes())
-}
-
-fn text(text: &str) -> Event {
-    Event::Text(text.to_owned())
-}
-
-fn thought(text: &str) -> Event {
-    Event::Thinking(text.to_owned())
 }
 
 fn signed(value: &str) -> Event {
