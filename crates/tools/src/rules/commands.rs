@@ -9,6 +9,7 @@ use super::{
     indirect_runs::DeniedPrograms,
     input, options,
     pattern::{CommandPattern, Likeness},
+    programs::NAMES,
     rule::Pattern,
     script::{self, CommandRun, ShellScript},
     unapprovable::{self, CodeSource},
@@ -106,7 +107,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn script(&mut self, script: &ShellScript, depth: usize) -> Likeness {
-        let hidden = Likeness::maybe(script.hides || self.names.may_be_handed_on_in(script));
+        let starts_something = script.variables.iter().any(|name| NAMES.start_up_variables.contains(name));
+        let hidden = Likeness::maybe(script.hides || starts_something || self.names.may_be_handed_on_in(script));
         script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
     }
 
@@ -142,7 +144,12 @@ impl Search<'_> {
             |words: &[Word]| words.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|words| words.join(" "));
         let text = match (program.as_str(), unapprovable::code(&run.words)) {
             ("eval", _) => joined(&run.words[1..]),
-            ("trap", _) => run.words.get(1).and_then(Word::known).map(str::to_owned),
+            ("trap", _) => {
+                let rest = &run.words[1..];
+                let rest = rest.strip_prefix(&[Word::Known("--".into())]).unwrap_or(rest);
+                rest.first().and_then(Word::known).map(str::to_owned)
+            }
+            _ if variables::touches(&program, run) || variables::evaluates(&program, run) => None,
             ("source" | "." | "alias" | "enable" | "fc" | "hash" | "xargs" | "parallel" | "at" | "batch", _) => None,
             (_, Some(CodeSource::Given { shell: true, text: Some(text) })) => text.known().map(str::to_owned),
             (_, Some(CodeSource::Given { shell: true, text: None })) => {

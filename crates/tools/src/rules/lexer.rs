@@ -30,6 +30,14 @@ pub(super) fn tokens(source: &str) -> Option<Vec<Token>> {
     Lexer { source, at: 0, depth: 0 }.list(false)
 }
 
+/// Whether nothing follows a command with a here-document. Bash 5.2 and 5.3 write the commands of a substitution anew before
+/// they run them, and leave out a `;` that comes after a here-document: two commands become one.
+fn ends_with_documents(tokens: &[Token]) -> bool {
+    let mut rest = tokens.iter().skip_while(|token| !matches!(token, Token::Operator("<<" | "<<-")));
+    let separator = rest.find(|token| matches!(token, Token::Operator(";" | "&" | "\n")));
+    separator.is_none_or(|token| token.raw() == "\n") && rest.all(|token| matches!(token.raw(), "\n" | ")"))
+}
+
 /// A here-document whose text begins on the next line.
 struct Document {
     /// The position of its text in the tokens.
@@ -61,6 +69,11 @@ impl<'a> Lexer<'a> {
         Some(character)
     }
 
+    /// The rest, without line continuations at its beginning.
+    fn joined(&self) -> &'a str {
+        self.rest().trim_start_matches("\\\n")
+    }
+
     /// The text up to a character, which is read as well.
     fn until(&mut self, end: char) -> Option<&'a str> {
         let (text, _) = self.rest().split_once(end)?;
@@ -90,12 +103,16 @@ impl<'a> Lexer<'a> {
                 }
                 ')' if in_substitution && open == 0 => {
                     self.at += 1;
-                    return documents.is_empty().then_some(tokens);
+                    return (documents.is_empty() && ends_with_documents(&tokens)).then_some(tokens);
                 }
                 '&' | '|' | ';' | '<' | '>' | '(' | ')' => {
                     let operator = *OPERATORS.iter().find(|operator| self.rest().starts_with(**operator))?;
                     self.at += operator.len();
                     let opens = self.peek() == Some('(');
+                    // Bash joins the lines before it reads an operator, which may go on behind the end of a line.
+                    if self.joined().starts_with(['&', '|', ';', '<', '>', '(', ')']) && self.rest().starts_with('\\') {
+                        return None;
+                    }
                     match operator {
                         "<" | ">" if opens => {
                             tokens.push(Token::Word(self.process(operator)?));
@@ -158,7 +175,7 @@ impl<'a> Lexer<'a> {
     /// The commands of a substitution, after the opening parenthesis.
     fn substituted(&mut self) -> Option<Vec<Token>> {
         // Two parentheses begin arithmetic.
-        if self.peek() == Some('(') || self.depth == MAX_DEPTH {
+        if self.joined().starts_with('(') || self.depth == MAX_DEPTH {
             return None;
         }
         self.depth += 1;

@@ -307,7 +307,8 @@ impl<'a> ScriptReader<'a> {
     fn test(&mut self) -> Option<()> {
         self.script.needs_approval = true;
         while self.take("]]").is_none() {
-            if ARITHMETIC.contains(&self.peek()) {
+            // Comments and here-documents do not begin in a regular expression.
+            if ARITHMETIC.contains(&self.peek()) || self.peek() == "=~" {
                 self.script.unreadable();
             }
             match self.take_word() {
@@ -331,7 +332,11 @@ impl<'a> ScriptReader<'a> {
             } else if self.is_redirection() {
                 let (feeds, input) = self.redirection()?;
                 run.fed |= feeds;
-                run.input = input.or(run.input);
+                // Which of several the command reads is not known.
+                run.input = match run.input {
+                    Some(_) if input.is_some() => Some(Word::Unknown),
+                    before => input.or(before),
+                };
             } else {
                 break;
             }

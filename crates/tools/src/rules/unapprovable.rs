@@ -77,12 +77,30 @@ pub(super) fn code(words: &[Word]) -> Option<CodeSource<'_>> {
         }
         if let Some(long) = text.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or(long);
+            // A file follows, which may be the input.
+            if name.is_empty() && interpreter.shell {
+                return given(None);
+            }
             if name.is_empty() || interpreter.long.iter().any(|code| code.starts_with(name)) {
                 return given(rest.next());
             }
+            if interpreter.shell && matches!(name, "rcfile" | "init-file") {
+                rest.next();
+            }
         } else if let Some(letters) = text.strip_prefix(['-', '+']) {
             if letters.is_empty() || letters.contains(|letter| interpreter.code.contains(letter)) {
-                return given(rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))));
+                // The words that follow are arguments for the program in the input, or its file.
+                if interpreter.shell && !letters.contains('c') {
+                    return given(None);
+                }
+                let takes_value = |text: &str| text.contains(|letter| interpreter.values.contains(letter));
+                let mut unclear = interpreter.shell && takes_value(letters);
+                let text = rest.find(|word| {
+                    let option = word.known().filter(|text| text.starts_with(['-', '+']));
+                    unclear |= interpreter.shell && option.is_some_and(takes_value);
+                    option.is_none()
+                });
+                return given(if unclear { Some(&Word::Unknown) } else { text });
             }
             if letters.ends_with(|letter| interpreter.values.contains(letter)) {
                 let value = rest.next();

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{
     programs::NAMES,
     script::CommandRun,
-    word::{Word, is_name},
+    word::{Word, assigned, is_name},
 };
 
 /// Whether a variable with this name changes what runs.
@@ -56,6 +56,22 @@ pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
             asks && !matches!(pair[1].known(), Some(name) if is_name(name) || name == "]")
         }),
         _ => SPECIAL.contains(&program) && !run.assignments.is_empty(),
+    }
+}
+
+/// Whether a built-in command may run what its arguments contain: as a command, or in the subscript of a name.
+pub(super) fn evaluates(program: &str, run: &CommandRun) -> bool {
+    let is_plain = |text: &str| {
+        let name = assigned(text).unwrap_or(text);
+        (is_name(name) && !NAMES.start_up_variables.contains(name))
+            || (text.starts_with('-') && !text.contains(['i', 'n', 'p']))
+    };
+    match program {
+        "bind" | "compgen" | "complete" | "let" | "mapfile" | "readarray" => true,
+        "declare" | "export" | "getopts" | "local" | "read" | "readonly" | "typeset" | "unset" | "wait" => {
+            !run.words.iter().skip(1).all(|word| word.known().is_some_and(is_plain))
+        }
+        _ => false,
     }
 }
 

@@ -48,6 +48,23 @@ const MORE: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
     (
+        "a line that goes on inside an operator",
+        GENEROUS,
+        &[
+            "(\\\n(ls '$(rm x)'))", "echo \"$(\\\n(ls '$(rm x)'))\"", "ls | (\\\n(ls '$(rm x)'))", "{ (\\\n(ls 'a[$(rm x)]')); }",
+            "for git in 'x[$(rm x)]'; do (\\\n(git)); done", "git log &\\\n>/dev/null echo --output=f", "find . &\\\n>/dev/null echo -exec rm x +",
+            "find . &\\\n>>a echo -exec rm x +", "ls <\\\n(rm x)",
+        ],
+    ),
+    (
+        "a command behind a here-document in a substitution, which bash 5.2 joins with the one before",
+        GENEROUS,
+        &[
+            "echo \"$(ls <<A\nA\nfind .; echo -exec rm x +)\"", "echo \"$(ls <<A\nA\ngit log; echo --output=f)\"",
+            "cat <(ls <<A\nA\nfind .; echo -exec rm x +)", "echo \"$({ ls <<A\nA\nfind .; echo -exec rm x +; })\"",
+        ],
+    ),
+    (
         "other commands",
         CAREFUL,
         &[

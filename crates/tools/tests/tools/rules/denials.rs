@@ -58,6 +58,24 @@ fn a_denied_program_that_another_one_may_run_is_asked_about() {
 }
 
 #[test]
+fn a_denied_command_that_bash_evaluates_is_asked_about() {
+    let rules = rules(&["bash", "!bash(rm *)"]);
+    #[rustfmt::skip]
+    let hidden = [
+        "[[ a =~ (#) ]]; rm x\n]]", "[[ a =~ a|#b ]]; rm x\n]]", "[[ a =~ (<<A) ]]\nrm x\nA", "trap -- 'r\\m x' EXIT", "command trap -- 'r\\m x' EXIT",
+        "bash -c +x 'r\\m x'", "bash -c -o posix 'r\\m x'", "bash -co posix 'r\\m x'", "bash -cO extglob 'r\\m x'", "bash --rcfile x -c 'r\\m x'",
+        "bash --init-file x -c 'r\\m x'", "bash --rcfile x <<< 'r\\m x'", "bash -s a b <<< 'r\\m x'", "bash - /dev/stdin <<< 'r\\m x'",
+        "bash -- /dev/stdin <<< 'r\\m x'", "bash <<< 'r\\m x' 3<<< ls", "bash 3<<'A' <<'B' <&3\nr\\m x\nA\nls\nB", "test -v 'a[$(rm x)]'",
+        "[ -v 'a[$(rm x)]' ]", "printf -v 'a[$(rm x)]' y", "let 'a[$(r\\m x)]'", "declare 'a[$(r\\m x)]=1'", "typeset 'a[$(r\\m x)]=1'",
+        "read 'a[$(r\\m x)]' <<< y", "unset 'a[$(r\\m x)]'", "wait -n -p 'a[$(r\\m x)]'", "compgen -C 'r\\m x'", "compgen -W '$(r\\m x)'",
+        "mapfile -C 'r\\m x' -c 1 a <<< y", "for PS4 in '$(r\\m x)'; do set -x; ls; done", "RANDOM='a[$(r\\m x)]'", "SRANDOM='a[$(r\\m x)]'",
+        "OPTIND='a[$(r\\m x)]'; getopts a b", "for RANDOM in 'a[$(r\\m x)]'; do ls; done", "for SECONDS in 'a[$(r\\m x)]'; do ls; done",
+    ];
+    let approved: Vec<_> = hidden.iter().filter(|text| command(&rules, text) == Some(Decision::Approve)).collect();
+    assert_eq!(approved, Vec::<&&str>::new());
+}
+
+#[test]
 fn a_denied_name_that_no_other_program_gets_is_left_alone() {
     let rules = rules(&["bash", "!bash(rm *)"]);
     #[rustfmt::skip]

@@ -277,7 +277,7 @@ fn bash_runs_of_random_commands_only_what_is_approved() {
         "; done", "case a in ", "a) ", ";; esac", "\\\n", "\t", "env ", "timeout 5 ", "{", "}", "-n", "time ", "\\$", "\"\\a\"", "$'\\x41\\''", "a=b", "$",
         "EOF", "$\\\n(", "cd sub", "cd a", "cd .", "cd @HERE@", "pushd sub", "popd", "cargo test", "make", "for item in a",
         "for KUBECONFIG in a", "for file in a b", "printf '%n' PATH", "printf '%3n' KUBECONFIG", "printf a", "kubectl get a",
-        "npm run a", "rg x", "(cd sub", "; ", " && ", "&>", "|&", "12>", "ls 'a;b'", " \"c|d\"", "{a,b}", "é", "\u{8a3c}", "chdir ", ">& /dev/null",
+        "npm run a", "rg x", "(cd sub", "; ", " && ", "&>", "|&", "12>", "ls 'a;b'", " \"c|d\"", "{a,b}", "é", "(\\\n(", "&\\\n>", "[[ a =~ (#) ]]", "trap -- ", "\u{8a3c}", "chdir ", ">& /dev/null",
     ]);
     let commands = prop::collection::vec(token, 1..12).prop_map(|tokens| tokens.concat());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
