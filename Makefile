@@ -30,7 +30,7 @@ dist:
 
 cli:
 	@echo "==> building the command line"
-	@cargo build --release --bin flemma && mkdir -p build && \
+	@cargo build --release --bin flemma --features nvim && mkdir -p build && \
 	  cp "$${CARGO_TARGET_DIR:-target}/release/flemma" build/flemma.new && mv -f build/flemma.new build/flemma && \
 	  build/flemma man > build/flemma.1 && echo "build: build/flemma, and its manual page build/flemma.1"
 
