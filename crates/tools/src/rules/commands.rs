@@ -107,8 +107,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn script(&mut self, script: &ShellScript, depth: usize) -> Likeness {
-        let starts_something = script.variables.iter().any(|name| NAMES.start_up_variables.contains(name));
-        let hidden = Likeness::maybe(script.hides || starts_something || self.names.may_be_handed_on_in(script));
+        let runs_a_value = script.variables.iter().any(|name| NAMES.code_variables.contains(name));
+        let hidden = Likeness::maybe(script.hides || runs_a_value || self.names.may_be_handed_on_in(script));
         script.runs.iter().map(|run| self.run(run, depth)).fold(hidden, Likeness::max)
     }
 

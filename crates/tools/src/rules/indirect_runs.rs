@@ -77,7 +77,7 @@ fn is_named(program: &str, token: &str) -> bool {
 
 /// Whether `NAME=value` causes a program that starts later to run a file.
 fn starts_a_file(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| NAMES.start_up_variables.contains(name))
+    text.split_once('=').is_some_and(|(name, _)| NAMES.code_variables.contains(name))
 }
 
 /// The known part of a word.

@@ -110,7 +110,7 @@ impl<'a> Lexer<'a> {
                     self.at += operator.len();
                     let opens = self.peek() == Some('(');
                     // Bash joins the lines before it reads an operator, which may go on behind the end of a line.
-                    if self.joined().starts_with(['&', '|', ';', '<', '>', '(', ')']) && self.rest().starts_with('\\') {
+                    if self.peek() == Some('\\') && self.joined().starts_with(['&', '|', ';', '<', '>', '(', ')']) {
                         return None;
                     }
                     match operator {

@@ -54,8 +54,8 @@ pub(super) struct Names {
     pub(super) variable_prefixes: Vec<String>,
     /// The same, by the end of their names.
     pub(super) variable_suffixes: Vec<String>,
-    /// Variables with a file name or code that a shell or an interpreter runs when it starts.
-    pub(super) start_up_variables: HashSet<String>,
+    /// Variables whose value a shell or an interpreter runs: a file or code when it starts, or a subscript when it is used.
+    pub(super) code_variables: HashSet<String>,
     /// Words that begin something else than a command in a shell, or are built in in some and programs in others.
     pub(super) shell_names: HashSet<String>,
 }

@@ -63,7 +63,7 @@ pub(super) fn touches(program: &str, run: &CommandRun) -> bool {
 pub(super) fn evaluates(program: &str, run: &CommandRun) -> bool {
     let is_plain = |text: &str| {
         let name = assigned(text).unwrap_or(text);
-        (is_name(name) && !NAMES.start_up_variables.contains(name))
+        (is_name(name) && !NAMES.code_variables.contains(name))
             || (text.starts_with('-') && !text.contains(['i', 'n', 'p']))
     };
     match program {

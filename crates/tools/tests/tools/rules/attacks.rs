@@ -57,6 +57,14 @@ pub(super) const ATTACKS: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        "variables whose values bash evaluates",
+        GENEROUS,
+        &[
+            "for RANDOM in 'a[$(rm x)]'; do ls; done", "for SECONDS in 'a[$(rm x)]'; do ls; done", "for OPTIND in 'a[$(rm x)]'; do ls; done",
+            "RANDOM='a[$(rm x)]' ls", "env ls; SECONDS='a[$(rm x)]' ls", "for LINENO in 'a[$(rm x)]'; do ls; done", "printf -v RANDOM 'a[$(rm x)]'",
+        ],
+    ),
+    (
         "a command behind a here-document in a substitution, which bash 5.2 joins with the one before",
         GENEROUS,
         &[
