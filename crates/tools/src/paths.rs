@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The maximum number of dangling links that are followed, as in Linux.
+/// The maximum number of dangling links that are followed in a path, as in Linux. All of them count together: a link to a
+/// path that leads through the link twice would double the work at each step.
 const MAX_LINKS: usize = 40;
 
 /// The absolute path for a path from a model or a rule. Relative paths start at `base`. `~` and `~/…` are the user's home.
@@ -26,10 +27,13 @@ pub fn find_same<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a PathBuf> {
 /// `path` is absolute and does not have to exist. Two paths that lead to the same file give the same result. A dangling
 /// link is followed too, since writing to it creates its target.
 pub fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| follow(path, MAX_LINKS))
+    path.canonicalize().unwrap_or_else(|_| {
+        let mut links = MAX_LINKS;
+        follow(path, &mut links)
+    })
 }
 
-fn follow(path: &Path, links: usize) -> PathBuf {
+fn follow(path: &Path, links: &mut usize) -> PathBuf {
     let mut real = PathBuf::new();
     for component in path.components() {
         match component {
@@ -41,11 +45,12 @@ fn follow(path: &Path, links: usize) -> PathBuf {
                 real.push(component);
                 if let Ok(found) = real.canonicalize() {
                     real = found;
-                } else if links > 0
+                } else if *links > 0
                     && let Ok(target) = real.read_link()
                 {
+                    *links -= 1;
                     real.pop();
-                    real = follow(&real.join(target), links - 1);
+                    real = follow(&real.join(target), links);
                 }
             }
         }

@@ -19,6 +19,7 @@ mod known_disk;
 mod leftovers;
 mod notes;
 mod overflow;
+mod paths;
 mod permitted;
 mod permitted_properties;
 mod preview;
