@@ -35,7 +35,6 @@ pub enum Departure {
 
 impl Departure {
     /// Whether it is sent.
-    #[must_use]
     pub const fn is_sent(self) -> bool {
         matches!(self, Self::Steering | Self::Next)
     }

@@ -40,7 +40,6 @@ impl Progress {
     }
 
     /// Tokens so far, and whether the number is an estimate.
-    #[must_use]
     pub fn tokens(&self, bytes_per_token: f64) -> (u64, bool) {
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let since = (self.bytes as f64 / bytes_per_token.max(1.0)).ceil() as u64;

@@ -10,7 +10,6 @@ pub const UNKNOWN_EFFECT: &str = "it is not known whether it had an effect";
 /// The result of a call that the user rejects: what the tool says of it, their words, the text that they typed in its block,
 /// or what Flemma says. `effect` is what is known of the effect of a call that was started before: the end of a sentence. `own_text` is what the tool says, given the
 /// user's reason; the reason is added where the tool leaves it out.
-#[must_use]
 pub fn rejection(
     call: &OpenCall,
     words: Option<&str>,
@@ -41,7 +40,6 @@ pub fn rejection(
 
 /// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which
 /// ends its last line; a last line that the user left empty is kept.
-#[must_use]
 pub fn own_words(content: &str, otherwise: &str) -> String {
     if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
 }

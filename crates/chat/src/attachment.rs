@@ -38,7 +38,6 @@ pub(super) fn parse(info: &str) -> Option<Vec<Attachment>> {
 }
 
 /// The info string of a result with these files. Paths must be valid UTF-8, which the caller ensures.
-#[must_use]
 pub fn attachment_info(attachments: &[Attachment]) -> String {
     let mut info = INFO.to_owned();
     for Attachment { path, media_type, .. } in attachments {

@@ -34,7 +34,6 @@ impl AwaitKind {
     pub const ALL: [Self; 3] = [Self::Approval, Self::Elicitation, Self::ClientExec];
 
     /// The word in the document.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
@@ -44,7 +43,6 @@ impl AwaitKind {
     }
 
     /// The kind of this name, ignoring case.
-    #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
     }
@@ -72,7 +70,6 @@ pub struct Awaiting {
 
 impl Awaiting {
     /// Whether an answer comes too late at this time.
-    #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| now >= expires)
     }
@@ -93,7 +90,6 @@ impl Awaiting {
 
 /// A deadline after this time, rounded up to a whole second, which is how the document shows it. `None` if it lies beyond
 /// the years that a date can have.
-#[must_use]
 pub fn deadline(now: Timestamp, wait: std::time::Duration) -> Option<Timestamp> {
     let exact = now.checked_add(SignedDuration::try_from(wait).ok()?).ok()?;
     let seconds = exact.as_second() + i64::from(exact.subsec_nanosecond() > 0);
@@ -102,14 +98,12 @@ pub fn deadline(now: Timestamp, wait: std::time::Duration) -> Option<Timestamp> 
 
 impl StatusBlock {
     /// A pending block that waits for this.
-    #[must_use]
     pub fn pending(awaiting: &Awaiting) -> Self {
         Self { status: Status::Pending, attributes: awaiting.attributes() }
     }
 
     /// This block with another status. What it waited for goes, and `awaiting` comes in its place; attributes that Flemma
     /// does not know stay.
-    #[must_use]
     pub fn moved_to(&self, status: Status, awaiting: Option<&Awaiting>) -> Self {
         let mut attributes = awaiting.map(Awaiting::attributes).unwrap_or_default();
         attributes.extend(self.attributes.iter().filter(|(key, _)| !KEYS.contains(&key.as_str())).cloned());
@@ -117,13 +111,11 @@ impl StatusBlock {
     }
 
     /// Whether it says what a call waits for.
-    #[must_use]
     pub fn names_a_wait(&self) -> bool {
         self.attributes.iter().any(|(key, _)| KEYS.contains(&key.as_str()))
     }
 
     /// What the block says that the call waits for. A word that is not valid counts as absent; a diagnostic reports it.
-    #[must_use]
     pub fn awaiting(&self) -> Awaiting {
         Awaiting {
             kind: self.kind(),
@@ -134,13 +126,11 @@ impl StatusBlock {
     }
 
     /// What the call waits for.
-    #[must_use]
     pub fn kind(&self) -> AwaitKind {
         self.get("kind").and_then(AwaitKind::parse).unwrap_or_default()
     }
 
     /// The first moment at which an answer comes too late; `None` if it waits for ever.
-    #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.get("expires").and_then(|expires| expires.parse().ok())
     }

@@ -19,7 +19,6 @@ pub struct BareName {
 }
 
 /// Such words in the user's own prose in the lines in `range`, in the messages after the last reply.
-#[must_use]
 pub fn bare_names(document: &Document, range: &Range<usize>, text: &dyn Text) -> Vec<BareName> {
     let start = document.after_last_reply().first().map_or(document.line_count(), |message| message.start);
     let mut found = Vec::new();

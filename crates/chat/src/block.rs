@@ -34,7 +34,6 @@ impl Speaker {
     pub const ALL: [Self; 3] = [Self::System, Self::You, Self::Assistant];
 
     /// The word between `@` and `:`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::System => "System",
@@ -108,7 +107,6 @@ pub(super) const LOOKED_AT: usize = 256;
 
 impl ParsedMessage {
     /// Whether a message of the user's has nothing but results.
-    #[must_use]
     pub fn has_only_results(&self, text: &dyn Text) -> bool {
         self.role == Speaker::You
             && self.blocks.len() <= LOOKED_AT
@@ -125,13 +123,11 @@ impl ParsedMessage {
     }
 
     /// The number of its lines, up to the last one that is not blank.
-    #[must_use]
     pub fn written_lines(&self, text: &dyn Text) -> usize {
         text.last_written(self.range()).map_or(0, |last| last + 1 - self.start)
     }
 
     /// What it is recognised by. The first time since a change, this reads all of it.
-    #[must_use]
     pub fn key(&self, text: &dyn Text) -> &MessageKey {
         self.known.0.key.get_or_init(|| {
             let (lines, mut hash) = (self.written_lines(text), Sha256::new());
@@ -144,13 +140,11 @@ impl ParsedMessage {
     }
 
     /// The lines of the message.
-    #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.lines
     }
 
     /// The lines of a block.
-    #[must_use]
     pub fn lines_of(&self, block: &Block) -> Range<usize> {
         let start = self.start + block.offset as usize;
         start..start + block.lines as usize
@@ -202,7 +196,6 @@ impl ParsedMessage {
     }
 
     /// Whether the reply was cut off.
-    #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.blocks.iter().any(|block| block.kind == BlockKind::Aborted)
     }
@@ -333,19 +326,16 @@ pub struct ToolFence {
 
 impl Block {
     /// Whether this is a tool use, a result or a placeholder.
-    #[must_use]
     pub fn is_tool(&self) -> bool {
         self.call_id().is_some()
     }
 
     /// The tool use, if it is one.
-    #[must_use]
     pub fn tool_use(&self) -> Option<&ToolUse> {
         if let BlockKind::ToolUse(tool) = &self.kind { Some(tool) } else { None }
     }
 
     /// The result or placeholder, if it is one.
-    #[must_use]
     pub fn tool_result(&self) -> Option<&ToolResult> {
         if let BlockKind::ToolResult(tool) = &self.kind { Some(tool) } else { None }
     }
@@ -427,7 +417,6 @@ impl BlockKind {
 
 impl ResultBody {
     /// The fence of the body, if there is one.
-    #[must_use]
     pub const fn fence(&self) -> Option<ToolFence> {
         match self {
             Self::Output(fence) | Self::Attached(fence, _) | Self::Placeholder(fence, _) => Some(*fence),
@@ -436,13 +425,11 @@ impl ResultBody {
     }
 
     /// The status block, if this is a placeholder.
-    #[must_use]
     pub const fn status(&self) -> Option<&StatusBlock> {
         if let Self::Placeholder(_, status) = self { Some(status) } else { None }
     }
 
     /// Whether the call has its result.
-    #[must_use]
     pub const fn is_answer(&self) -> bool {
         matches!(self, Self::Output(_) | Self::Attached(..))
     }

@@ -27,7 +27,6 @@ pub enum Language {
 
 impl Language {
     /// The info string.
-    #[must_use]
     pub const fn info(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -37,7 +36,6 @@ impl Language {
     }
 
     /// The language with this info string; plain text for any other.
-    #[must_use]
     pub fn of(info: &str) -> Self {
         [Self::Json, Self::Diff].into_iter().find(|language| language.info() == info).unwrap_or_default()
     }

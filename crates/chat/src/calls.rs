@@ -35,31 +35,26 @@ pub struct OpenCall {
 
 impl OpenCall {
     /// The digest of the input.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest.clone()
     }
 
     /// The call in a message: `bash (toolu_01)`. Several calls of one tool may wait.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{} ({})", self.name, self.id)
     }
 
     /// The status in its block, if it has one.
-    #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.placeholder.as_ref().map(|placeholder| placeholder.block.status)
     }
 
     /// What the user has written into its block.
-    #[must_use]
     pub fn typed(&self) -> &str {
         self.placeholder.as_ref().map_or("", |placeholder| &placeholder.content)
     }
 
     /// What its block says that it waits for; `None` if it does not wait.
-    #[must_use]
     pub fn awaiting(&self) -> Option<Awaiting> {
         let block = &self.placeholder.as_ref()?.block;
         (block.status == Status::Pending).then(|| block.awaiting())
@@ -192,13 +187,11 @@ pub(super) struct Turn {
 
 impl<'a> Calls<'a> {
     /// The calls without a result, in document order.
-    #[must_use]
     pub fn open(self, text: &dyn Text) -> Vec<OpenCall> {
         self.all_open().iter().map(|open| open.call.describe(open.result, text)).collect()
     }
 
     /// The last open call with this id. Of the others, nothing is read.
-    #[must_use]
     pub fn find(self, id: &CallId, text: &dyn Text) -> Option<OpenCall> {
         let (turn, open) = self.find_open(id)?;
         let call = self.uses_in(&turn).rfind(|call| call.tool.id == *id)?;
@@ -206,14 +199,12 @@ impl<'a> Calls<'a> {
     }
 
     /// The ids of the open calls with their status blocks, in document order. No text is read.
-    #[must_use]
     pub fn states(self) -> Vec<(&'a CallId, Option<&'a StatusBlock>)> {
         self.all_open().iter().map(|open| (&open.call.tool.id, open.status())).collect()
     }
 
     /// The calls that wait for the user's decision and whose use or status block these lines touch, each with whether it has a
     /// status block, and the line of that or else of its use. What has none waits as well: a key runs it.
-    #[must_use]
     pub fn waiting_in(self, lines: &Range<usize>) -> Vec<(&'a ToolUse, bool, usize)> {
         let touches = |found: &Range<usize>| found.start < lines.end && lines.start < found.end;
         let waiting = self.all_open().into_iter().filter_map(|open| {
@@ -227,7 +218,6 @@ impl<'a> Calls<'a> {
     }
 
     /// The calls of the last reply, if nothing but their results comes after it; otherwise none.
-    #[must_use]
     pub fn at_end(self, text: &dyn Text) -> Vec<CallId> {
         let [.., reply, results] = self.messages else { return Vec::new() };
         let is_end = (reply.role, results.role) == (Speaker::Assistant, Speaker::You);
@@ -245,14 +235,12 @@ impl<'a> Calls<'a> {
 
     /// All tool uses that run here, with or without a result, each with the index of its message. It reads every tool block of the
     /// document.
-    #[must_use]
     pub fn all(self, text: &dyn Text) -> Vec<(usize, OpenCall)> {
         self.uses_in(&self.all_turns()).map(|call| (call.site.0, call.describe(None, text))).collect()
     }
 
     /// The inputs of the calls with this id and name that have a result here. Vendors reuse ids, so there may be several. It
     /// looks at every tool block of the document, but reads only those of these calls.
-    #[must_use]
     pub fn answered_inputs(self, id: &CallId, name: &str, text: &dyn Text) -> Vec<Arc<ToolInput>> {
         let mut inputs = Vec::new();
         for turn in self.turns_backwards() {
@@ -268,7 +256,6 @@ impl<'a> Calls<'a> {
     }
 
     /// The call that a line belongs to: its use, its result or its placeholder. `None` elsewhere and for hosted calls.
-    #[must_use]
     pub fn at(self, line: usize) -> Option<&'a CallId> {
         let (message, block) = self.block_at(line)?;
         let block = &self.messages[message].blocks[block];
@@ -285,13 +272,11 @@ impl<'a> Calls<'a> {
     }
 
     /// The line with the status of the last open call with this id; `None` if it has no status block.
-    #[must_use]
     pub fn status_line(self, id: &CallId) -> Option<usize> {
         self.find_open(id)?.1.result?.status_line()
     }
 
     /// The header of the last result with this id.
-    #[must_use]
     pub fn result_line(self, id: &CallId) -> Option<usize> {
         let mut results = self.results_in(&self.all_turns());
         results.rfind(|result| result.tool.id == *id).map(|result| result.lines().start)

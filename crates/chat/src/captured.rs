@@ -60,7 +60,6 @@ pub(super) fn captured_at(message: &ParsedMessage, block: &Block, text: &dyn Tex
 }
 
 /// The first lines of what was captured, of which a line is in `range`, and the reference of each.
-#[must_use]
 pub fn captures_in(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<(usize, String)> {
     let captured = document
         .blocks_in(range)
@@ -124,7 +123,6 @@ pub enum CaptureTarget {
 
 /// The references in what the user wrote last that are not captured yet, in order, each once in a message. Only the messages
 /// after the last reply are read.
-#[must_use]
 pub fn uncaptured(document: &Document, text: &dyn Text) -> Vec<Uncaptured> {
     let messages = document.after_last_reply().iter().filter(|message| message.role == Speaker::You);
     messages.flat_map(|message| uncaptured_in(message, text)).collect()
@@ -168,7 +166,6 @@ fn targets(prose: &str) -> Vec<(Range<usize>, CaptureTarget)> {
 }
 
 /// The edits that write captured references below the paragraphs that name them, in the order in which to apply them.
-#[must_use]
 pub fn write_captures(document: &Document, text: &dyn Text, captures: &[Capture]) -> Vec<TextEdit> {
     let mut below: BTreeMap<usize, Vec<&Capture>> = BTreeMap::new();
     for capture in captures {

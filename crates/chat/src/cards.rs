@@ -47,20 +47,17 @@ pub struct Card {
 
 impl Card {
     /// The input of the call; `None` if that is not there.
-    #[must_use]
     pub fn input(&self, calls: Calls<'_>, text: &dyn Text) -> Option<ToolInput> {
         Some(calls.use_at(self.call?)?.input(text))
     }
 
     /// A hash of the lines of the call; `None` if that is not there.
-    #[must_use]
     pub fn hash(&self, calls: Calls<'_>, text: &dyn Text) -> Option<u64> {
         Some(calls.use_at(self.call?)?.hash(text))
     }
 }
 
 /// The blocks of calls that overlap the lines in `range`, in order.
-#[must_use]
 pub fn cards(document: &Document, range: Range<usize>) -> Vec<Card> {
     let calls = document.calls();
     let mut found = Vec::new();

@@ -45,7 +45,6 @@ pub struct AtWord {
 
 impl Completable {
     /// What can be completed at byte `column` of a line. `None` where nothing can, and in lines that are not parsed yet.
-    #[must_use]
     pub fn at(document: &Document, line: usize, column: usize, text: &dyn Text) -> Option<Self> {
         if line >= document.line_count() {
             return None;

@@ -41,7 +41,6 @@ pub struct Decoration {
 }
 
 /// The decorations of the lines in `range`, in order.
-#[must_use]
 pub fn decorations(document: &Document, range: Range<usize>) -> Vec<Decoration> {
     let mut found = Vec::new();
     let mut push = |line: usize, kind| {

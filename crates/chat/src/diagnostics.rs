@@ -47,7 +47,6 @@ impl Diagnostic {
 
 /// All problems, by line. Correct parts are not checked again until they change: the first call checks every block,
 /// later ones only what is new or wrong.
-#[must_use]
 pub fn diagnostics(document: &Document, text: &dyn Text) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     found.extend(head_problem(document, text));
@@ -219,7 +218,6 @@ const SLIP: usize = 2;
 /// without a signature is not reported: it is only for the reader. It reads the first line of each block, and all lines
 /// of hidden thinking without a signature and of thinking whose text was signed, unless the block was correct before and
 /// has not changed.
-#[must_use]
 pub fn unsent(messages: &[ParsedMessage], text: &dyn Text) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for message in messages.iter().filter(|message| !message.known.0.thinking_is_correct.get()) {

@@ -70,7 +70,6 @@ enum Seam {
 
 impl Document {
     /// Parses a whole text.
-    #[must_use]
     pub fn parse(text: &dyn Text) -> Self {
         let mut document = Self::default();
         document.update(Change { first: 0, old_last: 0, new_last: text.line_count() }, text);
@@ -102,25 +101,21 @@ impl Document {
     }
 
     /// The number of lines that the document covers.
-    #[must_use]
     pub const fn line_count(&self) -> usize {
         self.lines
     }
 
     /// The fenced block that opens on the first line.
-    #[must_use]
     pub const fn frontmatter(&self) -> Option<&Frontmatter> {
         self.frontmatter.as_ref()
     }
 
     /// The messages, in order.
-    #[must_use]
     pub fn messages(&self) -> &[ParsedMessage] {
         &self.messages
     }
 
     /// The index of the message that contains `line`; `None` before the first marker and past the end.
-    #[must_use]
     pub fn message_at(&self, line: usize) -> Option<usize> {
         if line >= self.lines {
             return None;
@@ -130,13 +125,11 @@ impl Document {
 
     /// The indices of the message and the block that contain `line`; `None` on a marker without text, before the first
     /// marker and past the end.
-    #[must_use]
     pub fn block_at(&self, line: usize) -> Option<(usize, usize)> {
         self.calls().block_at(line)
     }
 
     /// The calls and their results.
-    #[must_use]
     pub fn calls(&self) -> Calls<'_> {
         Calls { messages: &self.messages, settled: &self.settled.0 }
     }

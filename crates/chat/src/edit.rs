@@ -44,7 +44,6 @@ pub struct TextEdit {
 
 impl TextEdit {
     /// An insertion.
-    #[must_use]
     pub const fn insert(at: Position, lines: Vec<String>) -> Self {
         Self { start: at, end: at, lines }
     }
@@ -56,7 +55,6 @@ impl TextEdit {
     }
 
     /// The lines that the edit changes, for [`update`](super::Document::update).
-    #[must_use]
     pub fn change(&self) -> Change {
         let new_last = self.start.line + self.lines.len().max(1);
         Change { first: self.start.line, old_last: self.end.line + 1, new_last }

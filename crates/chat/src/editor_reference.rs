@@ -27,7 +27,6 @@ impl EditorSubject {
     pub const ALL: [Self; 5] = [Self::Buffer, Self::Diagnostics, Self::Diff, Self::Quickfix, Self::Symbol];
 
     /// The name behind the `@`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
@@ -39,7 +38,6 @@ impl EditorSubject {
     }
 
     /// The subject of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
     }
@@ -62,7 +60,6 @@ pub struct EditorReference {
 
 /// The references to the editor in the user's own prose in the lines in `range`: the line of each, and its range in the line in
 /// bytes.
-#[must_use]
 pub fn editor_references(document: &Document, range: &Range<usize>, text: &dyn Text) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     document.read_users_prose(range, text, &mut |line, skipped, prose| {

@@ -42,7 +42,6 @@ pub(super) enum LinePrefix {
 }
 
 /// The line with an additional backslash, if it needs one.
-#[must_use]
 pub fn escape(line: &str) -> Cow<'_, str> {
     match classify(line) {
         LinePrefix::Structure => Cow::Owned(format!("\\{line}")),
@@ -51,7 +50,6 @@ pub fn escape(line: &str) -> Cow<'_, str> {
 }
 
 /// The line without the backslash that [`escape`] added.
-#[must_use]
 pub fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
         Some(rest) if classify(line) == LinePrefix::Structure => rest,

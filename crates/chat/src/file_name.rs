@@ -5,7 +5,6 @@ const MAX_TITLE: usize = 50;
 
 /// The name for a new conversation: its date, and its title, or the time if that has no letters. `number` tells apart those
 /// with the same name, from 1.
-#[must_use]
 pub fn file_name(title: &str, date: &str, time: &str, number: usize) -> String {
     let mut words = String::new();
     for character in title.chars() {
@@ -28,7 +27,6 @@ pub fn file_name(title: &str, date: &str, time: &str, number: usize) -> String {
 
 /// The title that the user gave a conversation, from the name of its file without `.chat`; `None` if it has no date, or the time in place
 /// of a title.
-#[must_use]
 pub fn given_title(name: &str) -> Option<String> {
     let is_like = |text: &str, form: &str| {
         text.len() == form.len()

@@ -48,7 +48,6 @@ pub enum Folded {
 }
 
 /// The content of the fold that has exactly these lines; `None` if there is no such fold.
-#[must_use]
 pub fn folded(document: &Document, lines: &Range<usize>, text: &dyn Text) -> Option<Folded> {
     let group = folds(document, lines.start..lines.start + 1, text, false).into_iter().next()?;
     // The end of a fold of a block depends on what follows it, which may still be growing.

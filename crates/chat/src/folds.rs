@@ -34,7 +34,6 @@ pub enum Begins {
 
 impl Begins {
     /// Whether the fold is closed at a level.
-    #[must_use]
     pub const fn is_closed(self, level: u32) -> bool {
         match self {
             Self::Chapter => level == 0,
@@ -59,7 +58,6 @@ pub struct FoldGroup {
 
 /// The folds of the messages that overlap the lines in `range`. The last message is not folded as a whole while
 /// `is_growing`, and neither is a block at its end that is not complete.
-#[must_use]
 pub fn folds(document: &Document, range: Range<usize>, text: &dyn Text, is_growing: bool) -> Vec<FoldGroup> {
     let mut found = Vec::new();
     let head = document.head();

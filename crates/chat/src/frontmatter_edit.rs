@@ -43,7 +43,6 @@ pub fn approve_always(document: &Document, text: &dyn Text, entries: &[String]) 
 }
 
 /// Restores frontmatter that now has `lines` lines: `code` between its fences, or no frontmatter.
-#[must_use]
 pub fn restore_frontmatter(text: &dyn Text, lines: usize, code: Option<&str>) -> Vec<TextEdit> {
     let start = Position::start_of;
     match code {

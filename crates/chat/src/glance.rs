@@ -25,14 +25,12 @@ impl Glance {
     const LINES: usize = 400;
 
     /// Looks at the beginning and the end of a file, which overlap if it is short. Bytes of any kind will do.
-    #[must_use]
     pub fn of(beginning: &[u8], end: &[u8]) -> Self {
         let lines = |bytes| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
         Self::of_lines(&lines(beginning), &lines(end))
     }
 
     /// Looks at the first and the last lines of a text.
-    #[must_use]
     pub fn of_text(text: &dyn Text) -> Self {
         let count = text.line_count();
         let first = text.lines(0..count.min(Self::LINES));

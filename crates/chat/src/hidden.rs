@@ -19,7 +19,6 @@ pub struct Hidden {
 }
 
 /// The cards of the blocks that overlap the lines in `range`, in order.
-#[must_use]
 pub fn hidden(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<Hidden> {
     let mut found = Vec::new();
     // The marker before a result belongs to its card, and comes with the blocks of its message.

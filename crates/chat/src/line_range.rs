@@ -13,7 +13,6 @@ pub struct LineRange {
 
 impl LineRange {
     /// The range at the end of a path, and the path before it. `None` if there is none, or no path before it.
-    #[must_use]
     pub fn split(path: &str) -> Option<(&str, Self)> {
         let (path, range) = path.rsplit_once("#L").filter(|(path, _)| !path.is_empty() && !path.ends_with('/'))?;
         let (first, last) = match range.split_once('-') {
@@ -25,7 +24,6 @@ impl LineRange {
 
     /// What is wrong with the range itself, whatever the file is, as the end of a sentence; `None` if it can be right. `written` is how
     /// the user wrote it.
-    #[must_use]
     pub fn mistake(self, written: &str) -> Option<String> {
         match self {
             Self { first: 0, .. } | Self { last: 0, .. } => {
@@ -40,7 +38,6 @@ impl LineRange {
     }
 
     /// What looks like lines at the end of a path, and is not written as they are: `#L10-`, `#l3`, `#10`, `#L1C3-L2C4`.
-    #[must_use]
     pub fn misspelt(path: &str) -> Option<&str> {
         let at = path.rfind('#').filter(|_| Self::split(path).is_none())?;
         let (name, part) = path.split_at(at);
@@ -52,7 +49,6 @@ impl LineRange {
     }
 
     /// How lines are written that [`misspelt`](Self::misspelt) has found, as an example: with their own numbers, if these are clear.
-    #[must_use]
     pub fn respelt(part: &str) -> String {
         let lines = part.trim_start_matches('#').split(['-', '–']).map(|end| {
             let line = end.split(['C', 'c', ':']).next().unwrap_or_default();

@@ -62,7 +62,6 @@ fn is_name(name: &str) -> bool {
 
 /// The names in what the user wrote last, above the line `before`: in the messages with text of their own after the
 /// reply before those. Results of tools, and what stands in a status block, are no text of theirs.
-#[must_use]
 pub fn mentioned(messages: &[ParsedMessage], before: usize, text: &dyn Text) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut is_found = false;

@@ -47,7 +47,6 @@ impl Selection {
 
 /// The messages from the one at the first of the lines: `count` of them. If lines are selected and contain the messages in
 /// which they begin and end, `count` more. `None` if there is no such message, or it is empty.
-#[must_use]
 pub fn message_object(document: &Document, selection: &Selection, text: &dyn Text) -> Option<Object> {
     let Selection { lines, extent, count, .. } = selection;
     let first = document.message_at(lines.start)?;
@@ -80,7 +79,6 @@ fn span(messages: &[ParsedMessage], extent: Extent, text: &dyn Text) -> Option<O
 
 /// The tool use or the result at the first of the lines. If lines are selected and contain it, or `count` is more than 1,
 /// all from the use to the result.
-#[must_use]
 pub fn card_object(document: &Document, selection: &Selection, text: &dyn Text) -> Option<Object> {
     let Selection { lines, is_selected, extent, count } = selection;
     let (index, at) = document.block_at(lines.start)?;

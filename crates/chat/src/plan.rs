@@ -27,7 +27,6 @@ use flemma_text::Fence;
 /// Placeholders are in the `@You:` message after the reply, in call order, and before the user's text. The message is
 /// created if it does not exist. A result header without a fence gets a fence. Calls that are not open are skipped.
 /// Edits go from the bottom to the top.
-#[must_use]
 pub fn insert_placeholders(calls: Calls<'_>, text: &dyn Text, new: &[(CallId, StatusBlock)]) -> Vec<TextEdit> {
     let mut plan = Plan::new(calls, text);
     for (id, block) in new {
@@ -62,7 +61,6 @@ impl Written {
 }
 
 /// Sets the status of a call's placeholder. Only that word changes; see [`set_block`] for the rest.
-#[must_use]
 pub fn set_status(calls: Calls<'_>, text: &dyn Text, id: &CallId, status: Status) -> Vec<TextEdit> {
     let Some(written) = Written::find(calls, text, id) else { return Vec::new() };
     let behind = written.word.end;
@@ -78,7 +76,6 @@ pub fn set_status(calls: Calls<'_>, text: &dyn Text, id: &CallId, status: Status
 }
 
 /// Replaces the info string of a call's placeholder. What the user has written in the block stays.
-#[must_use]
 pub fn set_block(calls: Calls<'_>, text: &dyn Text, id: &CallId, block: &StatusBlock) -> Vec<TextEdit> {
     let Some(written) = Written::find(calls, text, id) else { return Vec::new() };
     let (old, new) = (written.word.start..written.end, block.info());
@@ -91,7 +88,6 @@ pub fn set_block(calls: Calls<'_>, text: &dyn Text, id: &CallId, block: &StatusB
 ///
 /// There are no edits for a call that is not open, or whose place is inside thinking or a tool's fence that is not
 /// closed. Edits go from the bottom to the top.
-#[must_use]
 pub fn write_result(
     calls: Calls<'_>,
     text: &dyn Text,
@@ -117,7 +113,6 @@ pub fn write_result(
 
 /// Appends a prompt: the document then ends with `@You:` and an empty line, or with the text that the user has begun
 /// there. The second value is the position for the cursor.
-#[must_use]
 pub fn open_prompt(messages: &[ParsedMessage], text: &dyn Text) -> (Vec<TextEdit>, Position) {
     let count = text.line_count();
     let end = Position::end(text);
@@ -157,7 +152,6 @@ pub fn open_prompt(messages: &[ParsedMessage], text: &dyn Text) -> (Vec<TextEdit
 
 /// Appends words of the user to the text under the last prompt, as a paragraph of their own. Nothing in them acts as more than
 /// text.
-#[must_use]
 pub fn append_words(text: &dyn Text, words: &str) -> TextEdit {
     let end = Position::end(text);
     let before = end.line.checked_sub(1).map(|line| text.line(line)).unwrap_or_default();
@@ -173,7 +167,6 @@ pub fn append_words(text: &dyn Text, words: &str) -> TextEdit {
 }
 
 /// How often the user's messages say these words, as [`append_words`] writes them: in whole lines. It reads the messages.
-#[must_use]
 pub fn count_words(messages: &[ParsedMessage], words: &str, text: &dyn Text) -> usize {
     let words: Vec<_> = words.split('\n').map(escape).collect();
     let count = |message: &ParsedMessage| {

@@ -189,13 +189,11 @@ impl Provenance {
     }
 
     /// The undo step of the latest changes, if the user made them.
-    #[must_use]
     pub fn step(&self) -> Option<u64> {
         self.step.as_ref().map(|step| step.id)
     }
 
     /// Whether [`Provenance::settle`] would change anything.
-    #[must_use]
     pub fn is_unsettled(&self) -> bool {
         self.step.as_ref().is_some_and(|step| !step.typed.is_empty())
     }
@@ -229,13 +227,11 @@ impl Provenance {
     }
 
     /// Whether the status on this line was decided in this session.
-    #[must_use]
     pub fn is_authorised(&self, line: usize) -> bool {
         self.authorised.iter().any(|(authorised, _)| *authorised == line)
     }
 
     /// Whether the user wrote all of these lines in this session. Blank lines are ignored.
-    #[must_use]
     pub fn is_by_user(&self, lines: Range<usize>) -> bool {
         let lines = self.lines.get(lines.start..lines.end.min(self.lines.len()));
         lines.is_some_and(|lines| lines.iter().all(|flags| flags & (BY_USER | BLANK) != 0))

@@ -160,7 +160,6 @@ fn breaks(c: char) -> bool {
 
 /// The name of a file or folder as a reference contains it, for somebody who reads on: only what would not be read back is
 /// encoded. `None` for a name that a reference cannot contain.
-#[must_use]
 pub fn reference_name(name: &str) -> Option<String> {
     if name.is_empty() || name.contains(char::is_control) {
         return None;
@@ -175,7 +174,6 @@ pub fn reference_name(name: &str) -> Option<String> {
 
 /// The reference to lines of a file, as a user would write it in a conversation whose paths start at `folder`. `path` is absolute,
 /// and so is `home`, the user's home folder. `None` for a name that a reference cannot contain.
-#[must_use]
 pub fn reference_to(path: &Path, folder: &Path, home: Option<&Path>, lines: LineRange) -> Option<String> {
     let below = |folder: &Path| path.strip_prefix(folder).ok().filter(|rest| !rest.as_os_str().is_empty());
     let (beginning, rest) = match (below(folder), home.and_then(below)) {
@@ -191,7 +189,6 @@ pub fn reference_to(path: &Path, folder: &Path, home: Option<&Path>, lines: Line
 }
 
 /// The part of a path that a part of a reference means.
-#[must_use]
 pub fn decoded_name(written: &str) -> String {
     percent_decode_str(written).decode_utf8_lossy().into_owned()
 }
@@ -221,7 +218,6 @@ pub(super) fn write(attachment: &Attachment) -> String {
 
 /// The files named in the lines in `range`: references in the user's own prose, and the fences of results with
 /// attachments. Only the user's lines are read.
-#[must_use]
 pub fn files(document: &Document, range: Range<usize>, text: &dyn Text) -> Vec<NamedFile> {
     let mut found = Vec::new();
     for (message, block) in document.blocks_in(range.clone()).filter(|(message, _)| message.role == Speaker::You) {

@@ -18,7 +18,6 @@ pub struct Region {
 
 /// The regions that overlap the lines in `range`, in order and complete. Lines with a highlight of their own are
 /// left out: frontmatter, thinking, status blocks, attachments and tool headers.
-#[must_use]
 pub fn regions(document: &Document, range: Range<usize>) -> Vec<Region> {
     document.blocks_in(range).filter_map(|(message, block)| region(message, block)).collect()
 }
@@ -26,7 +25,6 @@ pub fn regions(document: &Document, range: Range<usize>) -> Vec<Region> {
 /// The first lines of the message and of the block that a line is in, as far as what is drawn over them tells of the lines
 /// below: a message says whether it has nothing but results, and a block how long it is. Over prose and code nothing is
 /// drawn. With `all`, also those of which that may have been true before a change.
-#[must_use]
 pub fn heads_of(document: &Document, line: usize, all: bool) -> Vec<usize> {
     let Some(message) = document.message_at(line).map(|index| &document.messages()[index]) else { return Vec::new() };
     let begins_with_results = || message.blocks.iter().take(LOOKED_AT).any(|block| block.tool_result().is_some());

@@ -18,7 +18,6 @@ use flemma_model::{Part, ToolInput};
 /// let conversation = flemma_chat::read(&lines.join("\n")).unwrap();
 /// assert_eq!(flemma_chat::render(&conversation), lines);
 /// ```
-#[must_use]
 pub fn render(conversation: &Transcript) -> Vec<String> {
     let mut messages = Vec::new();
     if let Some(system) = &conversation.system {

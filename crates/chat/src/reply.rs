@@ -52,7 +52,6 @@ pub struct ReplyWriter {
 
 impl ReplyWriter {
     /// A writer at the end of `text`. The first edits include the marker `@Assistant:`.
-    #[must_use]
     pub fn open(text: &dyn Text) -> Self {
         let end = Position::end(text);
         let gap = match text.line(end.line).as_str() {
@@ -98,7 +97,6 @@ impl ReplyWriter {
     ///
     /// An editor measures and draws a whole line again for each piece of it. So the longer a line is, the longer are the pieces
     /// that are added to it.
-    #[must_use]
     pub fn take(&mut self) -> Vec<TextEdit> {
         let out = &self.writer.out;
         if self.end.column > LONG_LINE && out.len() < self.end.column / 4 && !out.contains('\n') {
@@ -131,13 +129,11 @@ impl ReplyWriter {
     }
 
     /// The line where the reply ends, after all edits taken so far. A spinner may be shown there.
-    #[must_use]
     pub const fn end(&self) -> Position {
         self.end
     }
 
     /// Ends the reply: closes open blocks, marks an aborted reply, and returns the last edits.
-    #[must_use]
     pub fn close(mut self, ending: Ending) -> Vec<TextEdit> {
         self.writer.end();
         if ending == Ending::Aborted {

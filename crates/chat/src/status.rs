@@ -39,7 +39,6 @@ impl Status {
     pub const ALL: [Self; 5] = [Self::Pending, Self::Approved, Self::Denied, Self::Rejected, Self::Running];
 
     /// The word in the document.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -52,7 +51,6 @@ impl Status {
 
     /// The status that `word` names, ignoring case; `None` if there is none. `reject` and `deny` are accepted for
     /// `rejected` and `denied`.
-    #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let others = [("reject", Self::Rejected), ("deny", Self::Denied)];
         let words = Self::ALL.into_iter().map(|status| (status.as_str(), status)).chain(others);
@@ -77,13 +75,11 @@ pub struct StatusBlock {
 
 impl StatusBlock {
     /// A block with a status and no other attributes.
-    #[must_use]
     pub const fn new(status: Status) -> Self {
         Self { status, attributes: Vec::new() }
     }
 
     /// Reads the info string of a fence; `None` if it is not a status block's.
-    #[must_use]
     pub fn parse(info: &str) -> Option<Self> {
         Self::read(info).map(|(block, _)| block)
     }
@@ -115,13 +111,11 @@ impl StatusBlock {
     }
 
     /// The value of an attribute other than `status`.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
     /// The info string of the fence.
-    #[must_use]
     pub fn info(&self) -> String {
         let mut info = format!("{INFO} status={}", self.status);
         for (key, value) in &self.attributes {

@@ -19,7 +19,6 @@ pub enum Tail {
 
 impl Tail {
     /// What the conversation of these messages ends with.
-    #[must_use]
     pub fn of(messages: &[ParsedMessage], text: &dyn Text) -> Self {
         match last_spoken(messages, text) {
             None => Self::Nothing,
@@ -58,7 +57,6 @@ fn is_blank(message: &ParsedMessage, block: &Block, text: &dyn Text) -> bool {
 
 /// Deletes the reply at the end of a document that was cut off, so that it can be asked for again, with the empty prompt after
 /// it. No edits for a document that ends with anything else ([`Tail::CutOff`]).
-#[must_use]
 pub fn drop_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit> {
     let Some(message) = last_spoken(messages, text).filter(|message| is_cut_off(message, text)) else {
         return Vec::new();
@@ -79,7 +77,6 @@ pub fn drop_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit
 
 /// Marks the reply at the end of a document as aborted, when its writer no longer exists. Open thinking is closed.
 /// Nothing is changed if the document does not end with a reply, or if the reply is marked already.
-#[must_use]
 pub fn mark_cut_off(messages: &[ParsedMessage], text: &dyn Text) -> Vec<TextEdit> {
     let Some(message) = messages.last() else { return Vec::new() };
     if message.role != Speaker::Assistant || message.is_aborted() {

@@ -80,7 +80,6 @@ pub struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     /// Reads these lines.
-    #[must_use]
     pub fn read(text: &'a dyn Text, lines: Range<usize>) -> Self {
         let mut slice = Self { text, first: lines.start, buffer: String::new(), ends: Vec::with_capacity(lines.len()) };
         text.read(lines, &mut |line| {
@@ -131,7 +130,6 @@ pub struct Change {
 
 impl Change {
     /// This change and the next one as one change, which has the lines in between as well.
-    #[must_use]
     pub fn then(self, next: Self) -> Self {
         let last = self.new_last.max(next.old_last);
         Self {

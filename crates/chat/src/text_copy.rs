@@ -43,7 +43,6 @@ pub struct Snapshot(Vec<Arc<Block>>);
 
 impl Snapshot {
     /// The lines of a text as they are now, all of them read.
-    #[must_use]
     pub fn of(text: &dyn Text) -> Self {
         TextCopy::default().take(text)
     }

@@ -37,7 +37,6 @@ use arguments::{Arguments, Command};
 use report::{Failure, Report};
 
 /// Runs the command of the process's arguments. Gives the exit code.
-#[must_use]
 pub fn main() -> ExitCode {
     let parsed = manual::command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {

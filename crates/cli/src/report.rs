@@ -86,7 +86,6 @@ fn place(owner: Option<&Owner>) -> String {
 
 impl Failure {
     /// The exit code.
-    #[must_use]
     pub const fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -96,7 +95,6 @@ impl Failure {
     }
 
     /// The same for a program.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         let mut value = json!({ "ok": false, "error": self.to_string() });
         if let Self::Held { owner: Some(owner), .. } | Self::InUse { owner: Some(owner), .. } = self {
@@ -122,13 +120,11 @@ pub struct Report {
 
 impl Report {
     /// What is said of something that is done.
-    #[must_use]
     pub fn done(text: impl Into<String>, json: Value) -> Self {
         Self { text: text.into(), json, warnings: Vec::new(), exit: Exit::Done }
     }
 
     /// The same, where some of it failed for these reasons.
-    #[must_use]
     pub fn with_errors(text: impl Into<String>, json: Value, errors: Vec<String>) -> Self {
         let exit = if errors.is_empty() { Exit::Done } else { Exit::Failed };
         Self { text: text.into(), json, warnings: errors, exit }
@@ -137,7 +133,6 @@ impl Report {
 
 /// Prints the outcome of a command: a report to standard output, an error to standard error. With `is_json` either goes to
 /// standard output.
-#[must_use]
 pub fn print(outcome: Result<Report, Failure>, is_json: bool) -> ExitCode {
     let (text, exit) = match &outcome {
         Ok(report) if is_json => (names::json(&report.json), report.exit),

@@ -34,7 +34,6 @@ enum Piece<'a> {
 }
 
 /// Fills a text that is no code. A name without a value stays as it is.
-#[must_use]
 pub fn fill_words(text: &[u8], values: &Values) -> Vec<u8> {
     let mut filled = Vec::new();
     for piece in pieces(text, values) {

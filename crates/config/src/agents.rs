@@ -32,7 +32,6 @@ options! {
 
 impl AgentOptions {
     /// Whether it restricts anything.
-    #[must_use]
     pub fn is_restricting(&self) -> bool {
         self.allowed_read_paths.is_some() || self.allowed_write_paths.is_some()
     }

@@ -87,7 +87,6 @@ pub struct FileOptions {
 impl FileOptions {
     /// An option that has no effect before the user trusts the file, by its name there. It judges what the options came
     /// to, so no spelling of a path goes past it.
-    #[must_use]
     pub fn needs_trust(&self) -> Option<String> {
         if self.tools.is_some() || self.auto_approve.is_some() {
             return Some(TOOLS.to_owned());
@@ -108,7 +107,6 @@ impl BufferOptions {
     }
 
     /// What the evaluation comes to.
-    #[must_use]
     pub fn finish(self) -> FileOptions {
         self.said
     }
@@ -143,7 +141,6 @@ impl BufferOptions {
     }
 
     /// The value at a path: what the file has set, else the default. Null for nothing.
-    #[must_use]
     pub fn get(&self, path: &str) -> Value {
         let pointer = format!("/{}", config_path(path).replace('.', "/"));
         let set = self.said.layer.pointer(&pointer).or_else(|| self.defaults.config.pointer(&pointer));
@@ -235,7 +232,6 @@ impl BufferOptions {
     }
 
     /// Whether a function of the file's decides what is approved.
-    #[must_use]
     pub fn decides(&self) -> bool {
         self.decides
     }
@@ -304,7 +300,6 @@ impl BufferOptions {
 }
 
 /// Every path that a file may set, with what is there.
-#[must_use]
 pub fn known() -> Vec<(String, Node)> {
     let paths = Config::paths();
     let is_table = |path: &String| {
@@ -326,7 +321,6 @@ pub fn known() -> Vec<(String, Node)> {
 }
 
 /// What is written of the option at a path of a file.
-#[must_use]
 pub fn documentation(path: &str) -> Option<OptionDocumentation> {
     match path {
         TOOLS | AUTO_APPROVE => OptionDocumentation::of_list(path.rsplit('.').next().unwrap_or(path)),
@@ -335,7 +329,6 @@ pub fn documentation(path: &str) -> Option<OptionDocumentation> {
 }
 
 /// The path of the option in the configuration.
-#[must_use]
 pub fn config_path(path: &str) -> String {
     let first = path.split('.').next().unwrap_or_default();
     if matches!(first, "provider" | "model" | "agent" | "tools") {

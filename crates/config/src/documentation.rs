@@ -33,7 +33,6 @@ struct Class {
 
 impl OptionDocumentation {
     /// What is written of the option at a path of [`Config::paths`](super::Config::paths).
-    #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let (mut class, mut found) = (ROOT, None);
         for key in path.split('.') {

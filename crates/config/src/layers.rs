@@ -72,7 +72,6 @@ pub(super) fn nested(path: &str, value: Value) -> Value {
 }
 
 /// Every value in this one that is no table, with the keys that lead to it.
-#[must_use]
 pub fn leaves(value: &Value) -> Vec<(Vec<&str>, &Value)> {
     let Value::Object(entries) = value else { return vec![(Vec::new(), value)] };
     let below = entries.iter().flat_map(|(key, value)| leaves(value).into_iter().map(move |leaf| (key.as_str(), leaf)));

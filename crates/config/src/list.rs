@@ -21,25 +21,21 @@ impl ListOption {
     }
 
     /// The same, as the default that a file begins with.
-    #[must_use]
     pub fn of_default(items: impl IntoIterator<Item = String>) -> Self {
         Self { is_from_default: true, ..Self::new(items) }
     }
 
     /// Whether it began as the default, and was only added to and taken from since.
-    #[must_use]
     pub fn is_from_default(&self) -> bool {
         self.is_from_default
     }
 
     /// The names, in their order.
-    #[must_use]
     pub fn items(&self) -> &[String] {
         &self.items
     }
 
     /// The names that were removed and not added again, in the order of their removal.
-    #[must_use]
     pub fn removed(&self) -> &[String] {
         &self.removed
     }

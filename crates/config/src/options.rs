@@ -102,20 +102,17 @@ impl Config {
     }
 
     /// The layers as they count, lowest first: one that takes something back without saying so gets a `null` for it.
-    #[must_use]
     pub fn settled(layers: &[Value]) -> Vec<Value> {
         layers::settled(layers)
     }
 
     /// The paths of all options, those of tables included, as `tools.autopilot.max_turns`: what documentation has
     /// to cover.
-    #[must_use]
     pub fn paths() -> Vec<String> {
         options::paths(Self::read)
     }
 
     /// What is wrong with the name of an agent; `None` if there is one of this name.
-    #[must_use]
     pub fn unknown_agent(&self, name: &str) -> Option<UserError> {
         if self.agents.contains_key(name) {
             return None;
@@ -128,7 +125,6 @@ impl Config {
     }
 
     /// The model that conversations ask.
-    #[must_use]
     pub fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(self.provider.default_model())
     }
@@ -137,7 +133,6 @@ impl Config {
     ///
     /// `model` belongs to `provider`; for another provider than the configured one the answer has that
     /// one's default model.
-    #[must_use]
     pub fn parameters_for(&self, provider: ProviderName) -> ProviderOptions {
         let general = &self.parameters;
         let model = if provider == self.provider { self.model() } else { provider.default_model() };

@@ -32,7 +32,6 @@ impl ProviderTable {
 
 impl Providers {
     /// The table of a provider.
-    #[must_use]
     pub fn table(&self, provider: ProviderName) -> ProviderTable {
         let found = self.0.iter().find(|(owner, _)| *owner == provider).map(|(_, table)| table.clone());
         found.unwrap_or_else(|| defaults(|table| ProviderTable::read(provider, table)))

@@ -50,7 +50,6 @@ pub enum Retention {
 
 impl RetentionOptions {
     /// Which results stay whole; `None` if the options do not say.
-    #[must_use]
     pub fn retention(&self) -> Option<Retention> {
         if self.never_evict {
             return Some(Retention::Everything);
@@ -85,7 +84,6 @@ impl Retention {
     }
 
     /// The table that [`Retention::read`] reads as this.
-    #[must_use]
     pub fn to_json(self) -> Value {
         match self {
             Self::Everything => json!({ "never_evict": true }),

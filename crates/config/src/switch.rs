@@ -54,7 +54,6 @@ impl Switch {
     }
 
     /// The layer that holds for all conversations after this switch, where `runtime` held before.
-    #[must_use]
     pub fn over(self, runtime: &Value) -> Value {
         let mut layer = if runtime.is_object() { runtime.clone() } else { json!({}) };
         if let Some(entries) = layer.as_object_mut().filter(|_| self.replaces) {
@@ -66,7 +65,6 @@ impl Switch {
 }
 
 /// Whom the options in force talk to, and which of the parameters in `layer` count for that: one line for the user.
-#[must_use]
 pub fn describe(config: &Config, layer: &Value) -> String {
     let mut said = vec![config.provider.name().to_owned()];
     said.extend(Some(config.model().to_owned()).filter(|model| !model.is_empty()));
@@ -92,14 +90,12 @@ pub fn describe(config: &Config, layer: &Value) -> String {
 }
 
 /// The parameters that a layer sets, with their paths in `parameters`; not those that it takes back.
-#[must_use]
 pub fn parameters_in(layer: &Value) -> Vec<(String, &Value)> {
     let found = layer.get("parameters").map(layers::leaves).into_iter().flatten();
     found.filter(|(_, value)| !value.is_null()).map(|(keys, value)| (keys.join("."), value)).collect()
 }
 
 /// Words that may follow `words` and begin with `lead`.
-#[must_use]
 pub fn complete(words: &[String], lead: &str, now: &Config) -> Vec<String> {
     let names = |provider: ProviderName| provider.name().to_owned();
     let mut found: Vec<String> = Vec::new();

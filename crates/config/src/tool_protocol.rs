@@ -23,7 +23,6 @@ pub enum ToolProtocol {
 
 impl ToolProtocol {
     /// Whether this model calls tools in XML.
-    #[must_use]
     pub fn is_xml(&self, model: &str) -> bool {
         match self {
             Self::Native => false,

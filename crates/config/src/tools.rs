@@ -129,13 +129,11 @@ options! {
 
 impl Tools {
     /// A tool's own table; an empty one if it has none.
-    #[must_use]
     pub fn options_of(&self, tool: &str) -> Value {
         self.each.get(tool).cloned().unwrap_or_else(|| json!({}))
     }
 
     /// Which tools the user switches on or off: `tools.<name>.enabled`.
-    #[must_use]
     pub fn switches(&self) -> BTreeMap<String, bool> {
         let switch = |(tool, options): (&String, &Value)| Some((tool.clone(), options.get("enabled")?.as_bool()?));
         self.each.iter().filter_map(switch).collect()

@@ -51,13 +51,11 @@ pub enum Taken {
 
 impl Binding {
     /// Whether the user was shown what the call would write.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         !self.revision.is_empty()
     }
 
     /// How much the user takes of it.
-    #[must_use]
     pub fn taken(&self) -> Taken {
         let mut files = self.files.iter();
         if files.all(|file| file.take == Take::Proposed) {
@@ -70,13 +68,11 @@ impl Binding {
     }
 
     /// Whether the user has made something else of it than was proposed.
-    #[must_use]
     pub fn is_changed(&self) -> bool {
         self.taken() != Taken::All
     }
 
     /// Whether it was shown as it follows calls that had not been carried out.
-    #[must_use]
     pub fn follows_calls(&self) -> bool {
         self.files.iter().any(|file| !file.on_disk.is_unknown())
     }

@@ -8,7 +8,6 @@ use super::{CallKey, Ledger, Life, Record};
 /// the records of a life without an end.
 ///
 /// The state of the keys that `keep` wants stays the same. Another key is unknown then, or it is as open as before.
-#[must_use]
 pub fn kept(records: &[impl Borrow<Record>], keep: impl Fn(&CallKey) -> bool) -> Vec<bool> {
     let mut ledger = Ledger::default();
     // The first record of the latest life of each key; none if that has ended.

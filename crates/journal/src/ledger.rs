@@ -82,7 +82,6 @@ pub struct Ending {
 
 impl Ledger {
     /// The state after the records, which are in the order of the events.
-    #[must_use]
     pub fn replay(records: impl IntoIterator<Item = Record>) -> Self {
         let mut ledger = Self::default();
         records.into_iter().for_each(|record| ledger.apply(&record));
@@ -95,31 +94,26 @@ impl Ledger {
     }
 
     /// The latest life of a key.
-    #[must_use]
     pub fn life(&self, key: &CallKey) -> Life {
         self.calls.get(key).map_or(Life::Unknown, |lives| lives.life.clone())
     }
 
     /// How many lives of a key have ended.
-    #[must_use]
     pub fn endings(&self, key: &CallKey) -> usize {
         self.calls.get(key).map_or(0, |lives| lives.endings)
     }
 
     /// The result of the latest life of a key that has ended.
-    #[must_use]
     pub fn last_result(&self, key: &CallKey) -> Option<&RecordedResult> {
         self.calls.get(key)?.last_result.as_ref()
     }
 
     /// What the latest life of a key waits for, as far as that was recorded.
-    #[must_use]
     pub fn asked(&self, key: &CallKey) -> Option<&Asked> {
         self.calls.get(key)?.asked.as_ref()
     }
 
     /// Whether a call of this id was asked about with another input, and not with this one.
-    #[must_use]
     pub fn is_changed(&self, key: &CallKey) -> bool {
         let is_open = |lives: &Lives| matches!(lives.life, Life::Open { .. });
         let is_known = self.calls.get(key).is_some_and(|lives| is_open(lives) || lives.asked.is_some());
@@ -127,7 +121,6 @@ impl Ledger {
     }
 
     /// Who has approved the latest life of a key, and when; `None` if that does not count.
-    #[must_use]
     pub fn approval(&self, key: &CallKey) -> Option<(&Actor, Timestamp)> {
         let lives = self.calls.get(key)?;
         let Life::Open { approved: Some(by), .. } = &lives.life else { return None };
@@ -135,14 +128,12 @@ impl Ledger {
     }
 
     /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call writes.
-    #[must_use]
     pub fn binding(&self, key: &CallKey) -> Option<&Binding> {
         self.approval(key)?;
         self.last_binding(key)
     }
 
     /// What is recorded with the approval of the latest life of a key; `None` if it is not approved, or nothing is.
-    #[must_use]
     pub fn bound(&self, key: &CallKey) -> Option<&Binding> {
         self.approval(key)?;
         self.calls.get(key)?.bound.as_ref()
@@ -150,37 +141,31 @@ impl Ledger {
 
     /// What the user has made of an open call's change, in a review in which they have decided nothing or for an approval that does
     /// not count any more; `None` if it is as proposed.
-    #[must_use]
     pub fn made(&self, key: &CallKey) -> Option<&Binding> {
         self.calls.get(key)?.made.as_ref()
     }
 
     /// What the latest approval was for, also if it does not count any more.
-    #[must_use]
     pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
         self.calls.get(key)?.bound.as_ref().filter(|bound| bound.is_shown())
     }
 
     /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
-    #[must_use]
     pub fn is_approved_again(&self, key: &CallKey) -> bool {
         self.approval(key).is_some() && self.calls.get(key).is_some_and(|lives| lives.is_approved_again)
     }
 
     /// What a call wants to write that was started; `None` if it waits for no decision about that.
-    #[must_use]
     pub fn proposed(&self, key: &CallKey) -> Option<&Proposed> {
         self.calls.get(key)?.proposed.as_ref()
     }
 
     /// How the latest life of a key that has ended did; `None` if none has.
-    #[must_use]
     pub fn ending(&self, key: &CallKey) -> Option<&Ending> {
         self.calls.get(key)?.ending.as_ref()
     }
 
     /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
-    #[must_use]
     pub fn last_ending(&self, id: &CallId) -> Option<&Ending> {
         let lives = self.calls.iter().filter(|(key, _)| key.id == *id);
         lives.filter_map(|(_, lives)| lives.ending.as_ref()).max_by_key(|ending| ending.at)

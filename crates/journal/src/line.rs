@@ -40,7 +40,6 @@ pub enum LineError {
 
 impl Record {
     /// The line of this record, without the line break.
-    #[must_use]
     pub fn to_line(&self) -> String {
         // The first version that has this event.
         let v = match self.event {

@@ -44,7 +44,6 @@ pub enum Before {
 
 impl Before {
     /// Whether a file with the content that has this digest, or no file, is what was recorded, if anything was.
-    #[must_use]
     pub fn admits(&self, found: Option<&Digest>) -> bool {
         match self {
             Self::Unknown => true,
@@ -54,7 +53,6 @@ impl Before {
     }
 
     /// Whether that was not recorded.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }

@@ -44,7 +44,6 @@ pub struct CallKey {
 
 impl CallKey {
     /// The key of a call.
-    #[must_use]
     pub fn of(id: &CallId, tool: &str, input: &ToolInput) -> Self {
         Self { id: id.clone(), tool: tool.to_owned(), input: input.digest() }
     }
@@ -183,13 +182,11 @@ impl Role {
     ];
 
     /// Who that is, in words for the user.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         Self::ALL[self as usize].2
     }
 
     /// The word for it in the journal and in Lua.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         Self::ALL[self as usize].1
     }

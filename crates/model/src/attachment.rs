@@ -59,7 +59,6 @@ impl Attachment {
     }
 
     /// The bytes, if they are to be sent.
-    #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.content {
             AttachmentContent::Read(bytes) => Some(bytes),
@@ -68,20 +67,17 @@ impl Attachment {
     }
 
     /// Whether it is a PDF, according to the document or, once read, its content.
-    #[must_use]
     pub fn is_pdf(&self) -> bool {
         self.media_type == MediaKind::Pdf.media_type()
     }
 
     /// Its name without its folder, for vendors that require one.
-    #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
         self.path.file_name().map_or(Cow::Borrowed("file"), OsStr::to_string_lossy)
     }
 
     /// The text that represents it in the message: its name and its text in a fence that the text cannot close, or the
     /// note about a file that is left out. `None` if the file itself is sent.
-    #[must_use]
     pub fn in_words(&self) -> Option<String> {
         let AttachmentContent::Text(text) = &self.content else { return self.note() };
         let marks = Fence::around(text).marks();
@@ -91,7 +87,6 @@ impl Attachment {
     }
 
     /// What to tell the model in place of a file that is left out; `None` if the file is sent.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let why = match &self.content {
             AttachmentContent::Read(_) | AttachmentContent::Text(_) => return None,

@@ -40,13 +40,11 @@ impl UserError {
     }
 
     /// The same, with what to do about it in an editor: a sentence that names keys or commands.
-    #[must_use]
     pub fn with_advice(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
 
     /// The same for a user who has no editor there.
-    #[must_use]
     pub fn without_advice(self) -> Self {
         Self { advice: None, ..self }
     }

@@ -10,7 +10,6 @@ pub struct CallId(pub String);
 
 impl CallId {
     /// Whether a character cannot be in the id of a call in a document: the header of a result could not name it.
-    #[must_use]
     pub fn is_bad(c: char) -> bool {
         c.is_control() || c == '`'
     }

@@ -15,26 +15,22 @@ pub struct Digest(String);
 
 impl Digest {
     /// The digest of a content.
-    #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self::finish(Sha256::new_with_prefix(content))
     }
 
     /// The digest of everything that was put into `hash`.
-    #[must_use]
     pub fn finish(hash: Sha256) -> Self {
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Reads a digest from its hexadecimal digits.
-    #[must_use]
     pub fn parse(hex: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (hex.len() == DIGITS && hex.bytes().all(is_digit)).then(|| Self(hex.to_owned()))
     }
 
     /// The hexadecimal digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

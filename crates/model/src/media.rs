@@ -30,7 +30,6 @@ impl MediaKind {
     pub const ALL: [Self; 5] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
 
     /// Its media type.
-    #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -42,13 +41,11 @@ impl MediaKind {
     }
 
     /// Whether it is an image.
-    #[must_use]
     pub const fn is_image(self) -> bool {
         !matches!(self, Self::Pdf)
     }
 
     /// Its name for people.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Png => "PNG image",
@@ -93,7 +90,6 @@ impl Media {
     }
 
     /// Whether it is an image with an invalid header. Every vendor rejects a request that contains one.
-    #[must_use]
     pub const fn is_damaged(&self) -> bool {
         self.kind.is_image() && self.size.is_none()
     }

@@ -78,7 +78,6 @@ pub enum Part {
 
 impl Part {
     /// Its attachments.
-    #[must_use]
     pub fn attachments(&self) -> &[Attachment] {
         match self {
             Self::Attachment(attachment) => std::slice::from_ref(attachment),

@@ -23,7 +23,6 @@ impl Default for ToolInput {
 impl ToolInput {
     /// The digest of the input: of its compact JSON text with the keys in the order of the document, or of the text that is not
     /// valid JSON. The two never have the same digest.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new();
         match self {

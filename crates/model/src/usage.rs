@@ -19,13 +19,11 @@ pub struct Usage {
 
 impl Usage {
     /// All input tokens, including cached ones.
-    #[must_use]
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// Whether nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -11,7 +11,6 @@ pub struct WebSource {
 
 impl WebSource {
     /// A source that fits on one line: white space and control characters are replaced, since pages may have any title.
-    #[must_use]
     pub fn new(url: &str, title: &str) -> Self {
         let words = |text: &str, gap: &str| {
             let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();

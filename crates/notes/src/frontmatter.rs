@@ -33,7 +33,6 @@ pub fn values(content: &[u8]) -> Result<Map<String, Value>, ModelError> {
 }
 
 /// The tags that the frontmatter lists: `tags` or `tag`, a list or a text with spaces or commas.
-#[must_use]
 pub fn tags(values: &Map<String, Value>) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
     for key in ["tags", "tag"] {

@@ -51,7 +51,6 @@ pub struct Section {
 
 impl Outline {
     /// Reads a page.
-    #[must_use]
     pub fn new(content: &[u8]) -> Self {
         let text = with_line_feeds(masked(content));
         let mut outline = Self { body: bom(content), ..Self::default() };

@@ -48,7 +48,6 @@ impl PageName {
     }
 
     /// The page in a file, whose path starts at the folder of notes; `None` if it is not one.
-    #[must_use]
     pub fn of_file(path: &Path) -> Option<Self> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return None;
@@ -75,25 +74,21 @@ impl PageName {
     }
 
     /// The path of its file, from the folder of notes.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         PathBuf::from(format!("{}{EXTENSION}", self.0))
     }
 
     /// The name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The folder that it is in; empty for the folder of notes itself.
-    #[must_use]
     pub fn folder(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
     /// The last part of the name.
-    #[must_use]
     pub fn base(&self) -> &str {
         self.0.rsplit_once('/').map_or(&self.0, |(_, base)| base)
     }

@@ -118,7 +118,6 @@ impl Pages {
 
     /// The page that a link leads to, if there is one. `from` is the page with the link, `written` its destination as in
     /// [`Link::destination`](super::Link::destination).
-    #[must_use]
     pub fn resolve(&self, from: &PageName, kind: LinkKind, written: &str) -> Option<PageName> {
         let destination = self.destination(kind, written)?;
         let target = self.target(from, kind, &destination)?;

@@ -36,14 +36,12 @@ pub struct Relinked {
 
 impl<'a> Renaming<'a> {
     /// The page `old` becomes `new`. `pages` are all pages before.
-    #[must_use]
     pub fn new(pages: &[PageName], old: &'a PageName, new: &'a PageName) -> Self {
         let after = Pages::new(pages.iter().filter(|page| *page != old).chain([new]));
         Self { before: Pages::new(pages), after, old, new }
     }
 
     /// The page `page` with links that lead where they led before; `None` if they do so as they are.
-    #[must_use]
     pub fn relink(&self, page: &PageName, content: &[u8]) -> Option<Relinked> {
         // Most pages have no links, and need no parser.
         memchr::memchr(b'[', content)?;

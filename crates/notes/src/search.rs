@@ -60,7 +60,6 @@ impl Query {
     }
 
     /// What a page has of the query; `None` if it has no word of it, or lacks a phrase.
-    #[must_use]
     pub fn look(&self, page: &PageName, content: &[u8]) -> Option<Candidate> {
         let text = masked(content);
         let lower = text.to_lowercase();
@@ -103,7 +102,6 @@ impl Query {
     }
 
     /// The pages with what was looked for, the best one first. `total` is the number of all pages.
-    #[must_use]
     pub fn rank(&self, mut found: Vec<Candidate>, total: usize) -> Vec<Candidate> {
         let pages = total.max(1) as f64;
         let length = found.iter().map(|page| page.length).sum::<usize>() as f64 / found.len().max(1) as f64;

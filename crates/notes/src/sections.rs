@@ -89,7 +89,6 @@ fn missing(outline: &Outline, heading: &str) -> ModelError {
 }
 
 /// The headings with their lines: `## Tasks  (line 12)`.
-#[must_use]
 pub fn list<'a>(sections: impl IntoIterator<Item = &'a Section>) -> String {
     let row = |section: &Section| {
         let marks = "#".repeat(section.level);
@@ -100,7 +99,6 @@ pub fn list<'a>(sections: impl IntoIterator<Item = &'a Section>) -> String {
 
 /// The content of a page with a section changed. Replacing keeps the heading, unless the new text begins with it.
 /// Prepended text stands below the heading, appended text at the end of the section.
-#[must_use]
 pub fn update_section(content: &[u8], section: &Section, text: &str, mode: Mode) -> Vec<u8> {
     let (start, end) = (section.heading.end, section.end);
     let old = &content[start..end];
@@ -126,7 +124,6 @@ pub fn update_section(content: &[u8], section: &Section, text: &str, mode: Mode)
 }
 
 /// The content of a page with all of its text changed. The frontmatter stays, unless text that replaces has its own.
-#[must_use]
 pub fn update_page(content: &[u8], text: &str, mode: Mode) -> Vec<u8> {
     let outline = Outline::new(content);
     let has_own = Outline::new(text.as_bytes()).frontmatter.is_some();

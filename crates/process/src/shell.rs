@@ -83,7 +83,6 @@ impl Shell {
     }
 
     /// The same, if it was asked before. This waits for nothing.
-    #[must_use]
     pub fn known(named: Option<&str>) -> Option<Self> {
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key(named)).cloned()
     }

@@ -38,7 +38,6 @@ impl AttachmentLimits {
     };
 
     /// The biggest file of any kind that is worth reading, in bytes.
-    #[must_use]
     pub fn largest(&self) -> usize {
         self.image_bytes.max(self.total_bytes)
     }

@@ -41,20 +41,17 @@ impl Key {
     }
 
     /// The key itself, for a request's header and for nothing else.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.value
     }
 
     /// Where it was found, in words that follow "the key".
-    #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
     /// `text` with `…` instead of the key, its parts and its other forms: for what a vendor or a gateway says
     /// back, which may quote what it was sent. A key of fewer than eight bytes is not a secret and is kept.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         redact(text, &self.value, Redaction::Parts)
     }
@@ -89,26 +86,22 @@ impl Environment {
     }
 
     /// The environment of this process, as it is at each lookup.
-    #[must_use]
     pub fn of_process() -> Self {
         Self::new(|name| std::env::var(name).ok())
     }
 
     /// The same environment with `key` as the value of `variable`, where that is not set.
-    #[must_use]
     pub fn with(mut self, variable: &str, key: Key) -> Self {
         self.fetched.push((variable.to_owned(), key));
         self
     }
 
     /// Whether `variable` is set and not empty, or something was fetched instead.
-    #[must_use]
     pub fn has(&self, variable: &str) -> bool {
         self.value(variable).is_some()
     }
 
     /// The value of a variable that is not a secret; `None` if it is not set or empty.
-    #[must_use]
     pub fn value(&self, variable: &str) -> Option<String> {
         self.set(variable).or_else(|| Some(self.fetched(variable)?.expose().to_owned()))
     }

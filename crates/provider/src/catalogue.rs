@@ -78,7 +78,6 @@ pub enum Capability {
 
 impl Capability {
     /// A word for people.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Thinking => "thinking",
@@ -119,7 +118,6 @@ pub struct LongPrompt {
 
 impl Price {
     /// What a request costs in US dollars, its cache having been asked to keep things for `retention`.
-    #[must_use]
     pub fn cost(&self, usage: &Usage, retention: CacheRetention) -> f64 {
         let tier = self.long_prompt.filter(|tier| usage.prompt() > tier.above);
         let (input_times, output_times) = tier.map_or((1.0, 1.0), |tier| (tier.input_times, tier.output_times));
@@ -137,7 +135,6 @@ impl Price {
 
 impl Model {
     /// The price at a time.
-    #[must_use]
     pub fn price(&self, now: SystemTime) -> Price {
         let due = |later: &&Later| httpdate::parse_http_date(&later.from).is_ok_and(|from| now >= from);
         self.later.as_ref().filter(due).map_or(self.price, |later| later.price)
@@ -152,7 +149,6 @@ impl Model {
 
 /// The model of a provider by the name that the options have for it; `None` for one that is not known. A gateway's
 /// `anthropic/` in front does not count.
-#[must_use]
 pub fn find(provider: &str, model: &str) -> Option<&'static Model> {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     models().filter(|model| model.provider == provider && model.is(&name)).max_by_key(|model| model.id.len())
@@ -164,7 +160,6 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 /// How many bytes of text make a token, about, for a model of a provider.
-#[must_use]
 pub fn bytes_per_token(provider: &str, model: &str) -> f64 {
     let own = find(provider, model).and_then(|model| model.bytes_per_token);
     let vendor = || CATALOGUE.vendors.get(provider).map(|vendor| vendor.bytes_per_token);

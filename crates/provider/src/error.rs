@@ -60,7 +60,6 @@ impl ProviderError {
     }
 
     /// The same, and this is what the model is told of its calls.
-    #[must_use]
     pub fn telling_model(self, words: impl Into<String>) -> Self {
         Self { for_model: Some(words.into()), ..self }
     }
@@ -71,7 +70,6 @@ impl ProviderError {
     }
 
     /// Whether the same request may succeed when it is sent again at once.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{Connection, Interrupted, Overloaded, RateLimited, Server, Timeout};
         matches!(self.kind, RateLimited | Overloaded | Server | Connection | Timeout | Interrupted)

@@ -49,7 +49,6 @@ impl Headers {
     }
 
     /// Whether there is a header of this name, written in lower case.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

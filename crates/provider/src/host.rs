@@ -6,13 +6,11 @@ use std::net::{IpAddr, Ipv6Addr};
 const OWN_ENDINGS: [&str; 5] = [".local", ".lan", ".home", ".internal", ".home.arpa"];
 
 /// Whether `host` is this machine.
-#[must_use]
 pub fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || address(host).is_some_and(|address| address.is_loopback())
 }
 
 /// Whether `host` is this machine or one in the user's own network: by its address, or by a name that is not public.
-#[must_use]
 pub fn is_private(host: &str) -> bool {
     match address(host) {
         Some(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local(),

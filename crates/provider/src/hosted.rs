@@ -29,7 +29,6 @@ impl HostedTool {
     pub const ALL: [Self; 2] = [Self::CodeExecution, Self::WebSearch];
 
     /// The name in `tools`. Vendors may have other names for it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::CodeExecution => "code_execution",
@@ -38,7 +37,6 @@ impl HostedTool {
     }
 
     /// What it does, in words for the user.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::CodeExecution => "Runs code on the provider's servers, in a container of its own",
@@ -47,7 +45,6 @@ impl HostedTool {
     }
 
     /// The tool of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -75,7 +72,6 @@ pub struct SearchLimits {
 
 impl HostedToolSpec {
     /// The tool in the limits that its options set.
-    #[must_use]
     pub fn of(tool: HostedTool, limits: &SearchLimits) -> Self {
         match tool {
             HostedTool::CodeExecution => Self::CodeExecution,
@@ -84,7 +80,6 @@ impl HostedToolSpec {
     }
 
     /// Which tool it is.
-    #[must_use]
     pub const fn tool(&self) -> HostedTool {
         match self {
             Self::CodeExecution => HostedTool::CodeExecution,
@@ -106,7 +101,6 @@ pub enum HostedProblem {
 
 impl HostedProblem {
     /// The problem in words that follow the tool's name and a colon.
-    #[must_use]
     pub fn describe(self, provider: &str, model: &str) -> String {
         match self {
             Self::NoSuchTool => format!("{provider} has no such tool"),

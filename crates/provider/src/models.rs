@@ -37,7 +37,6 @@ impl ModelsRequest {
     }
 
     /// Turns an answer whose status is not a success into an error.
-    #[must_use]
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         self.peer.decode_error(response)
     }

@@ -36,25 +36,21 @@ impl ProviderName {
     }
 
     /// The provider of this name in the configuration.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|provider| provider.name() == name)
     }
 
     /// The name in the configuration.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// The name for people.
-    #[must_use]
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
     /// The model that is asked when `model` is not set; empty where every server has its own.
-    #[must_use]
     pub fn default_model(self) -> &'static str {
         match self.row().models {
             Models::Known { default, .. } => default,
@@ -65,7 +61,6 @@ impl ProviderName {
     /// Models by name, for completion and for the pickers, the newest first. They are suggestions: any other name is
     /// sent as it is. `None` where every server has its own, which
     /// [`Provider::list_models`](super::Provider::list_models) asks for.
-    #[must_use]
     pub fn models(self) -> Option<&'static [&'static str]> {
         match self.row().models {
             Models::Known { all, .. } => Some(all),
@@ -74,7 +69,6 @@ impl ProviderName {
     }
 
     /// General parameters that the vendor's table also takes by a name of the vendor's own, each with that name.
-    #[must_use]
     pub fn other_names(self) -> &'static [(&'static str, &'static str)] {
         self.row().other_names
     }
@@ -127,7 +121,6 @@ pub fn signers() -> impl Iterator<Item = &'static str> {
 
 /// Hidden thinking that names no provider, as another tool may have written it: it belongs to the provider that
 /// hides thinking. `None` if `text` is not data.
-#[must_use]
 pub fn redacted_signature(text: &str) -> Option<Signature> {
     let provider = ROWS.iter().find(|row| matches!(row.signatures, Signatures::Hidden(_)))?.name;
     let is_data = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
@@ -139,7 +132,6 @@ pub fn redacted_signature(text: &str) -> Option<Signature> {
 
 /// Whether the provider of a signature could be sent it. It may have been damaged, or another tool may have written it in a form
 /// of its own. A provider that is not known may read anything that has no white space in it.
-#[must_use]
 pub fn is_readable(signature: &Signature) -> bool {
     let row = ROWS.iter().find(|row| row.name == signature.provider);
     match row.map(|row| &row.signatures) {
@@ -149,7 +141,6 @@ pub fn is_readable(signature: &Signature) -> bool {
 }
 
 /// Whether a signature is also about the text of the thinking. Then its provider refuses it with any other text.
-#[must_use]
 pub fn signs_text(signature: &Signature) -> bool {
     ROWS.iter().any(|row| row.name == signature.provider && (row.signs_text)(signature))
 }

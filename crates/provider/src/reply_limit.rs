@@ -28,7 +28,6 @@ pub const PIECE: usize = 64 * 1024;
 const LINE: usize = 15;
 
 /// How much work it is to write a text, in bytes of a long line.
-#[must_use]
 pub fn weight(text: &str) -> usize {
     text.len() + LINE * memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
@@ -43,7 +42,6 @@ pub struct ReplyLimit {
 
 impl ReplyLimit {
     /// ReplyLimit for one reply of at most `max_bytes`.
-    #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { max_bytes, bytes: 0, calls: 0 }
     }

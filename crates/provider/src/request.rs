@@ -29,7 +29,6 @@ pub struct Request {
 
 impl Request {
     /// Whether there is any attachment.
-    #[must_use]
     pub fn has_attachments(&self) -> bool {
         self.messages.iter().any(|message| message.parts.iter().any(Part::has_attachments))
     }

@@ -23,7 +23,6 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 ///
 /// A `retry-after` of the provider is a lower bound, and spread upwards by up to half of the nominal length: all who
 /// were told the same would come back together otherwise. Beyond [`MAX_DELAY`] nothing is sent again.
-#[must_use]
 pub fn delay(attempt: u32, error: &ProviderError, shown_anything: bool, random: f64) -> Option<Duration> {
     if !error.is_transient() || shown_anything || attempt >= error.attempts.min(MAX_ATTEMPTS) {
         return None;

@@ -32,7 +32,6 @@ pub struct Server {
 
 impl Server {
     /// The vendor of `options`.
-    #[must_use]
     pub fn new(options: VendorOptions, environment: Environment, read: ReadDocument) -> Self {
         Self { options, environment, read }
     }

@@ -81,7 +81,6 @@ impl<const LIMIT: usize> Sse<LIMIT> {
 
     /// What came, if it is not a stream of events: some servers send an error's JSON, or a page, instead of one, and
     /// say that all is well. `None` as soon as there was a field of an event, or while nothing came.
-    #[must_use]
     pub fn foreign(&self) -> Option<String> {
         let rest = String::from_utf8_lossy(&self.line);
         // A stream may have been cut off in the middle of its first field.

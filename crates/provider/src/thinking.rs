@@ -35,7 +35,6 @@ impl ThinkingLevel {
     pub const ALL: [Self; 5] = [Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Max];
 
     /// The level as tokens, for a provider that counts its thinking in tokens.
-    #[must_use]
     pub const fn budget(self) -> u32 {
         self as u32
     }
@@ -43,13 +42,11 @@ impl ThinkingLevel {
 
 impl Thinking {
     /// So many tokens; 0 for no thinking.
-    #[must_use]
     pub fn of_tokens(tokens: u32) -> Self {
         if tokens == 0 { Self::Off } else { Self::Budget(tokens) }
     }
 
     /// Tokens to think with; `None` for no thinking.
-    #[must_use]
     pub fn budget(self) -> Option<u32> {
         match self {
             Self::Off | Self::Budget(0) => None,
@@ -60,7 +57,6 @@ impl Thinking {
 
     /// The level, for a provider that knows nothing but levels: of a number of tokens, the highest whose own budget it
     /// covers. `None` for no thinking.
-    #[must_use]
     pub fn level(self) -> Option<ThinkingLevel> {
         match self {
             Self::Off | Self::Budget(0) => None,

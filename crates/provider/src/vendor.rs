@@ -150,19 +150,16 @@ impl VendorOptions {
     }
 
     /// The value of an option; `None` if it is not set.
-    #[must_use]
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.values.get(name)?.clone()).ok()
     }
 
     /// How much a model may think, if an option with a name of the vendor's own says so in tokens.
-    #[must_use]
     pub fn thinking(&self) -> Option<Thinking> {
         self.get("thinking_budget").map(Thinking::of_tokens)
     }
 
     /// The key that the vendor wants, and where it may be; `None` if it wants none.
-    #[must_use]
     pub fn credential(&self) -> Option<Credential> {
         let Vendor { key_variable: variable, key_sources, .. } = self.provider.row();
         let command = self.get("api_key_command").map(KeySource::Command);
@@ -172,7 +169,6 @@ impl VendorOptions {
 
     /// What `:checkhealth` says when conversations talk to `model` with these options. It starts no process and opens
     /// no socket, since those may take a minute or ask for a password.
-    #[must_use]
     pub fn health(&self, model: &str, environment: &Environment) -> Health {
         (self.provider.row().health)(self, model, environment)
     }
@@ -213,7 +209,6 @@ impl Health {
     }
 
     /// The level and the message. The level is the name of a function in Neovim's `vim.health`.
-    #[must_use]
     pub fn into_parts(self) -> (&'static str, String) {
         match self {
             Self::Ok(message) => ("ok", message),

@@ -13,7 +13,6 @@ use super::disk::replace;
 use flemma_tools::own_files::LOCK;
 
 /// The nearest folder, from a file or folder upwards, that has one of these entries; with links resolved. `None` if there is none.
-#[must_use]
 pub fn project_root(start: &Path, markers: &[String]) -> Option<PathBuf> {
     // A file need not be there yet.
     let folders = start.ancestors().skip(usize::from(!start.is_dir()));
@@ -31,14 +30,12 @@ pub fn prepare(folder: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Whether a file of this name is there, or another editor has a conversation of this name that it has not written yet.
-#[must_use]
 pub fn is_taken(file: &Path) -> bool {
     let lock = file.file_name().map(|name| file.with_file_name(format!(".{}{LOCK}", name.to_string_lossy())));
     file.symlink_metadata().is_ok() || lock.is_some_and(|lock| lock.symlink_metadata().is_ok())
 }
 
 /// The conversation that was used last, according to the note at `note`; `None` if there is no note, or no such file any more.
-#[must_use]
 pub fn last_used(note: &Path) -> Option<PathBuf> {
     let path = PathBuf::from(fs::read_to_string(note).ok()?.trim_end_matches('\n'));
     (path.is_absolute() && path.is_file()).then_some(path)

@@ -66,7 +66,6 @@ struct FetchedKey {
 
 impl Credentials {
     /// Fetches over `http`.
-    #[must_use]
     pub fn new(http: Arc<Http>) -> Self {
         Self { http, kept: Mutex::default() }
     }

@@ -19,7 +19,6 @@ pub struct ExternalFile {
 
 /// Which of `files` lead outside `folder`, where relative ones start, or to what is hidden in it: in order, each once.
 /// It blocks on the disk.
-#[must_use]
 pub fn external_paths(files: impl IntoIterator<Item = PathBuf>, folder: &Path) -> Vec<ExternalFile> {
     let home = real(folder);
     let look = |named: PathBuf| ExternalFile { real: real(&resolve(folder, &named)), named };

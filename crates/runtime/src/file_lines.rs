@@ -60,7 +60,6 @@ impl FileLines {
 }
 
 /// Whether there is a file, or a link, at a path as the document names it. It blocks on the disk.
-#[must_use]
 pub fn is_there(readable: &Readable, named: &Path) -> bool {
     paths::resolve(readable.folder(), named).symlink_metadata().is_ok()
 }

@@ -91,7 +91,6 @@ impl Drop for Working<'_> {
 impl Folders {
     /// Wants entries of a folder. `then` gets them, or, when a later request comes first, nothing but that there may be some.
     /// If this says so, the caller has [`Folders::work`] to do, on a thread that may wait for the disk.
-    #[must_use]
     pub fn ask(&self, query: FolderQuery, then: impl FnOnce(io::Result<FolderEntries>) + Send + 'static) -> bool {
         let (replaced, is_idle) = {
             let mut requests = lock(&self.requests);

@@ -78,7 +78,6 @@ pub struct Guard {
 impl Guard {
     /// A guard of these locks, which are among the `locks` of a buffer. `is_current` says, and may wait for the disk,
     /// whether the conversation's file is as this process knows it; `lost` hears that the conversation was taken over.
-    #[must_use]
     pub fn new(
         held: Held,
         locks: BufferLocks,
@@ -116,7 +115,6 @@ impl Guard {
     }
 
     /// The same guard, which does not keep the locks.
-    #[must_use]
     pub fn loosen(self) -> LooseGuard {
         let locks = self.held.0.iter().map(Arc::downgrade).collect();
         LooseGuard { locks, guard: Self { held: Held::default(), ..self } }
@@ -138,7 +136,6 @@ pub struct LooseGuard {
 
 impl LooseGuard {
     /// Whether this process still holds the conversation; `None` if it has given it back. See [`Guard::check`].
-    #[must_use]
     pub fn check(&self) -> Option<Result<(), Taken>> {
         let held: Vec<_> = self.locks.iter().filter_map(Weak::upgrade).filter(|lock| !lock.is_released()).collect();
         (!held.is_empty()).then(|| Guard { held: Held(held), ..self.guard.clone() }.check())
@@ -180,14 +177,12 @@ pub struct BufferLocks {
 
 impl BufferLocks {
     /// None yet. `server` is the address at which other programs reach this process.
-    #[must_use]
     pub fn new(server: Option<&str>) -> Self {
         Self { server: server.map(Into::into), ..Self::default() }
     }
 
     /// Tries to hold the conversation at `path`, which need not be there yet. `folder` is where the locks of this user lie. It
     /// blocks on the disk, and for a fifth of a second at most on another owner.
-    #[must_use]
     pub fn hold(&self, folder: &Path, path: &Path) -> Hold {
         let may_change = |owner: &Option<Owner>| owner.as_ref().is_none_or(|owner| *owner == Owner::this());
         let mut tries = 0..RETRIES;
@@ -276,7 +271,6 @@ impl BufferLocks {
     }
 
     /// Whether there is a lock, or somebody may be taking one.
-    #[must_use]
     pub fn is_used(&self) -> bool {
         // Whoever is taking one has a clone, so this waits for nobody.
         let has_locks = || lock(&self.locks).iter().any(|lock| lock.strong_count() > 0);
@@ -319,14 +313,12 @@ pub fn tidy(folder: &Path, path: &Path) {
 }
 
 /// Where the process of this user listens that holds the conversation at `path`, if it says so. It blocks on the disk.
-#[must_use]
 pub fn server(folder: &Path, path: &Path) -> Option<PathBuf> {
     places(folder, path).iter().filter(|(lock, _)| !is_beside(lock)).find_map(|(lock, _)| lock_file::server(lock))
 }
 
 /// Whether a process holds the conversation at `path` now, for who only looks: nothing is made or kept. It blocks on the
 /// disk. `None` if nobody does.
-#[must_use]
 pub fn look(folder: &Path, path: &Path) -> Option<Option<Owner>> {
     places(folder, path).iter().find_map(|(lock, _)| lock_file::look(lock))
 }
@@ -355,7 +347,6 @@ pub enum Sighting {
 
 impl Watch {
     /// Watches the conversation at `path`, which `owner` holds, to take its `locks`. `folder` is where those of this user lie.
-    #[must_use]
     pub fn new(locks: BufferLocks, folder: PathBuf, path: PathBuf, owner: Option<Owner>) -> Self {
         Self { locks, folder, path, owner, seen: None }
     }

@@ -51,7 +51,6 @@ pub struct Owner {
 
 impl Owner {
     /// This process.
-    #[must_use]
     pub fn this() -> Self {
         let host = rustix::system::uname();
         Self { process: std::process::id(), host: plain(&host.nodename().to_string_lossy()) }
@@ -93,7 +92,6 @@ impl Words {
 
 /// Where the owner of the lock at `path` listens, if that is a living process of this machine and says so. Whoever can write
 /// the file can send the asker anywhere, so this is for files of the user's own. It blocks on the disk.
-#[must_use]
 pub fn server(path: &Path) -> Option<PathBuf> {
     let words = Words::read(&contents(&open_unfollowed(path).ok()?).ok()?)?;
     let is_here = words.owner.host == Owner::this().host && words.owner.can_be_alive();
@@ -102,7 +100,6 @@ pub fn server(path: &Path) -> Option<PathBuf> {
 
 /// Who has the lock at `path` now, if that is known; `None` if nobody has it. Whoever takes it in this moment may have to try
 /// again. It blocks on the disk.
-#[must_use]
 pub fn look(path: &Path) -> Option<Option<Owner>> {
     let file = open_unfollowed(path).ok()?;
     match file.try_lock_shared() {
@@ -232,19 +229,16 @@ impl LockFile {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether this process has given it back.
-    #[must_use]
     pub fn is_released(&self) -> bool {
         self.is_released.load(Ordering::SeqCst)
     }
 
     /// Whether it was taken away, so that it counts no more even if it could be taken again.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::SeqCst)
     }
@@ -266,7 +260,6 @@ impl LockFile {
     }
 
     /// Whether this is the lock at `path`, and its file is still there.
-    #[must_use]
     pub fn is_still_at(&self, path: &Path) -> bool {
         self.path == path && self.file.metadata().is_ok_and(|metadata| is_at(path, &metadata))
     }
@@ -310,7 +303,6 @@ fn is_lock_file(file: &File, metadata: &Metadata) -> bool {
 }
 
 /// Who has the lock at `path`, if its file says so.
-#[must_use]
 pub fn owner(path: &Path) -> Option<Owner> {
     Owner::read(&contents(&open_unfollowed(path).ok()?).ok()?)
 }

@@ -26,7 +26,6 @@ impl Log {
     /// A log that keeps what matters at least as much as `level`, at the end of `path`.
     ///
     /// If the file cannot be opened, nothing is logged.
-    #[must_use]
     pub fn open(path: PathBuf, level: LevelFilter) -> Self {
         let (sender, lines) = mpsc::channel::<String>();
         let writer = move || {

@@ -56,7 +56,6 @@ struct Line {
 
 impl MessageNotes {
     /// The notes in the file `path`, which need not be there.
-    #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }

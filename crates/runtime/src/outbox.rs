@@ -48,7 +48,6 @@ pub struct OutboxContent {
 
 impl OutboxContent {
     /// Whether there is nothing to keep.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.draft.is_empty()
     }
@@ -77,7 +76,6 @@ struct Stored {
 
 impl OutboxFiles {
     /// Outboxes below `folder`, which does not have to be there.
-    #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self(Arc::new(Shared { folder, noted: Mutex::default(), disk: Mutex::default() }))
     }
@@ -88,7 +86,6 @@ impl OutboxFiles {
     }
 
     /// Whether anything may not be on the disk yet.
-    #[must_use]
     pub fn has_noted(&self) -> bool {
         // Whoever holds it is writing.
         self.0.disk.try_lock().is_err() || !lock(&self.0.noted).is_empty()
@@ -129,7 +126,6 @@ impl OutboxFiles {
     }
 
     /// The file of a conversation. It blocks on the disk, to follow links.
-    #[must_use]
     pub fn file(&self, conversation: &Path) -> PathBuf {
         state_file(&self.0.folder, conversation, "json")
     }

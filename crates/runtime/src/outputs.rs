@@ -24,13 +24,11 @@ pub struct Outputs {
 
 impl Outputs {
     /// Outputs that are kept in this folder.
-    #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, writing: RefCell::default() }
     }
 
     /// The folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }

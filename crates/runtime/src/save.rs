@@ -99,7 +99,6 @@ pub enum SaveError {
 
 impl SaveError {
     /// What to do about it in an editor.
-    #[must_use]
     pub const fn advice(&self) -> &'static str {
         match self {
             Self::Changed | Self::Appeared => {
@@ -116,7 +115,6 @@ impl SaveError {
 }
 
 /// What went wrong, without "(os error 28)", which does not help the user.
-#[must_use]
 pub fn plain_words(error: &impl fmt::Display) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }

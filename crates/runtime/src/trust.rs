@@ -63,7 +63,6 @@ impl Trusted {
     }
 
     /// Whether this content was trusted in this file's frontmatter. `path` is absolute.
-    #[must_use]
     pub fn contains(&self, path: &str, content: &str) -> bool {
         self.frontmatter.get(path).is_some_and(|known| *known == digest(content))
     }
@@ -75,7 +74,6 @@ impl Trusted {
     }
 
     /// Whether the conversation at `path` may show `file`; both are absolute.
-    #[must_use]
     pub fn contains_file(&self, path: &str, file: &Path) -> bool {
         self.files.contains(&(path.to_owned(), digest(&file.to_string_lossy())))
     }

@@ -48,7 +48,6 @@ pub struct Recipient {
 
 impl Recipient {
     /// The provider that these options name. Its key is looked up in `environment` first.
-    #[must_use]
     pub fn of(options: ProviderOptions, environment: Environment) -> Self {
         let ProviderOptions { vendor, max_reply_bytes, .. } = options;
         Self {

@@ -29,7 +29,6 @@ pub enum AnsiColour {
 
 impl AnsiStyle {
     /// The style in words, such as `fg=1 bold` or `bg=#ff0000`; empty for plain text.
-    #[must_use]
     pub fn words(&self) -> String {
         let colour = |name: &str, colour: Option<AnsiColour>| match colour? {
             AnsiColour::Indexed(index) => Some(format!("{name}={index}")),
@@ -124,13 +123,11 @@ fn length(body: &str) -> usize {
 }
 
 /// The text without sequences.
-#[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     kept(text, false)
 }
 
 /// The text with only those sequences that set colours.
-#[must_use]
 pub fn coloured(text: &str) -> Cow<'_, str> {
     kept(text, true)
 }
@@ -148,7 +145,6 @@ fn kept(text: &str, keeps_colours: bool) -> Cow<'_, str> {
 }
 
 /// The pieces of a text with their styles. `style` is that of the text before it, and then that of its end.
-#[must_use]
 pub fn runs<'a>(text: &'a str, style: &mut AnsiStyle) -> Vec<(&'a str, AnsiStyle)> {
     let mut runs = Vec::new();
     for piece in pieces(text) {

@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 500;
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// Whether `value` can be checked against a schema in a moment.
-#[must_use]
 pub fn is_quickly_checked(schema: &Value, value: &Value) -> bool {
     if !has_reference(schema) {
         return true;

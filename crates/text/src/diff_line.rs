@@ -61,13 +61,11 @@ struct Change {
 
 impl DrawnLine {
     /// A line that did not change.
-    #[must_use]
     pub fn same(text: &str) -> Self {
         Self { parts: vec![Part::of(text, Naming::Hidden, false)] }
     }
 
     /// A line that comes or goes, and takes the place of no other.
-    #[must_use]
     pub fn alone(text: &str) -> Self {
         let (text, blanks) = text.split_at(text.trim_end_matches([' ', '\t']).len());
         let parts = [(text, Naming::Blanks), (blanks, Naming::All)].into_iter();
@@ -76,14 +74,12 @@ impl DrawnLine {
     }
 
     /// The same with a mark at its end.
-    #[must_use]
     pub fn marked(mut self, mark: &str) -> Self {
         self.parts.push(Part::of(mark, Naming::Hidden, true));
         self
     }
 
     /// The line in at most `width` cells. Of a pair of lines, the first difference is in both, if there are at least 12 cells.
-    #[must_use]
     pub fn fit(&self, width: usize) -> String {
         let rooms = self.rooms(width);
         let last = self.parts.len().saturating_sub(1);
@@ -211,7 +207,6 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 /// A line that goes, and the one that takes its place.
-#[must_use]
 pub fn pair(old: &str, new: &str) -> (DrawnLine, DrawnLine) {
     let changes = changes(old, new);
     let (one, other) = draw_pair(old, new, &changes, None);

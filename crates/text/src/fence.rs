@@ -15,7 +15,6 @@ pub struct Fence {
 
 impl Fence {
     /// The fence that `line` opens, and its trimmed info string; `None` if it does not open a fence.
-    #[must_use]
     pub fn open(line: &str) -> Option<(Self, &str)> {
         let (fence, rest) = Self::run(line)?;
         let info = rest.trim();
@@ -24,7 +23,6 @@ impl Fence {
     }
 
     /// Whether `line` closes this fence.
-    #[must_use]
     pub fn closes(self, line: &str) -> bool {
         Self::run(line).is_some_and(|(other, rest)| {
             other.mark == self.mark && other.length >= self.length && rest.trim().is_empty()
@@ -32,20 +30,17 @@ impl Fence {
     }
 
     /// The shortest fence of backticks that `content` cannot close.
-    #[must_use]
     pub fn around(content: &str) -> Self {
         let length = u32::try_from(longest_run(content)).unwrap_or(u32::MAX - 1);
         Self { mark: b'`', length: (length + 1).max(3) }
     }
 
     /// The marks: they close the fence, and with an info string they open it.
-    #[must_use]
     pub fn marks(self) -> String {
         char::from(self.mark).to_string().repeat(self.length as usize)
     }
 
     /// The closing line in words. Inside the backticks of a message, marks would look like more of them.
-    #[must_use]
     pub fn closing_line(self) -> String {
         let name = if self.mark == b'~' { "tildes" } else { "backticks" };
         format!("a line of {} {name}", self.length)

@@ -21,7 +21,6 @@ pub struct HunkPlace {
 
 impl HunkPlace {
     /// All places, in order. After `time`, the rest is compared less closely. The contents may be of any bytes.
-    #[must_use]
     pub fn between(old: &[u8], new: &[u8], time: Duration) -> Vec<Self> {
         let lines_of = |content| <[u8]>::split_inclusive(content, |byte| *byte == b'\n').collect::<Vec<_>>();
         let (old, new) = (lines_of(old), lines_of(new));

@@ -64,7 +64,6 @@ type Drawn<'a> = (DrawnLine, Option<&'a SidedLine<'a>>);
 
 impl HunkRows {
     /// The rows of hunks. It takes a fraction of a second at most.
-    #[must_use]
     pub fn of(old: &[u8], new: &[u8], places: &[HunkPlace], room: HunkRoom) -> Vec<Self> {
         let deadline = Instant::now() + TIME;
         let room = HunkRoom { width: room.width.max(1), rows: room.rows.max(1), ..room };

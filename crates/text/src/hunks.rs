@@ -30,7 +30,6 @@ pub struct Fates {
 impl Fates {
     /// What has become of the changes from `old` to `proposed`, where `written` was written; `None` for texts that are not
     /// compared. `first` is what the file had when the changes were proposed, if that was not `old`.
-    #[must_use]
     pub fn of(old: &[u8], proposed: &[u8], written: &[u8], first: Option<&[u8]>) -> Option<Self> {
         if !are_comparable(&[old, proposed, written]) {
             return None;

@@ -92,7 +92,6 @@ impl Breaks {
 }
 
 /// The content with LF in place of each CR LF.
-#[must_use]
 pub fn with_lf(content: &[u8]) -> Vec<u8> {
     let next = content.iter().skip(1).map(Some).chain([None]);
     let bytes = content.iter().zip(next).filter(|pair| *pair != (&b'\r', Some(&b'\n')));

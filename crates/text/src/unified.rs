@@ -45,7 +45,6 @@ impl Default for Unified {
 impl Unified {
     /// Compares two files. A file that is not there counts as an empty one. At most `max_lines` lines of hunks are given; a
     /// last line says how many more there are.
-    #[must_use]
     pub fn of(old: &[u8], new: &[u8], max_lines: usize) -> Self {
         if old == new {
             return Self::default();

@@ -29,7 +29,6 @@ impl fmt::Debug for Approved {
 impl Approved {
     /// Whether this is what a call would write now: the same files, from the contents that were shown to the contents that were
     /// shown. The same lines in a file that has become another one may stand in another place, so they do not count.
-    #[must_use]
     pub fn covers(&self, proposal: &Proposal) -> bool {
         let files = &self.binding.files;
         if files.len() != proposal.files.len() {

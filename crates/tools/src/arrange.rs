@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 /// Puts the keys of each object into the order in which `schema` lists its properties. Keys that the schema does not name
 /// follow in the order that they have.
-#[must_use]
 pub fn arranged(value: Value, schema: &Value) -> Value {
     match value {
         Value::Object(mut entries) => {

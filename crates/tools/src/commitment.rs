@@ -21,20 +21,17 @@ pub struct Commitment(Arc<AtomicU8>);
 
 impl Commitment {
     /// The run is about to change files. `false` if it was stopped: then it must change nothing.
-    #[must_use]
     pub fn begin(&self) -> bool {
         self.replace(OPEN, BEGUN).is_ok() || self.has_begun()
     }
 
     /// Takes from the run the right to begin to change files. `false` if it has begun to.
-    #[must_use]
     pub fn bar(&self) -> bool {
         let _ = self.replace(OPEN, BARRED);
         !self.has_begun()
     }
 
     /// Drops the run, unless it has begun to change files: then `false`, and its result is the truth about it.
-    #[must_use]
     pub fn drop_unless_begun(&self) -> bool {
         let _ = self.replace(OPEN, DROPPED).or_else(|_| self.replace(BARRED, DROPPED));
         self.is_dropped()
@@ -46,19 +43,16 @@ impl Commitment {
     }
 
     /// Whether the run has begun to change files, and somebody waits for its result.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.0.load(Ordering::SeqCst) == BEGUN
     }
 
     /// Whether nobody waits for the result.
-    #[must_use]
     pub fn is_dropped(&self) -> bool {
         self.0.load(Ordering::SeqCst) == DROPPED
     }
 
     /// Whether both are about the same run.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

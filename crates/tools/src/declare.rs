@@ -261,7 +261,6 @@ fn fix_empty_tables(schema: Map<String, Value>) -> Value {
 }
 
 /// A definition as data, for the list of registered tools. Functions are left out.
-#[must_use]
 pub fn describe(definition: &Definition) -> Value {
     let seconds = |limit: Option<Duration>| limit.map(|limit| Value::from(limit.as_secs_f64()));
     let params = |params: &Option<PathParams>| params.as_ref().map(PathParams::to_json);

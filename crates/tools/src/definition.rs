@@ -128,7 +128,6 @@ impl DeclaredApproval {
     pub const WORDS: [(&str, Self); 2] = [("auto", Self::Auto), ("requires_approval", Self::RequiresApproval)];
 
     /// The word for it; `None` for a function.
-    #[must_use]
     pub fn word(self) -> Option<&'static str> {
         Self::WORDS.iter().find(|(_, declared)| *declared == self).map(|(word, _)| *word)
     }
@@ -246,7 +245,6 @@ impl Definition {
     }
 
     /// Whether it says which paths its calls use, or cannot use any by itself: the user or the provider answers it.
-    #[must_use]
     pub fn declares_paths(&self) -> bool {
         self.read_path_param.is_some()
             || self.write_path_param.is_some()
@@ -340,7 +338,6 @@ pub(super) fn is_name(name: &str) -> bool {
 
 impl Executor {
     /// The word for it in a definition's `executor` field.
-    #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Server(_) => "server",
@@ -351,7 +348,6 @@ impl Executor {
     }
 
     /// Whether a call is answered from outside: by the user or by the user interface.
-    #[must_use]
     pub const fn is_answered(&self) -> bool {
         matches!(self, Self::Human | Self::Client(_))
     }
@@ -366,7 +362,6 @@ impl Executor {
     }
 
     /// The Lua function that runs a call, if there is one.
-    #[must_use]
     pub const fn function(&self) -> Option<LuaRef> {
         match self {
             Self::Server(Runner::Lua(function)) => Some(*function),
@@ -376,7 +371,6 @@ impl Executor {
     }
 
     /// Whether the provider runs the tool.
-    #[must_use]
     pub const fn is_provider(&self) -> bool {
         matches!(self, Self::Provider)
     }

@@ -48,7 +48,6 @@ pub enum DiffKind {
 
 impl DiffKind {
     /// The word for it in Lua.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hunk => "hunk",
@@ -73,13 +72,11 @@ impl DiffKind {
 
 impl DiffLine {
     /// Something that is said about a file.
-    #[must_use]
     pub fn note(text: impl Into<String>) -> Self {
         Self::said(DiffKind::Note, text.into())
     }
 
     /// How many lines are not shown.
-    #[must_use]
     pub(super) fn more(count: usize) -> Self {
         Self::said(DiffKind::More, format!("… {count} more {}", if count == 1 { "line" } else { "lines" }))
     }
@@ -125,7 +122,6 @@ impl DiffLine {
     }
 
     /// Lines as they are drawn in so many cells, each with what it is. What is said about a file takes as many lines as it needs.
-    #[must_use]
     pub fn fitted(lines: &[Self], width: usize) -> Vec<(DiffKind, String)> {
         let mut drawn: Vec<String> = lines.iter().map(|line| line.fit(width)).collect();
         tell_apart(lines, &mut drawn, width);

@@ -101,19 +101,16 @@ struct Source {
 
 impl Disk {
     /// The disk itself.
-    #[must_use]
     pub const fn itself() -> Self {
         Self(None)
     }
 
     /// The disk through `ask`. The answers are kept in [`Disk::facts`].
-    #[must_use]
     pub fn recording(ask: Arc<Ask>) -> Self {
         Self::source(Arc::default(), Some(ask), Arc::default())
     }
 
     /// What is known of the disk, and nothing else. It is never waited for.
-    #[must_use]
     pub fn known(facts: Facts) -> Self {
         Self::source(Arc::new(Mutex::new(facts)), None, Arc::default())
     }
@@ -123,19 +120,16 @@ impl Disk {
     }
 
     /// The answers so far; none for the disk itself.
-    #[must_use]
     pub fn facts(&self) -> Facts {
         self.0.as_ref().map(|source| lock(&source.facts).clone()).unwrap_or_default()
     }
 
     /// Who has not said something that a judgement needed. The judgement cannot be relied on then.
-    #[must_use]
     pub fn lacks(&self) -> Option<Silent> {
         lock(&self.0.as_ref()?.lacking).clone()
     }
 
     /// Whether something is missing because nobody has asked for it, and not because the disk does not answer.
-    #[must_use]
     pub fn has_unasked(&self) -> bool {
         self.0.as_ref().is_some_and(|source| source.has_unasked.load(Ordering::Relaxed))
     }
@@ -160,7 +154,6 @@ impl Disk {
     }
 
     /// Where a path leads: see [`real`]. If that is not known, the path as it is written.
-    #[must_use]
     pub fn real(&self, path: &Path) -> PathBuf {
         self.real_if_known(path).unwrap_or_else(|| {
             self.note_lacking(path);
@@ -194,7 +187,6 @@ impl Disk {
     }
 
     /// Whether there is anything at a path; also if that is not known.
-    #[must_use]
     pub fn is_there(&self, path: &Path) -> bool {
         self.may_be(path, What::IsThere)
     }
@@ -205,13 +197,11 @@ impl Disk {
     }
 
     /// Whether the file that a path leads to has several names (hard links); also if that is not known.
-    #[must_use]
     pub fn is_linked(&self, path: &Path) -> bool {
         self.may_be(path, What::IsLinked)
     }
 
     /// Whether writing a file asks every time; also if that is not known.
-    #[must_use]
     pub fn is_start_up(&self, path: &Path, owner: &Owner) -> bool {
         self.may_be(path, What::IsStartUp(owner.clone()))
     }
@@ -267,7 +257,6 @@ impl fmt::Debug for Disk {
 
 impl Lookup {
     /// What the disk itself says. It blocks.
-    #[must_use]
     pub fn answer(&self) -> Answer {
         let path = &self.path;
         Answer::Is(match &self.what {

@@ -75,7 +75,6 @@ pub struct EarlierEntries {
 
 impl Earlier {
     /// The same for another call, which has asked for nothing yet.
-    #[must_use]
     pub fn for_next_call(&self) -> Self {
         Self { files: Arc::clone(&self.files), unclear: Arc::clone(&self.unclear), asked: Arc::default() }
     }
@@ -87,7 +86,6 @@ impl Earlier {
     }
 
     /// The call that may write a file and of which it is not known yet what.
-    #[must_use]
     pub fn unclear_writer(&self, path: &Path) -> Option<&CallId> {
         self.unclear(|target| target == path)
     }
@@ -120,7 +118,6 @@ impl Earlier {
     }
 
     /// What a file would have, whose path has no links; `None` within if it would be gone. `None` if no call would write it.
-    #[must_use]
     pub fn content(&self, path: &Path) -> Option<Option<Content>> {
         let found = self.files.get(path).map(|file| file.now.clone());
         let digest = found.as_ref().map(|content| Content::digest_of(content).cloned());
@@ -132,13 +129,11 @@ impl Earlier {
     }
 
     /// Whether a call would write a file, whose path has no links, and leave it there.
-    #[must_use]
     pub fn creates(&self, path: &Path) -> bool {
         matches!(self.content(path), Some(Some(_)))
     }
 
     /// The files below a folder, whose path has no links, that would come and go.
-    #[must_use]
     pub fn below(&self, folder: &Path) -> EarlierEntries {
         let mut asked = self.asked();
         asked.base.listed = Some(self.files.keys().cloned().collect());
@@ -155,19 +150,16 @@ impl Earlier {
     }
 
     /// What the call has asked for so far.
-    #[must_use]
     pub fn base(&self) -> Base {
         self.asked().base.clone()
     }
 
     /// Whether the call has asked for a content whose bytes are not kept.
-    #[must_use]
     pub fn lacks_bytes(&self) -> bool {
         self.asked().lacks_bytes
     }
 
     /// The call above that may write what this call has asked for, if it is not known yet what that would be.
-    #[must_use]
     pub fn waits_for(&self) -> Option<CallId> {
         self.asked().waits_for.clone()
     }
@@ -178,13 +170,11 @@ impl Earlier {
     }
 
     /// Whether that was noted.
-    #[must_use]
     pub fn is_stale(&self) -> bool {
         self.asked().is_stale
     }
 
     /// Whether a proposal that was made from this would be made from the same now.
-    #[must_use]
     pub fn is_still(&self, base: &Base) -> bool {
         let now = |path: &PathBuf| self.files.get(path).map(|file| Content::digest_of(&file.now).cloned());
         base.files.iter().all(|(path, digest)| now(path) == *digest && self.unclear_writer(path).is_none())
@@ -192,7 +182,6 @@ impl Earlier {
     }
 
     /// What is on the disk in place of what a file would have; `None` if no call would write it, or that is the same.
-    #[must_use]
     pub fn on_disk(&self, path: &Path) -> Option<Option<Digest>> {
         let file = self.files.get(path)?;
         let is_same = file.on_disk.as_ref() == Content::digest_of(&file.now);
@@ -200,7 +189,6 @@ impl Earlier {
     }
 
     /// The call that would write a file last.
-    #[must_use]
     pub fn writer(&self, path: &Path) -> Option<&CallId> {
         Some(&self.files.get(path)?.by)
     }

@@ -52,7 +52,6 @@ pub struct Owner {
 
 impl Owner {
     /// What a file is. `path` is absolute. This reads the disk.
-    #[must_use]
     pub fn class_of(&self, path: &Path) -> FileClass {
         let found = real(path);
         let linked = Linked::at(&found);

@@ -105,7 +105,6 @@ pub struct FormMistake {
 
 impl Form {
     /// What a call with this input asks.
-    #[must_use]
     pub fn of(definition: &Definition, input: &Value) -> Self {
         let asked = Question::of(input);
         let question = asked.text.map(str::to_owned).unwrap_or_else(|| {
@@ -172,7 +171,6 @@ impl Form {
     }
 
     /// The result of the call, as the model sees it: text as it is, anything else as JSON.
-    #[must_use]
     pub fn result_text(answer: &Value) -> String {
         match answer {
             Value::String(text) => text.clone(),
@@ -241,7 +239,6 @@ impl FormField {
     }
 
     /// The entries to choose from, each on one line; empty if the field takes text.
-    #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let FieldKind::Choice(choices) = &self.kind else { return Vec::new() };
         let words = choices.iter().map(|choice| {
@@ -259,14 +256,12 @@ impl FormField {
     }
 
     /// The entry of [`FormField::labels`] that asks for text, counted from 0.
-    #[must_use]
     pub fn other(&self) -> Option<usize> {
         let FieldKind::Choice(choices) = &self.kind else { return None };
         self.or_text.then_some(choices.len())
     }
 
     /// The text that the user starts with when they type an answer.
-    #[must_use]
     pub fn text_default(&self) -> Option<&str> {
         let default = self.default.as_deref()?;
         let FieldKind::Choice(choices) = &self.kind else { return Some(default) };

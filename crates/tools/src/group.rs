@@ -60,7 +60,6 @@ impl Group {
     }
 
     /// Its fields, with its name.
-    #[must_use]
     pub fn describe(&self) -> Value {
         let mut table = json!({ "name": self.name, "tools": self.tools });
         let texts = [("description", self.description.as_deref()), ("system_prompt", self.system_prompt.as_deref())];

@@ -33,7 +33,6 @@ pub struct Offer {
 
 /// Determines which of the `chosen` tools `provider` supports with its `model`. `alone`: the conversation offers no tool
 /// that runs here.
-#[must_use]
 pub fn offer(
     chosen: impl IntoIterator<Item = HostedTool>,
     limits: &SearchLimits,

@@ -49,14 +49,12 @@ struct Folder {
 
 impl IgnoreFiles {
     /// The ignore files for what is in `base`, an absolute path without links.
-    #[must_use]
     pub fn new(base: &Path, git: GitRules) -> Self {
         Self { git, own: GitignoreBuilder::new(base).build_global().0, known: Mutex::default() }
     }
 
     /// Whether an entry is ignored. `Some(false)` if a rule says that it is not; `None` if no rule names it. It reads the
     /// files that are not known yet.
-    #[must_use]
     pub fn ignores(&self, path: &Path, is_folder: bool) -> Option<bool> {
         let folder = self.folder(path.parent()?);
         let kinds = if self.git == GitRules::Everywhere || folder.is_in_repository { 3 } else { 1 };

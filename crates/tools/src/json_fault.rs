@@ -20,7 +20,6 @@ pub struct JsonFault {
 
 impl JsonFault {
     /// The fault of a text that gave this error.
-    #[must_use]
     pub fn of(text: &str, error: &Error) -> Self {
         let words = error.to_string();
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);

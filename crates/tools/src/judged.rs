@@ -44,13 +44,11 @@ impl Judged {
     }
 
     /// The same files, approved by the user. What else the tool finds with them is theirs to use as well.
-    #[must_use]
     pub fn by_user(self) -> Self {
         Self { is_by_user: true, ..self }
     }
 
     /// Whether a policy has approved the call.
-    #[must_use]
     pub fn is_by_policy(&self) -> bool {
         !self.is_by_user
     }
@@ -61,25 +59,21 @@ impl Judged {
     }
 
     /// Where a path led that the call names; `None` for any other.
-    #[must_use]
     pub fn place_of(&self, path: &Path) -> Option<&Path> {
         self.named.get(path).map(PathBuf::as_path)
     }
 
     /// Whether the same paths lead to the same places.
-    #[must_use]
     pub fn leads_as(&self, other: &Self) -> bool {
         self.named == other.named
     }
 
     /// Where the paths lead, for the journal.
-    #[must_use]
     pub fn places(&self) -> BTreeMap<String, String> {
         self.named.iter().map(|(path, place)| (lossy(path), lossy(place))).collect()
     }
 
     /// The first path that led elsewhere before, with where it leads now.
-    #[must_use]
     pub fn strays_from(&self, before: &BTreeMap<String, String>) -> Option<(&Path, &Path)> {
         let strays = |(path, place): &(&PathBuf, &PathBuf)| {
             before.get(&lossy(path)).is_some_and(|before| *before != lossy(place))
@@ -88,7 +82,6 @@ impl Judged {
     }
 
     /// Whether a policy that has approved what these paths lead to has approved these other files.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         other.named.iter().all(|(path, place)| self.judges(path, place))
     }

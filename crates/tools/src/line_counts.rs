@@ -28,7 +28,6 @@ impl LineCounts {
     }
 
     /// The lines that differ between two texts; `None` if they are too long to compare.
-    #[must_use]
     pub fn between(old: &str, new: &str) -> Option<Self> {
         if old.len() + new.len() > MAX_BYTES {
             return None;
@@ -40,7 +39,6 @@ impl LineCounts {
     }
 
     /// Both counts with their signs: `+12`, `-3`. A zero is left out unless both are zero.
-    #[must_use]
     pub fn words(self) -> (String, String) {
         let word = |sign: &str, count: usize| if count > 0 { format!("{sign}{count}") } else { String::new() };
         match (self.added, self.removed) {

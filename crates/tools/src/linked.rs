@@ -23,7 +23,6 @@ pub struct Linked {
 
 impl Linked {
     /// The file that this is about, if it has several names.
-    #[must_use]
     pub fn of(file: &Metadata) -> Option<Self> {
         (file.is_file() && file.nlink() > 1).then(|| Self { device: file.dev(), inode: file.ino() })
     }
@@ -36,7 +35,6 @@ impl Linked {
     }
 
     /// The file at a path, if it has several names. A link at the path is not followed.
-    #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         path.symlink_metadata().ok().as_ref().and_then(Self::of)
     }

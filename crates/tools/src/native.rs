@@ -244,7 +244,6 @@ impl Outcome {
     }
 
     /// The same with a note for the model below its text.
-    #[must_use]
     pub fn noted(mut self, note: &str) -> Self {
         match &mut self {
             Self::Success(Output::Text(text) | Output::Attached(text, _)) => text.push_str(&format!("\n\n[{note}]")),

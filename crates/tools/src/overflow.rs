@@ -65,7 +65,6 @@ pub fn save_media(dir: &Path, tool: &str, kind: MediaKind, data: &[u8]) -> io::R
 }
 
 /// A new path for a full output in `dir`, where there is nothing yet. Its name begins with `tool`, if that is the name of a tool.
-#[must_use]
 pub fn path(dir: &Path, tool: &str) -> PathBuf {
     let tool = if is_name(tool) { tool } else { "result" };
     dir.join(format!("{tool}-{:016x}{MARK}.txt", fastrand::u64(..)))
@@ -82,7 +81,6 @@ pub fn save_at(path: &Path, output: &[u8]) -> io::Result<()> {
 }
 
 /// Whether a result has room for a text.
-#[must_use]
 pub fn fits(text: &str) -> bool {
     text.len() <= MAX_BYTES + NOTES.bytes && truncate::count_lines(text.as_bytes()) <= MAX_LINES + NOTES.lines
 }

@@ -9,7 +9,6 @@ pub const LOCK: &str = ".flemma-lock";
 pub const REPLACEMENT: &str = ".flemma-new-";
 
 /// Whether a file of this name is one of them. They are there for moments, or while a conversation is open, and say nothing to a model.
-#[must_use]
 pub fn is_own_file(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_replacement = |at: usize| {

@@ -40,7 +40,6 @@ impl PathKind {
         [("file", Self::File), ("page", Self::Page), ("page_folder", Self::PageFolder)];
 
     /// The word for it.
-    #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, kind)| *kind == self).map_or("file", |(word, _)| word)
     }
@@ -58,7 +57,6 @@ impl PathParams {
     }
 
     /// Whether there is no such property.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -73,7 +71,6 @@ impl PathParams {
     }
 
     /// As a definition writes it: a name, or a list of names.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         match self.0.as_slice() {
             [name] => name.clone().into(),
@@ -132,7 +129,6 @@ pub struct MeantPath {
 
 impl MeantPath {
     /// What a model means by `written`; `None` for a path.
-    #[must_use]
     pub fn of(written: &str) -> Option<Self> {
         let (mut path, mut is_certain) = (written.to_owned(), false);
         let unquoted = |path: &str| {
@@ -158,7 +154,6 @@ impl MeantPath {
     }
 
     /// The message for a model that wrote it.
-    #[must_use]
     pub fn problem(&self, written: &str) -> ModelError {
         let (written, path) = (escape_controls(written), escape_controls(&self.path));
         ModelError::new(format!("`{written}` is not a path: there is no such file. Write the path as it is: `{path}`."))

@@ -89,7 +89,6 @@ pub struct Agents {
 
 impl Agents {
     /// One of this name that is not known, and permits nothing.
-    #[must_use]
     pub fn unknown(name: &str, base: AgentBase) -> Self {
         let (read, write) = (Some(Vec::new()), Some(Vec::new()));
         let nothing =
@@ -98,7 +97,6 @@ impl Agents {
     }
 
     /// What they permit together. This does not read the disk yet.
-    #[must_use]
     pub fn permitted(&self) -> Permitted {
         let mut chosen = self.clone();
         chosen.all.retain(|(_, options)| options.is_restricting());
@@ -143,7 +141,6 @@ struct Allowed {
 
 impl Permitted {
     /// The same once it is known where the paths lead. This reads the disk.
-    #[must_use]
     pub fn looked_up(self) -> Self {
         self.agents.get_or_init(|| self.chosen.look_up());
         self
@@ -159,20 +156,17 @@ impl Permitted {
     }
 
     /// Whether everything is permitted.
-    #[must_use]
     pub fn is_everything(&self) -> bool {
         self.chosen.all.is_empty()
     }
 
     /// Whether the file that a path leads to may be used in this way. `path` is absolute. This reads the disk, unless everything
     /// is permitted.
-    #[must_use]
     pub fn allows(&self, access: Access, path: &Path) -> bool {
         self.is_everything() || self.refusing(access, &self.disk().real(path)).is_none()
     }
 
     /// The same of an entry of a folder whose links are resolved.
-    #[must_use]
     pub fn shows(&self, entry: &Path) -> bool {
         match () {
             () if self.is_everything() => true,
@@ -183,7 +177,6 @@ impl Permitted {
 
     /// Whether a model may be told about something that has this name in the editor, as
     /// [`DeniedPaths::allows`](super::rules::DeniedPaths::allows) says for what the user denies.
-    #[must_use]
     pub fn allows_name(&self, base: &Path, name: &Path) -> bool {
         self.is_everything()
             || name.as_os_str().is_empty()
@@ -191,7 +184,6 @@ impl Permitted {
     }
 
     /// Whether something below a folder, whose links are resolved, may be read, although it may not be read itself.
-    #[must_use]
     pub fn leads_on(&self, folder: &Path) -> bool {
         self.agents().all(|(_, [read, _])| {
             let is_above = |allowed: &Allowed| {

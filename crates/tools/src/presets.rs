@@ -49,7 +49,6 @@ impl Presets {
     }
 
     /// The same presets, but the built-in ones approve writing anywhere: `tools.write_outside = "auto"`.
-    #[must_use]
     pub fn unbounded(self) -> Self {
         Self { bounded: BTreeSet::new(), ..self }
     }
@@ -162,14 +161,12 @@ fn rule(entry: &str) -> Option<Rule> {
 }
 
 /// Whether an entry of a list is the name of a preset: no tool has a `$` in its name.
-#[must_use]
 pub fn is_preset(entry: &str) -> bool {
     entry.starts_with('$')
 }
 
 /// Whether an entry of the user's list is the name of a Lua module that decides: `my_plugin.policy`. Names of tools do not
 /// contain dots.
-#[must_use]
 pub fn is_module(entry: &str) -> bool {
     entry.contains('.') && entry.chars().all(|char| char.is_ascii_alphanumeric() || "._-".contains(char))
 }

@@ -21,7 +21,6 @@ use super::{
 const MARKS: [&str; 2] = [".git", ".jj"];
 
 /// The root folder of the project that is found from `folder`, with links resolved; `None` if there is none. This reads the disk.
-#[must_use]
 pub fn root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     Some(root_and_mark(folder, home)?.0)
 }

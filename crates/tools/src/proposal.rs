@@ -69,7 +69,6 @@ pub struct Concern {
 
 impl FileChange {
     /// What the user has to know about it.
-    #[must_use]
     pub fn concern(&self) -> Option<Concern> {
         let name = &self.name;
         if let Some(unsaved) = &self.unsaved {
@@ -126,7 +125,6 @@ impl Content {
     }
 
     /// A content with these bytes.
-    #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self { digest: Digest::of(&bytes), len: bytes.len() as u64, bytes: Some(Arc::new(bytes)) }
     }
@@ -173,19 +171,16 @@ pub struct Revision(String);
 
 impl Revision {
     /// A revision by its name.
-    #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
     /// The revision of a call that can propose nothing, for this reason. No proposal has it.
-    #[must_use]
     pub fn of_problem(problem: &ModelError) -> Self {
         Self(format!("problem-{}", Digest::of(problem.to_string().as_bytes())))
     }
 
     /// The name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -212,7 +207,6 @@ impl Proposal {
     }
 
     /// Its name.
-    #[must_use]
     pub fn revision(&self) -> Revision {
         let mut hash = Sha256::new();
         let mut put = |part: &[u8]| {
@@ -230,7 +224,6 @@ impl Proposal {
     }
 
     /// The same without the bytes, if all of them together are more than `max`.
-    #[must_use]
     pub fn without_bytes_above(mut self, max: u64) -> Self {
         let contents = || self.files.iter().flat_map(|file| [&file.old, &file.new]).flatten();
         if contents().map(|content| content.len).sum::<u64>() > max {

@@ -72,7 +72,6 @@ pub(super) fn note_moved(from: &Path, to: &Path) {
 }
 
 /// What tools have done since the last call.
-#[must_use]
 pub fn take_written() -> Written {
     mem::take(&mut *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -29,7 +29,6 @@ pub struct Review {
 
 impl Review {
     /// What is shown of a proposal. It takes as long as comparing the files.
-    #[must_use]
     pub fn of(proposal: &Proposal) -> Self {
         let mut review = Self { revision: proposal.revision(), lines: Some((0, 0)), diff: Vec::new(), more: 0 };
         for file in &proposal.files {
@@ -74,7 +73,6 @@ impl Review {
     }
 
     /// At most `max` lines; the last one says how many more there are.
-    #[must_use]
     pub fn first_lines(&self, max: usize) -> Vec<DiffLine> {
         let mut lines: Vec<DiffLine> = self.diff.iter().take(max).cloned().collect();
         let more = self.diff.len() - lines.len() + self.more;

@@ -37,7 +37,6 @@ pub struct AnswerMistakes(Vec<String>);
 
 impl AnswerMistakes {
     /// All mistakes in one sentence, for the user.
-    #[must_use]
     pub fn sentence(&self) -> String {
         self.0.join("; ")
     }
@@ -48,7 +47,6 @@ impl AnswerMistakes {
     }
 
     /// A list with a line for each of them, for a model.
-    #[must_use]
     pub fn list(&self) -> String {
         self.0.iter().map(|mistake| format!("- {mistake}")).collect::<Vec<_>>().join("\n")
     }

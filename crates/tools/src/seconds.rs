@@ -30,7 +30,6 @@ pub fn at_most(longest: Duration, seconds: f64) -> Result<Duration, InvalidLimit
 }
 
 /// `1 second`, `2.5 seconds`.
-#[must_use]
 pub fn in_words(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds == 1.0 { "1 second".to_owned() } else { format!("{seconds} seconds") }

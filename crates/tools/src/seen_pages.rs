@@ -32,7 +32,6 @@ impl SeenPages {
     }
 
     /// What the call knows of a file.
-    #[must_use]
     pub fn known(&self, file: &Path) -> Before {
         match self.pages().get(file) {
             None => Before::Unknown,

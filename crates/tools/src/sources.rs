@@ -54,7 +54,6 @@ impl Sources {
     }
 
     /// Whether every source has ended.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.loading.is_empty()
     }

@@ -29,7 +29,6 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of a call. `definition` is the tool's, if there is such a tool.
-    #[must_use]
     pub fn of(definition: Option<&Definition>, name: &str, input: &ToolInput) -> Self {
         let mut summary = Self { tool: line(name), ..Self::default() };
         match input {
@@ -53,7 +52,6 @@ impl Summary {
     }
 
     /// The tool, what the call is about, and the changed lines, in at most `width` cells.
-    #[must_use]
     pub fn line(&self, width: usize) -> String {
         let (added, removed) = self.changes.map(LineCounts::words).unwrap_or_default();
         let counts: Vec<&str> = [&*added, &*removed].into_iter().filter(|word| !word.is_empty()).collect();

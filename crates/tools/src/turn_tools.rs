@@ -37,7 +37,6 @@ impl TurnTools {
     }
 
     /// The same without the names that may be anybody's.
-    #[must_use]
     pub fn by_user(&self) -> Self {
         let named = self.named.iter().filter(|(_, by)| **by == NamedBy::User);
         Self { named: named.map(|(tool, by)| (tool.clone(), *by)).collect(), ..self.clone() }
@@ -55,7 +54,6 @@ pub struct FileTools {
 
 impl FileTools {
     /// What a list comes to. A `$name` in it is a group, and stands for its tools.
-    #[must_use]
     pub fn new(list: &ListOption, registry: &Registry) -> Self {
         let removed: BTreeSet<String> = list.removed().iter().cloned().collect();
         let mut names = BTreeSet::new();

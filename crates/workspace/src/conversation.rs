@@ -83,7 +83,6 @@ impl Conversation {
     }
 
     /// The number of its buffer.
-    #[must_use]
     pub fn buffer(&self) -> i32 {
         self.buffer
     }
@@ -93,13 +92,11 @@ impl Conversation {
     }
 
     /// Whether a reply or a tool is at work.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.session.is_busy()
     }
 
     /// Whether the whole text is parsed.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.page.is_complete()
     }
@@ -112,7 +109,6 @@ impl Conversation {
 
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
     /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
-    #[must_use]
     pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
             let waiting = document
@@ -125,14 +121,12 @@ impl Conversation {
     }
 
     /// The folds of the messages in these lines, as far as they are parsed.
-    #[must_use]
     pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
         let is_changing = self.is_busy() || !self.is_complete();
         self.page.with_parsed(|document, text| flemma_chat::folds(document, lines, text, is_changing))
     }
 
     /// Whether what the user wants of it waits for the disk.
-    #[must_use]
     pub fn is_wanted(&self) -> bool {
         self.holding.has_wish() || self.gate().is_reading()
     }

@@ -146,7 +146,6 @@ impl Workspace {
 
 impl Workspace {
     /// Whether nothing is under way in a buffer: its calls may wait for somebody, but nothing of it goes on by itself.
-    #[must_use]
     pub fn is_at_rest(&self, buffer: i32) -> bool {
         self.conversation(buffer).is_none_or(|conversation| conversation.is_at_rest())
     }
@@ -174,7 +173,6 @@ impl Workspace {
     }
 
     /// Whether everything is known of a buffer that its calls depend on: its text, its journal, who holds it.
-    #[must_use]
     pub fn is_settled(&self, buffer: i32) -> bool {
         self.shared.conversation(buffer).is_some_and(|conversation| {
             let holding = &conversation.holding;

@@ -47,13 +47,11 @@ pub struct Place {
 impl Place {
     /// The folder of the file, or the root of the project whose conversation it is; `None` while the conversation has no
     /// file.
-    #[must_use]
     pub fn chat_dir(&self) -> Option<PathBuf> {
         self.project.clone().or_else(|| folder_of(&self.file))
     }
 
     /// Where relative paths of the conversation start.
-    #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.chat_dir().unwrap_or_else(|| self.cwd.clone())
     }

@@ -152,7 +152,6 @@ impl Shared {
 
     /// The root of the project to which a conversation belongs, by its absolute path; `None` if it is not among those of a
     /// project. A conversation in the state directory stays that of its project, also when the option names a folder now.
-    #[must_use]
     pub fn project_of(&self, file: &Path) -> Option<PathBuf> {
         self.projects.root_of(file, self.config().conversations.folder.as_deref())
     }
@@ -259,19 +258,16 @@ impl Shared {
     }
 
     /// The options that are in effect, without those of files.
-    #[must_use]
     pub fn config(&self) -> Rc<Config> {
         self.options.effective()
     }
 
     /// The log's file.
-    #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.options.log_path()
     }
 
     /// The conversation of a buffer.
-    #[must_use]
     pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
         self.conversations.get(buffer)
     }

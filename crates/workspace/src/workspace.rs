@@ -201,7 +201,6 @@ impl Workspace {
     }
 
     /// The conversation of a buffer.
-    #[must_use]
     pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
         self.shared.conversation(buffer)
     }

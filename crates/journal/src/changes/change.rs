@@ -84,7 +84,6 @@ impl Change {
     }
 
     /// The call that has made it.
-    #[must_use]
     pub fn call(&self) -> Option<&CallId> {
         match &self.cause {
             Cause::Call { id, .. } => Some(id),
@@ -93,7 +92,6 @@ impl Change {
     }
 
     /// The changes that it takes back.
-    #[must_use]
     pub fn reverts(&self) -> &[ChangeId] {
         match &self.cause {
             Cause::Call { .. } => &[],
@@ -120,7 +118,6 @@ pub enum FileState {
 
 impl FileState {
     /// The digest of the content, if there is a file.
-    #[must_use]
     pub fn digest(&self) -> Option<&Digest> {
         match self {
             Self::Absent => None,

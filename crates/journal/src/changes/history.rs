@@ -44,7 +44,6 @@ pub struct History {
 
 impl History {
     /// What these lines say, in their order. Of two changes with the same name the first one counts.
-    #[must_use]
     pub fn of(lines: impl IntoIterator<Item = Line>) -> Self {
         let mut changes: Vec<(Change, Outcome)> = Vec::new();
         let mut places = HashMap::new();
@@ -73,7 +72,6 @@ impl History {
     }
 
     /// The files that have to be looked at to know what became of a change.
-    #[must_use]
     pub fn unsettled(&self) -> Vec<PathBuf> {
         let unsaid = self.changes.iter().filter(|(_, outcome)| *outcome == Outcome::Unsaid);
         let paths: HashSet<&PathBuf> = unsaid.map(|(change, _)| &change.path).collect();
@@ -112,7 +110,6 @@ impl History {
     }
 
     /// What the calls of a tool have left in files, as far as that stands: by the digest of their input, and by path.
-    #[must_use]
     pub fn left_by(&self, tool: &str) -> BTreeMap<String, BTreeMap<PathBuf, FileState>> {
         let mut left: BTreeMap<String, BTreeMap<PathBuf, FileState>> = BTreeMap::new();
         for change in self.standing_of_calls() {
@@ -124,7 +121,6 @@ impl History {
     }
 
     /// What a call has left in files, as far as that stands.
-    #[must_use]
     pub fn left_by_call(&self, key: &CallKey) -> BTreeMap<PathBuf, FileState> {
         let wanted = parts(key);
         let standing = self.standing_of_calls().into_iter();
@@ -231,7 +227,6 @@ impl History {
     }
 
     /// The files to which these steps give another name: each with the path that it has and the path that it gets.
-    #[must_use]
     pub fn moves(&self, steps: &[Step]) -> Vec<(PathBuf, PathBuf)> {
         let made: Vec<&Change> = self.made().collect();
         let step_of = |id: &ChangeId| steps.iter().find(|step| self.roots(&step.reverts).contains(id));

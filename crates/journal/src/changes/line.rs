@@ -53,7 +53,6 @@ pub enum Line {
 
 impl Line {
     /// The line, without the line break.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let Ok(Value::Object(mut line)) = serde_json::to_value(self) else { return String::new() };
         line.shift_insert(0, "v".to_owned(), VERSION.into());
@@ -87,7 +86,6 @@ impl Line {
     }
 
     /// The change that the line is about.
-    #[must_use]
     pub fn id(&self) -> &ChangeId {
         match self {
             Self::Change(change) => &change.id,

@@ -27,7 +27,6 @@ pub struct CapabilityProbe {
 impl CapabilityProbe {
     /// What to tell the user about an answer: something if the model cannot use tools; `None` if it can. The outer
     /// `None` says that the answer tells nothing.
-    #[must_use]
     pub fn read(&self, body: &[u8]) -> Option<Option<String>> {
         let takes_tools = takes_tools(&serde_json::from_slice(body).ok()?)?;
         let warning = || {

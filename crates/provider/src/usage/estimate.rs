@@ -43,7 +43,6 @@ impl Estimate {
     ///
     /// `price` is the user's own price for this model. It takes precedence over the price in the catalogue at the time
     /// `now`.
-    #[must_use]
     pub fn of(request: &Request, provider: &'static str, price: Option<Price>, now: SystemTime) -> Self {
         let known = catalogue::find(provider, &request.model);
         let bytes = bytes(request, provider);
@@ -74,14 +73,12 @@ impl Estimate {
     }
 
     /// By about how many tokens the request and its reply exceed the context window.
-    #[must_use]
     pub fn overflow(&self) -> Option<u64> {
         let all = self.input.saturating_add(self.reply.unwrap_or_default());
         all.checked_sub(self.context?).filter(|overflow| *overflow > 0)
     }
 
     /// The estimate as text, in lines.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{} {}: an estimate, not a count", self.provider, self.model)];
         let cost = |output| {
@@ -127,7 +124,6 @@ impl Estimate {
     }
 
     /// A warning, if there is a reason for one.
-    #[must_use]
     pub fn warning(&self) -> Option<String> {
         let overflow = grouped(self.overflow()?);
         let mend = if self.context.is_some_and(|context| self.input >= context) {

@@ -9,7 +9,6 @@ use super::{Ledger, Totals};
 const NO_PRICE: &str = "price unknown";
 
 /// A short form of a number of tokens: `999`, `1.2k`, `123k`, `1.05M`.
-#[must_use]
 pub fn tokens(count: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = (count + unit / 20) / (unit / 10);
@@ -28,7 +27,6 @@ pub fn tokens(count: u64) -> String {
 }
 
 /// All digits, in groups of three: `12,345`.
-#[must_use]
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -42,7 +40,6 @@ pub fn grouped(count: u64) -> String {
 }
 
 /// An amount in US dollars: rounded to cents from one dollar on, and to hundredths of a cent below.
-#[must_use]
 pub fn dollars(amount: f64) -> String {
     if amount <= 0.0 {
         "$0".to_owned()
@@ -56,7 +53,6 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// The cost of some requests.
-#[must_use]
 pub fn cost(totals: &Totals) -> String {
     match totals.unpriced {
         0 => dollars(totals.cost),
@@ -70,7 +66,6 @@ const COLUMNS: [&str; 8] = ["", "requests", "in", "from cache", "to cache", "out
 
 /// The usage by model and in total, as lines of a table. The conversation in `buffer` has a row of its own. If the
 /// table is wider than `room` columns, each row becomes a list.
-#[must_use]
 pub fn table(ledger: &Ledger, buffer: Option<i32>, room: Option<usize>) -> Vec<String> {
     let all = ledger.totals();
     if all.requests == 0 {

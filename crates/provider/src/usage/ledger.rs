@@ -75,19 +75,16 @@ impl Ledger {
     }
 
     /// The requests, oldest first.
-    #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.0
     }
 
     /// The totals of all conversations.
-    #[must_use]
     pub fn totals(&self) -> Totals {
         Totals::of(&self.0)
     }
 
     /// The totals of the conversation in a buffer.
-    #[must_use]
     pub fn totals_of(&self, buffer: i32) -> Totals {
         Totals::of(self.0.iter().filter(|record| record.buffer == buffer))
     }

@@ -103,7 +103,6 @@ impl KeyFile {
     }
 
     /// The project that the file belongs to, if it says so.
-    #[must_use]
     pub fn project(&self) -> Option<&str> {
         match &self.0 {
             KeyFileKind::Service { file, .. } => file.project_id.as_deref(),
@@ -169,7 +168,6 @@ impl KeyFile {
 
     /// Turns an answer with any other status into an error. The body is OAuth's `{"error", "error_description"}`, or
     /// anything.
-    #[must_use]
     pub fn decode_error(&self, response: &ErrorResponse) -> ProviderError {
         let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -44,7 +44,6 @@ pub fn prepare(provider: &dyn Provider, request: &Request) -> Result<Exchange, P
 }
 
 /// The request as a model without tools gets it.
-#[must_use]
 pub fn as_text(request: &Request) -> Request {
     let mut request = request.clone();
     let prompt = prompt::describe(&request.tools);

@@ -27,7 +27,6 @@ pub struct FileBefore {
 
 impl Backups {
     /// Records what a run of a call changes.
-    #[must_use]
     pub fn recorder_of_call(
         &self,
         log: &LogKey,

@@ -86,7 +86,6 @@ impl Backups {
 }
 
 /// Says how many lines of a log are damaged.
-#[must_use]
 pub fn damaged_lines(damaged: usize) -> String {
     match damaged {
         1 => "1 line of the list of changes is damaged and is ignored".to_owned(),
@@ -123,7 +122,6 @@ fn describe(step: &Step, found: &FileState, now: &[u8], target: &[u8]) -> Vec<St
 
 impl Proposal {
     /// The proposal as the user looks at it: for each file what happens to it and why, and a diff. `name` gives the name of a file.
-    #[must_use]
     pub fn lines(&self, name: impl Fn(&Path) -> String) -> Vec<String> {
         let mut lines = Vec::new();
         if self.damaged > 0 {

@@ -41,7 +41,6 @@ pub struct Restored {
 impl Backups {
     /// Does what was proposed, file by file. A file that is not as it was when the proposal was made is left alone. It blocks on
     /// the disk.
-    #[must_use]
     pub fn apply(&self, log: &LogKey, proposal: &Proposal, permit: &Permit) -> Vec<Restored> {
         let step = new_name();
         let restore = |file: &ProposedFile| {

@@ -48,7 +48,6 @@ pub struct Limits {
 impl Backups {
     /// The store in `folder`, which does not have to be there. Only this user can read it. `locks` is the folder of the locks of
     /// this user's conversations.
-    #[must_use]
     pub fn new(folder: PathBuf, locks: PathBuf) -> Self {
         Self { folder, locks, grown: Arc::default() }
     }
@@ -97,7 +96,6 @@ impl Backups {
     }
 
     /// A content that the user has made; `None` if it is not kept, or damaged. It blocks on the disk.
-    #[must_use]
     pub fn edited(&self, digest: &Digest) -> Option<Vec<u8>> {
         let contents = self.edited_contents();
         let content = contents.read(digest).ok().flatten()?;

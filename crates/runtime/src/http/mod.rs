@@ -65,7 +65,6 @@ pub struct Timeouts {
 
 impl Timeouts {
     /// The timeouts that the options of a provider set.
-    #[must_use]
     pub fn of(options: &ProviderOptions) -> Self {
         Self { connect: options.connect_timeout, first_byte: options.timeout, idle: options.timeout }
     }

@@ -42,13 +42,11 @@ struct Shared {
 
 impl Journal {
     /// Journals below `folder`, which does not have to be there. Only this user can read it.
-    #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self(Arc::new(Shared { folder, thread: Mutex::default(), sent: Arc::default() }), None)
     }
 
     /// The same journal, to which nothing is appended any more when the fence refuses it.
-    #[must_use]
     pub fn fenced(&self, fence: Option<Fence>) -> Self {
         Self(Arc::clone(&self.0), fence)
     }
@@ -106,7 +104,6 @@ impl Journal {
 
     /// The conversations that have records, as far as their files can be read. It blocks on the disk. Those of buffers without
     /// a file have no absolute path.
-    #[must_use]
     pub fn conversations(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.0.folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| file::first(&entry.path())).map(|record| record.conversation.into()).collect()
@@ -124,7 +121,6 @@ impl Journal {
 
     /// Waits until everything that was appended before is flushed and answered, at most `limit`. `false` if that took
     /// longer. Not for the journal's own thread.
-    #[must_use]
     pub fn settle(&self, limit: Duration) -> bool {
         let (done, settled) = mpsc::sync_channel(1);
         let Some(thread) = lock(&self.0.thread).clone() else { return true };
@@ -133,7 +129,6 @@ impl Journal {
     }
 
     /// The file for a conversation. It blocks on the disk, to follow links.
-    #[must_use]
     pub fn file(&self, conversation: &Path) -> PathBuf {
         state_file(&self.0.folder, conversation, EXTENSION)
     }

@@ -46,7 +46,6 @@ impl Element {
     }
 
     /// The text in it, without that of its elements.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|node| match node {
             Node::Text(text) => Some(text.as_str()),
@@ -56,7 +55,6 @@ impl Element {
     }
 
     /// The value of an attribute.
-    #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }

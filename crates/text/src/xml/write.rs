@@ -12,7 +12,6 @@ fn escape(text: &str) -> String {
 
 /// An element on lines of its own. Elements in it are indented; its text is written as it is, in a CDATA section where that
 /// can be read more easily, so that reading it back gives the same text.
-#[must_use]
 pub fn write_element(element: &Element) -> String {
     let mut out = String::new();
     write(element, 0, &mut out);
@@ -47,7 +46,6 @@ fn write(element: &Element, depth: usize, out: &mut String) {
 }
 
 /// A text outside of elements.
-#[must_use]
 pub fn write_text(text: &str) -> String {
     written(text, false)
 }

@@ -57,26 +57,22 @@ pub type Unread = Unopened<UserError>;
 impl Readable {
     /// What may be shown in a conversation whose relative paths start at `folder`: not what is `denied`, and only what is
     /// `permitted`.
-    #[must_use]
     pub fn new(folder: impl Into<PathBuf>, denied: Arc<DeniedPaths>, permitted: Arc<Permitted>) -> Self {
         Self { folder: folder.into(), denied, permitted, ..Self::default() }
     }
 
     /// Whether the editor has changes of a file that are not saved. `named` is as the document names it. It blocks on the disk.
-    #[must_use]
     pub fn is_unsaved(&self, named: &Path) -> bool {
         !self.unsaved.is_empty()
             && paths::find_same(&self.unsaved, &real(&paths::resolve(&self.folder, named))).is_some()
     }
 
     /// Where relative paths start.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Whether a file could be refused.
-    #[must_use]
     pub fn judges(&self, named: &Path) -> bool {
         !self.judges_nothing() || self.foreign.named.contains(named)
     }
@@ -108,7 +104,6 @@ impl Readable {
 
     /// Why a model may not be told about something that has this name in the editor: the path of a file, or the name of a buffer.
     /// The message is the end of a sentence. An empty name belongs to no file. This blocks on the disk.
-    #[must_use]
     pub fn problem(&self, name: &Path) -> Option<UserError> {
         if self.judges_nothing() || name.as_os_str().is_empty() {
             return None;

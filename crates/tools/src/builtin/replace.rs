@@ -161,7 +161,6 @@ impl WriteTarget {
     }
 
     /// The file's path with links resolved.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -134,7 +134,6 @@ pub struct PartTaken {
 
 impl PartTaken {
     /// What the result of a call (`outcome`) says of it.
-    #[must_use]
     pub fn in_result(result: &str) -> Self {
         let mut part = Self { counts: read_counts(result), ..Self::default() };
         // The lines of a diff begin with a sign.

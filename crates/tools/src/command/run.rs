@@ -52,7 +52,6 @@ pub struct CommandRequest {
 
 impl CommandRequest {
     /// The arguments of a shell that runs this text.
-    #[must_use]
     pub fn shell(text: &OsStr) -> Vec<OsString> {
         let mut script = OsString::new();
         if text.as_bytes().starts_with(b"-") || text.as_bytes().starts_with(b"+") {
@@ -109,7 +108,6 @@ pub struct CommandResult {
 
 impl CommandResult {
     /// The result of a command that could not be started.
-    #[must_use]
     pub fn not_started(problem: ModelError) -> Self {
         let problem = Some(problem);
         Self { code: NOT_STARTED, signal: None, stdout: Vec::new(), stderr: Vec::new(), is_stopped: false, problem }

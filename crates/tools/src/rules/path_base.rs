@@ -39,7 +39,6 @@ impl Default for CommandShell {
 
 impl PathBase {
     /// What holds for commands and paths in this folder, with the environment of this process.
-    #[must_use]
     pub fn of_process(folder: PathBuf) -> Self {
         let exported = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let path = env::var_os("PATH").unwrap_or_default();

@@ -141,13 +141,11 @@ impl DeniedPaths {
     }
 
     /// Whether nothing is denied.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_none() && self.patterns.is_empty()
     }
 
     /// Whether a path is denied, as written or, for a link, by its target. `path` is absolute.
-    #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         !self.is_empty()
             && (self.rule_about(path).is_some()
@@ -155,7 +153,6 @@ impl DeniedPaths {
     }
 
     /// The rule that denies a path as it is written. `path` is absolute.
-    #[must_use]
     pub fn rule_about(&self, path: &Path) -> Option<&str> {
         let path = plain(path);
         let means = |denial: &Denial| {
@@ -172,7 +169,6 @@ impl DeniedPaths {
 
     /// What the rules say of the names of a file, which is `None` for one that has no other name. This reads the disk when it is asked
     /// about the first file with several names.
-    #[must_use]
     pub fn judge_names(&self, file: Option<Linked>) -> Names<'_> {
         let Some(file) = file.filter(|_| !self.is_empty()) else { return Names::Allowed };
         let below = self.files.get_or_init(|| FilesBelow::find(self.folders().map(|(_, folder)| folder)));
@@ -186,7 +182,6 @@ impl DeniedPaths {
 
     /// Whether there is something at a path, and it is denied, as written or by where its links lead, or may be, because it has several
     /// names. `path` is absolute. This reads the disk, unless nothing is denied.
-    #[must_use]
     pub fn covers_existing(&self, path: &Path) -> bool {
         if self.is_empty() || !self.disk.is_there(path) {
             return false;
@@ -200,7 +195,6 @@ impl DeniedPaths {
     ///
     /// A path is judged as written and by where its links lead. An empty name belongs to no file. Where a URL leads
     /// (`oil://…`) is not known, so it may be told only if nothing is denied. This reads the disk, unless nothing is denied.
-    #[must_use]
     pub fn allows(&self, base: &Path, name: &Path) -> bool {
         if self.is_empty() || name.as_os_str().is_empty() {
             return true;

@@ -134,13 +134,11 @@ impl Rule {
     }
 
     /// The same rule, limited to ordinary files of the conversation's project.
-    #[must_use]
     pub fn within_project(self) -> Self {
         Self { reach: Reach::Project, ..self }
     }
 
     /// The same rule as a denial.
-    #[must_use]
     pub fn denying(self) -> Self {
         let entry = if self.denies { self.entry } else { format!("!{}", self.entry) };
         Self { entry, denies: true, ..self }

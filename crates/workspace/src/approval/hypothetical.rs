@@ -40,14 +40,12 @@ impl Approval {
     }
 
     /// The resolvers, in the order in which they are asked.
-    #[must_use]
     pub fn resolvers(&self) -> Vec<Resolver> {
         self.shared.toolbox.chain().all().cloned().collect()
     }
 
     /// What the chain decides about a call, and the name of the resolver that did. It is not asked about one that the agents of the
     /// conversation do not permit.
-    #[must_use]
     pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {
         let asked = self.ask_about(call);
         let permitted = asked.questions.check_paths(&asked.disk);

@@ -159,7 +159,6 @@ impl Permissions {
     }
 
     /// The same for the conversation in a buffer.
-    #[must_use]
     pub fn working_directory_of(&self, buffer: i32, tool: &str) -> PathBuf {
         self.working_directory(&self.shared.place_of(buffer), tool)
     }
@@ -173,7 +172,6 @@ impl Permissions {
     /// Why a tool may not use a file, for tools in Lua that judge paths themselves: the user denies reading it, an agent does not
     /// permit it, it must not be written, or it is not what was judged when `call` was approved. `None` if it may. A relative
     /// path starts at the conversation's folder. The disk is waited for for a moment only, and without its answer no file may be used.
-    #[must_use]
     pub fn path_problem(
         &self,
         conversation: &Conversation,
@@ -253,7 +251,6 @@ impl Permissions {
 
     /// Whether a model may be told about what has these names in the editor ([`DeniedPaths::allows`](flemma_tools::rules::DeniedPaths::allows)): paths of files, or
     /// names of buffers. Also whether nothing at all is denied, and everything is permitted.
-    #[must_use]
     pub fn may_read(&self, conversation: &Conversation, names: &[PathBuf]) -> (Vec<bool>, bool) {
         let denied = self.denied(conversation);
         let permitted = self.permitted(conversation);
@@ -272,7 +269,6 @@ impl Permissions {
 
     /// What a model is told of a path at which there is nothing, with similar names that it may know of. `None` if it may not
     /// know of this path. This reads the folder.
-    #[must_use]
     pub fn missing_file(&self, conversation: &Conversation, path: &Path, name: &str) -> Option<String> {
         let denied = self.denied(conversation);
         let permitted = self.permitted(conversation);

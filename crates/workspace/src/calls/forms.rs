@@ -32,7 +32,6 @@ pub struct Forms {
 
 impl Forms {
     /// What an open call asks the user. `None` if it has been answered meanwhile, or was never one that the user answers.
-    #[must_use]
     pub fn form(&self, conversation: &Conversation, call: &str) -> Option<AskedForm> {
         let waits = |call: &OpenCall| {
             let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
@@ -49,7 +48,6 @@ impl Forms {
     }
 
     /// Why an answer of a form is not taken, for the user: how its call has ended, or what it lacks.
-    #[must_use]
     pub fn why_not_answerable(&self, buffer: i32, call: &CallId) -> String {
         let Some(conversation) = self.shared.conversation(buffer) else {
             return "the conversation was closed".to_owned();

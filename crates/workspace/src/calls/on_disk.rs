@@ -97,7 +97,6 @@ pub enum CallState {
 
 impl CallsOnDisk {
     /// Looks with this journal and the locks in this folder. `now` decides what is overdue.
-    #[must_use]
     pub fn new(journal: Journal, locks: PathBuf, now: Timestamp) -> Self {
         Self { journal, locks, tools: Registry::with_builtins(), now }
     }
@@ -144,7 +143,6 @@ impl CallsOnDisk {
 
 impl CallOnDisk {
     /// Whether somebody has to do something for it.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.state.kind().is_some() || self.state == CallState::Undecided
     }
@@ -183,7 +181,6 @@ impl CallState {
     }
 
     /// What its block says, if it waits.
-    #[must_use]
     pub fn awaiting(&self) -> Option<&Awaiting> {
         match self {
             Self::Waits { awaiting, .. } | Self::Interrupted { awaiting, .. } => Some(awaiting),
@@ -192,7 +189,6 @@ impl CallState {
     }
 
     /// What it waits for.
-    #[must_use]
     pub fn kind(&self) -> Option<AwaitKind> {
         match self {
             Self::Waits { kind, awaiting } => Some(kind.unwrap_or(awaiting.kind)),

@@ -34,7 +34,6 @@ pub struct PendingCall {
 
 impl OpenCalls {
     /// The calls that wait in a buffer, or in all of them, in their order.
-    #[must_use]
     pub fn pending_calls(&self, buffer: Option<i32>) -> Vec<PendingCall> {
         let all = self.shared.conversations.all();
         let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer() == buffer));
@@ -43,7 +42,6 @@ impl OpenCalls {
 
     /// The calls in a buffer whose deadline has passed, without those that are being resolved. Each with whether its block has
     /// text that was not submitted.
-    #[must_use]
     pub fn overdue(&self, buffer: i32) -> Vec<(CallId, bool)> {
         let Some(conversation) = self.shared.conversation(buffer) else { return Vec::new() };
         let now = self.shared.host.now();
@@ -57,7 +55,6 @@ impl OpenCalls {
     }
 
     /// Whether a call in a buffer is being resolved.
-    #[must_use]
     pub fn is_resolving(&self, buffer: i32) -> bool {
         self.shared.conversation(buffer).is_some_and(|conversation| {
             conversation.page.open_ids().iter().any(|id| conversation.records.is_claimed(id))

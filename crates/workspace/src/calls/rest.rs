@@ -28,7 +28,6 @@ pub enum Rest {
 
 impl Rest {
     /// What is said of it.
-    #[must_use]
     pub fn words(&self) -> &str {
         match self {
             Self::Done => "is done",
@@ -40,7 +39,6 @@ impl Rest {
     }
 
     /// The word for Lua.
-    #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -54,7 +52,6 @@ impl Rest {
 
 impl OpenCalls {
     /// Why a conversation rests; `None` while it is at work, or waits for the editor alone.
-    #[must_use]
     pub fn rest(&self, conversation: &Conversation) -> Option<Rest> {
         if conversation.is_busy() {
             return None;

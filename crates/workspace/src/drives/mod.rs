@@ -155,7 +155,6 @@ impl Drives {
     }
 
     /// What the drive of a conversation came to, and how many requests were sent; `None` before its end.
-    #[must_use]
     pub fn drive_result(&self, buffer: i32) -> Option<(DriveEnd, u32)> {
         self.shared.conversation(buffer)?.drive.result()
     }

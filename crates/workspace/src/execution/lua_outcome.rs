@@ -90,25 +90,21 @@ pub enum LuaValue {
 
 impl LuaOutcome {
     /// A failure with a message of ours.
-    #[must_use]
     pub fn failure(message: impl Into<String>) -> Self {
         Self::new(LuaValue::Failure { error: message.into().into_bytes(), output: None }, false)
     }
 
     /// What a tool said. `is_part`: a table was cut off at [`MAX_VALUES`] or [`MAX_TEXT`].
-    #[must_use]
     pub fn new(value: LuaValue, is_part: bool) -> Self {
         Self { value, files: Vec::new(), is_part }
     }
 
     /// The same with files that are shown.
-    #[must_use]
     pub fn showing(self, files: Vec<LuaFile>) -> Self {
         Self { files, ..self }
     }
 
     /// What somebody would miss if it were dropped; `None` for a failure and for a blank text.
-    #[must_use]
     pub fn worth_keeping(self) -> Option<Vec<u8>> {
         match self.value {
             LuaValue::Text(text) => (!text.trim_ascii().is_empty()).then_some(text),
@@ -239,7 +235,6 @@ impl ToolAnswer {
     }
 
     /// The tool's name.
-    #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }

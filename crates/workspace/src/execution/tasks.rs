@@ -446,7 +446,6 @@ impl LatestOutput {
     }
 
     /// The lines.
-    #[must_use]
     pub fn get(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

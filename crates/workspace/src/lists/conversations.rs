@@ -125,7 +125,6 @@ impl Lists {
 
     /// What a conversation is called: the title that the user gave it, or else the first line of their first message; empty if it has
     /// neither.
-    #[must_use]
     pub fn title(&self, conversation: &Conversation) -> String {
         let file = PathBuf::from(self.shared.place(conversation).file);
         let given = file.file_stem().and_then(|name| given_title(&name.to_string_lossy()));

@@ -119,7 +119,6 @@ impl Lists {
     }
 
     /// The line of the `count`th call that waits after or before `line`, or of the last one in that direction.
-    #[must_use]
     pub fn waiting_from(&self, buffer: i32, line: usize, is_forward: bool, count: usize) -> Option<usize> {
         let mut lines: Vec<usize> = self.calls.pending_calls(Some(buffer)).into_iter().map(|call| call.line).collect();
         lines.retain(|at| if is_forward { *at > line } else { *at < line });

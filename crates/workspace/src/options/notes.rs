@@ -38,7 +38,6 @@ impl Frontmatter {
     }
 
     /// The folder of notes of the conversation in a buffer.
-    #[must_use]
     pub fn notes_folder(&self, buffer: i32) -> Option<PathBuf> {
         let conversation = self.shared.conversation(buffer)?;
         Some(self.notes_root(&conversation))

@@ -49,7 +49,6 @@ pub enum Toggle {
 
 impl Toggle {
     /// The toggle of this option.
-    #[must_use]
     pub fn of(option: &str) -> Option<Self> {
         [Self::Autopilot, Self::Logging].into_iter().find(|toggle| toggle.path() == option)
     }
@@ -170,7 +169,6 @@ impl Switches {
     }
 
     /// The words that may follow `words` in `:Flemma switch`, and begin with `lead`.
-    #[must_use]
     pub fn switch_words(&self, words: &[String], lead: &str) -> Vec<String> {
         complete(words, lead, &self.shared.config())
     }
@@ -197,7 +195,6 @@ impl Switches {
     }
 
     /// Whom one can switch to: the words for it, and how a picker shows them. The one that holds now is marked.
-    #[must_use]
     pub fn recipients(&self) -> Vec<(String, String)> {
         let config = self.shared.config();
         let providers = ProviderName::all().map(|provider| {

@@ -381,7 +381,6 @@ impl Ownership {
 
     /// Who holds the conversation of a buffer: `Ok` for this process, `Err` for another one and who, if that is known; `None`
     /// while it is being found out, or without a conversation.
-    #[must_use]
     pub fn holder(&self, buffer: i32) -> Option<Result<(), Option<Owner>>> {
         let conversation = self.shared.conversation(buffer)?;
         match conversation.holding.other() {

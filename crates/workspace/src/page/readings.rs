@@ -140,7 +140,6 @@ impl Page {
     }
 
     /// For each line, whether the user wrote it in this session: for tests.
-    #[must_use]
     pub fn own_lines(&self) -> Vec<bool> {
         let count = self.with_document(|_, text| text.line_count());
         (0..count).map(|line| self.is_by_user(line..line + 1)).collect()

@@ -36,7 +36,6 @@ pub struct ProjectConversations {
 
 impl ProjectConversations {
     /// The folder that has the conversations of the project at `root`. It need not be there.
-    #[must_use]
     pub fn conversation_folder(&self, root: &Path) -> PathBuf {
         match &self.shared.config().conversations.folder {
             Some(below) => root.join(plain_names(below)),

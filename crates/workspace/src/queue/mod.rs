@@ -198,7 +198,6 @@ impl Queue {
     }
 
     /// What the user was writing in the input window of a conversation and has not queued.
-    #[must_use]
     pub fn draft(&self, buffer: i32) -> String {
         let conversation = self.shared.conversation(buffer);
         conversation.map(|it| it.outbox.with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
@@ -243,7 +242,6 @@ impl Queue {
 /// What is shown of the outbox below the text of a conversation: when it goes out, and what it says.
 impl Queue {
     /// The lines below the text: what steers and what is queued, each below what it waits for.
-    #[must_use]
     pub fn outbox_view(&self, conversation: &Conversation) -> Vec<Vec<Chunk>> {
         let waiting = conversation.outbox.queued();
         let mut lines = Vec::new();

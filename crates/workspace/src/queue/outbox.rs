@@ -103,7 +103,6 @@ impl Outbox {
     }
 
     /// What is being written and is not queued yet.
-    #[must_use]
     pub fn draft(&self) -> &str {
         &self.draft
     }
@@ -117,19 +116,16 @@ impl Outbox {
     }
 
     /// The messages that wait, in the order in which they go out.
-    #[must_use]
     pub fn waiting(&self) -> &[QueuedMessage] {
         &self.waiting
     }
 
     /// Whether something came back that is not in the document yet.
-    #[must_use]
     pub fn has_returned(&self) -> bool {
         !self.returned.is_empty()
     }
 
     /// What of it the state machine sees.
-    #[must_use]
     pub fn state(&self) -> agent::Outbox {
         let next = self.waiting.first();
         agent::Outbox {
@@ -140,7 +136,6 @@ impl Outbox {
     }
 
     /// The texts that would leave.
-    #[must_use]
     pub fn departing(&self, departure: Departure) -> Vec<String> {
         let texts = |messages: &[QueuedMessage]| messages.iter().map(|message| message.text.clone()).collect();
         match departure {
@@ -164,7 +159,6 @@ impl Outbox {
     }
 
     /// The numbers of the messages that the buffer has, and of which it is not known that the file has them.
-    #[must_use]
     pub fn posted(&self) -> Vec<MessageId> {
         self.posted.iter().map(|message| message.id).collect()
     }
@@ -177,7 +171,6 @@ impl Outbox {
     }
 
     /// What has to be on the disk.
-    #[must_use]
     pub fn kept(&self) -> OutboxContent {
         let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
         let keep = |message: &QueuedMessage| {
@@ -254,7 +247,6 @@ impl KeptOutbox {
     }
 
     /// The messages that wait, in the order in which they are sent.
-    #[must_use]
     pub fn queued(&self) -> Vec<QueuedMessage> {
         self.with(|outbox| outbox.waiting().to_vec())
     }

@@ -64,7 +64,6 @@ impl BareNames {
 impl Completions {
     /// What is said behind lines on the screen about files that the user has named and not attached: the line of each, and the
     /// words. The host is asked to draw again when more is known.
-    #[must_use]
     pub fn file_hints(&self, conversation: &Conversation, lines: Range<usize>) -> Vec<(usize, String)> {
         let names = conversation.page.bare_names(lines);
         if names.is_empty() {

@@ -93,7 +93,6 @@ pub enum ResolveError {
 
 impl ResolveError {
     /// The same in words that name the reason, for the command line.
-    #[must_use]
     pub fn explained(&self) -> String {
         match self {
             Self::Stale(why) => format!("stale: {why}"),

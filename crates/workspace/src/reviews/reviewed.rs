@@ -57,7 +57,6 @@ const TIME: Duration = Duration::from_millis(500);
 
 impl Reviewed {
     /// The same with where the contents of each file differ. It takes as long as comparing them.
-    #[must_use]
     pub(crate) fn compared(mut self) -> Self {
         for file in self.files.iter_mut().filter(|file| file.note.is_none()) {
             let [old, new] = [&file.old, &file.new].map(|content| content.as_ref().map_or(&[][..], |bytes| bytes));

@@ -69,7 +69,6 @@ pub struct GateFacts {
 
 impl GateFacts {
     /// Whether a wish would go to the session at once.
-    #[must_use]
     pub fn is_free(&self) -> bool {
         let is_vetted = self.unvetted.is_empty() && self.references.is_empty();
         self.frontmatter == FrontmatterTrust::Settled && is_vetted
@@ -196,13 +195,11 @@ impl Gate {
     }
 
     /// Whether something waits for the disk, and goes on without the user.
-    #[must_use]
     pub fn is_reading(&self) -> bool {
         matches!(self.held, Some(HeldWish::Store(_) | HeldWish::Places { .. }))
     }
 
     /// Whether something waits.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.held.is_some()
     }

@@ -168,7 +168,6 @@ impl Undo {
     }
 
     /// The ids of calls of tools that change files, the latest first. Not all of them have changed one.
-    #[must_use]
     pub fn writing_calls(&self, conversation: &Conversation) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         let writes = |tool: &str| self.shared.toolbox.get(tool).is_some_and(|tool| tool.write_path_param.is_some());

@@ -58,14 +58,12 @@ impl Accounting {
     }
 
     /// The sums of a buffer's conversation, or of everything.
-    #[must_use]
     pub fn totals(&self, buffer: Option<i32>) -> Totals {
         let ledger = self.ledger.borrow();
         buffer.map_or_else(|| ledger.totals(), |buffer| ledger.totals_of(buffer))
     }
 
     /// What each request so far has used, oldest first.
-    #[must_use]
     pub fn records(&self) -> Vec<Record> {
         self.ledger.borrow().records().to_vec()
     }
@@ -77,7 +75,6 @@ impl Accounting {
 
     /// The lines of `:Flemma usage`, none wider than `width` cells: of a buffer's conversation, if it has one, and of
     /// everything.
-    #[must_use]
     pub fn usage_lines(&self, buffer: i32, width: usize) -> Vec<String> {
         let own = self.shared.conversation(buffer).map(|_| buffer);
         figures::table(&self.ledger.borrow(), own, Some(width))

@@ -56,7 +56,6 @@ impl Views {
     }
 
     /// What is drawn over the lines in `range`, as far as they are parsed.
-    #[must_use]
     pub fn looks(&self, conversation: &Conversation, range: Range<usize>, style: LookStyle) -> Vec<Look> {
         self.draw(conversation, style, |drawing| {
             let Drawing { document, text, .. } = *drawing;
@@ -105,7 +104,6 @@ impl Views {
 
     /// The line in place of the fold with these lines, in exactly as many cells as the style says; `None` if it is not a fold
     /// of ours.
-    #[must_use]
     pub fn fold_text(&self, conversation: &Conversation, lines: &Range<usize>, style: LookStyle) -> Option<Vec<Chunk>> {
         let look = self.draw(conversation, style, |drawing| drawing.fold(lines))?;
         let look = if style.signs == Signs::Ascii { look.into_ascii() } else { look };
@@ -114,7 +112,6 @@ impl Views {
 
     /// For each result and each captured reference on the screen that shows a file, the line of its fence and a path that says what
     /// language it is.
-    #[must_use]
     pub fn shown_files(&self, conversation: &Conversation, range: Range<usize>) -> Vec<(usize, String)> {
         self.draw(conversation, LookStyle::default(), |drawing| {
             let range = drawing.parsed(range);

@@ -114,7 +114,6 @@ impl Views {
     /// read has none yet: reading on here would hold up the first screen.
     ///
     /// These are the previews of a few open calls, from the one at `first` on; and where to go on, if there are more.
-    #[must_use]
     pub fn previews(&self, conversation: &Conversation, width: usize, first: usize) -> (Vec<Preview>, Option<usize>) {
         if !conversation.is_complete() {
             return (Vec::new(), None);
@@ -248,7 +247,6 @@ fn fitted(lines: &[DiffLine], width: usize) -> Vec<PreviewLine> {
 
 impl Conversation {
     /// What goes on right now, no line wider than `width` cells.
-    #[must_use]
     pub fn live(&self, width: usize) -> LiveView {
         let text = self.activity_text().map(|text| text + &self.progress_text());
         let running = self.session.running();

@@ -35,7 +35,6 @@ pub enum OptionLayer {
 
 impl OptionLayer {
     /// Its name on the screen.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -72,7 +71,6 @@ pub struct OptionRow {
 
 impl Views {
     /// What is in effect for a conversation, and who set it.
-    #[must_use]
     pub fn status(&self, conversation: &Conversation) -> StatusView {
         let file = self.frontmatter.of(conversation);
         let activity = match conversation.session.activity() {
@@ -93,7 +91,6 @@ impl Views {
     }
 
     /// Whether a conversation goes on by itself, and who set that.
-    #[must_use]
     pub fn autopilot(&self, conversation: &Conversation) -> String {
         let file = self.frontmatter.of(conversation);
         let autopilot = file.config.tools.autopilot;
@@ -110,7 +107,6 @@ impl Views {
 impl StatusView {
     /// The lines of `:Flemma status`, none wider than `width` cells: what happens and what waits, and then the options. Unless all are
     /// wanted, these are the recipient, what differs from the defaults, and no more of each than fits a small screen.
-    #[must_use]
     pub fn lines(&self, width: usize, is_all: bool) -> Vec<String> {
         let room = width.max(1);
         let shown = if is_all { self.calls.len() } else { self.calls.len().min(MOST_CALLS) };
@@ -322,7 +318,6 @@ impl Views {
     }
 
     /// The lines of `:Flemma tool:list`.
-    #[must_use]
     pub fn tool_list(&self, conversation: &Conversation) -> Vec<String> {
         let mut lines = conversation.call_lines();
         if lines.is_empty() {

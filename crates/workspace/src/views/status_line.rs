@@ -11,7 +11,6 @@ use flemma_provider::usage::figures;
 impl Views {
     /// What a status line shows of a buffer's conversation: its model, what it is doing, how many calls wait for the user, how
     /// many messages are queued, and what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
-    #[must_use]
     pub fn status_line(&self, buffer: i32) -> Option<String> {
         let conversation = self.shared.conversation(buffer)?;
         let config = conversation.evaluated.config().unwrap_or_else(|| self.shared.config());
@@ -28,7 +27,6 @@ impl Views {
     }
 
     /// What a status line shows of all conversations: `2 working, 1 waits`. Empty if none works and none waits.
-    #[must_use]
     pub fn overview(&self) -> String {
         let all = self.shared.conversations.all();
         let working = all.iter().filter(|conversation| conversation.is_busy()).count();
@@ -39,7 +37,6 @@ impl Views {
     }
 
     /// What a conversation is doing, for how long, and how much of a reply has arrived; `None` while it rests.
-    #[must_use]
     pub fn doing(&self, conversation: &Conversation) -> Option<String> {
         let activity = match conversation.session.activity() {
             Activity::Idle => return conversation.holding.elsewhere().map(|_| "read-only".to_owned()),
