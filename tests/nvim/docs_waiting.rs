@@ -249,7 +249,8 @@ fn an_interrupted_call_asks_as_the_help_says() {
     chat.nvim.input("<M-CR>");
     let (file, ran) = (chat.nvim.work().join("notes.chat"), chat.nvim.work().join("ran"));
     chat.nvim.wait_for("the command and the file", |_| {
-        ran.exists() && fs::read_to_string(&file).is_ok_and(|text| text.contains("status=running"))
+        fs::read_to_string(&ran).is_ok_and(|text| text == "ran\n")
+            && fs::read_to_string(&file).is_ok_and(|text| text.contains("status=running"))
     });
     // The journal is the user's alone, and has no input.
     let journal = chat.nvim.folder("state").join("nvim/flemma/journal");

@@ -1,7 +1,5 @@
 //! Lua that a model has written, in the editor's own Lua.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use super::{
@@ -169,58 +167,9 @@ fn errors_name_the_lines_of_the_program() {
 
 /// What leads out of a sandbox, or holds up or fills whoever evaluates it.
 #[test]
-fn hostile_programs_reach_nothing_and_end() {
-    let rows = "x".repeat(90_000);
-    let nested = format!("return {}1{}", "(".repeat(5000), ")".repeat(5000));
-    let deep = format!("return {}{}", "{".repeat(5000), "}".repeat(5000));
-    let concat = format!("return {}'x'", "'a'..".repeat(5000));
-    let functions = format!("return {}1{}", "function() return ".repeat(300), " end".repeat(300));
-    let too_long = "-".repeat(100_001);
+fn programs_that_do_not_end_are_stopped() {
     let stopped = "!ran for more than";
-    let full = "!used more than 64 MB";
     let cases: &[(&str, &str)] = &[
-        // What is not there.
-        (
-            "tostring(io) .. tostring(package) .. tostring(debug) .. tostring(ffi) .. tostring(jit) .. tostring(require)",
-            "nilnilnilnilnilnil",
-        ),
-        (
-            "tostring(load) .. tostring(loadstring) .. tostring(dofile) .. tostring(getfenv) .. tostring(setfenv) .. tostring(newproxy)",
-            "nilnilnilnilnilnil",
-        ),
-        (
-            "tostring(vim) .. tostring(collectgarbage) .. tostring(gcinfo) .. tostring(module) .. tostring(string.dump) .. tostring(loadfile)",
-            "nilnilnilnilnilnil",
-        ),
-        (
-            "(function() local names = {} for name in pairs(os) do names[#names + 1] = name end table.sort(names) return table.concat(names, ' ') end)()",
-            "clock date difftime time",
-        ),
-        ("os.exit(1)", "!attempt to call field 'exit'"),
-        ("os.execute('touch escaped')", "!attempt to call field 'execute'"),
-        ("('').dump", "nil"),
-        ("getmetatable('').__index", "!attempt to index"),
-        ("getmetatable('')", "false"),
-        ("setmetatable('', {})", "!bad argument #1"),
-        ("setmetatable(_G, { __index = function(_, name) return name end }) return io .. nothing", "ionothing"),
-        ("_G._G = nil string = nil table = nil return ('x'):rep(3)", "xxx"),
-        (
-            "string.format = nil tostring = nil error = nil return js.stringify({ 'x\\1' }), ('%d'):format(3)",
-            "1: [\"x\\u0001\"]\n2: 3",
-        ),
-        ("string.rep = function() return 'mine' end return ('x'):rep(2), string.rep()", "1: xx\n2: mine"),
-        ("\u{1b}Lua", "!"),
-        ("assert(pcall(string.rep))", "!"),
-        ("select('#', xpcall(error, function() return print end))", "2"),
-        ("xpcall(error, error)", ""),
-        (
-            "setmetatable({}, { __tostring = function() error('x') end, __index = error, __len = error, __metatable = 7 })",
-            "{}",
-        ),
-        ("error(setmetatable({}, { __tostring = function() while true do end end }))", "!error object: {}"),
-        ("setmetatable({}, { __gc = function() while true do end end }) return 1", "1"),
-        ("return tostring(setmetatable({}, { __tostring = function() return 7 end }))", "7"),
-        // What does not end.
         ("while true do end", stopped),
         ("while true do pcall(function() while true do end end) end", stopped),
         ("while true do pcall(error) end", stopped),
@@ -274,6 +223,62 @@ fn hostile_programs_reach_nothing_and_end() {
             "local t = setmetatable({}, { __index = function(t) for name, value in pairs(string) do pcall(value, t.x, t.y) end return t.z end }) return t.x",
             "?",
         ),
+        ("while true do print(('x'):rep(1e6)) end", stopped),
+    ];
+    check("eval_lua = { timeout = 2 },", cases);
+}
+
+#[test]
+fn hostile_programs_reach_nothing_and_have_little_memory() {
+    let rows = "x".repeat(90_000);
+    let nested = format!("return {}1{}", "(".repeat(5000), ")".repeat(5000));
+    let deep = format!("return {}{}", "{".repeat(5000), "}".repeat(5000));
+    let concat = format!("return {}'x'", "'a'..".repeat(5000));
+    let functions = format!("return {}1{}", "function() return ".repeat(300), " end".repeat(300));
+    let too_long = "-".repeat(100_001);
+    let full = "!used more than 64 MB";
+    let cases: &[(&str, &str)] = &[
+        // What is not there.
+        (
+            "tostring(io) .. tostring(package) .. tostring(debug) .. tostring(ffi) .. tostring(jit) .. tostring(require)",
+            "nilnilnilnilnilnil",
+        ),
+        (
+            "tostring(load) .. tostring(loadstring) .. tostring(dofile) .. tostring(getfenv) .. tostring(setfenv) .. tostring(newproxy)",
+            "nilnilnilnilnilnil",
+        ),
+        (
+            "tostring(vim) .. tostring(collectgarbage) .. tostring(gcinfo) .. tostring(module) .. tostring(string.dump) .. tostring(loadfile)",
+            "nilnilnilnilnilnil",
+        ),
+        (
+            "(function() local names = {} for name in pairs(os) do names[#names + 1] = name end table.sort(names) return table.concat(names, ' ') end)()",
+            "clock date difftime time",
+        ),
+        ("os.exit(1)", "!attempt to call field 'exit'"),
+        ("os.execute('touch escaped')", "!attempt to call field 'execute'"),
+        ("('').dump", "nil"),
+        ("getmetatable('').__index", "!attempt to index"),
+        ("getmetatable('')", "false"),
+        ("setmetatable('', {})", "!bad argument #1"),
+        ("setmetatable(_G, { __index = function(_, name) return name end }) return io .. nothing", "ionothing"),
+        ("_G._G = nil string = nil table = nil return ('x'):rep(3)", "xxx"),
+        (
+            "string.format = nil tostring = nil error = nil return js.stringify({ 'x\\1' }), ('%d'):format(3)",
+            "1: [\"x\\u0001\"]\n2: 3",
+        ),
+        ("string.rep = function() return 'mine' end return ('x'):rep(2), string.rep()", "1: xx\n2: mine"),
+        ("\u{1b}Lua", "!"),
+        ("assert(pcall(string.rep))", "!"),
+        ("select('#', xpcall(error, function() return print end))", "2"),
+        ("xpcall(error, error)", ""),
+        (
+            "setmetatable({}, { __tostring = function() error('x') end, __index = error, __len = error, __metatable = 7 })",
+            "{}",
+        ),
+        ("error(setmetatable({}, { __tostring = function() while true do end end }))", "!error object: {}"),
+        ("setmetatable({}, { __gc = function() while true do end end }) return 1", "1"),
+        ("return tostring(setmetatable({}, { __tostring = function() return 7 end }))", "7"),
         // What fills the memory.
         ("('x'):rep(1e9)", full),
         ("local s = 'x' while true do s = s .. s end", full),
@@ -289,7 +294,6 @@ fn hostile_programs_reach_nothing_and_end() {
         ("string.format(('%99.99f'):rep(1e5), unpack({}))", "!"),
         ("('x'):rep(1e6):gsub('', ('y'):rep(1e6))", "!"),
         ("local t = {} for i = 1, 100 do t[i] = ('x'):rep(1e6) end return table.concat(t)", "?"),
-        ("while true do print(('x'):rep(1e6)) end", stopped),
         // Results that are too much.
         ("('x'):rep(9e6)", "and was cut"),
         ("(function() local t = {} for i = 1, 1e5 do t[i] = i end return t end)()", "and was cut"),
@@ -306,9 +310,7 @@ fn hostile_programs_reach_nothing_and_end() {
         (&too_long, "!the program is too long"),
         (&rows, "nil"),
     ];
-    let begun = Instant::now();
-    let mut chat = check("eval_lua = { timeout = 2 },", cases);
-    assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", begun.elapsed());
+    let mut chat = check("eval_lua = { timeout = 60 },", cases);
     assert_eq!(chat.nvim.lua("return vim.fn.filereadable('escaped') + vim.fn.filereadable('vault/escaped')", &[]), 0);
     // The state of the editor is another one.
     assert_eq!(chat.nvim.lua("return ('x'):rep(3) .. type(io) .. type(string.format)", &[]), "xxxtablefunction");

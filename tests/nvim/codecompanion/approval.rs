@@ -156,6 +156,39 @@ fn a_call_that_was_set_up_hears_that_it_was_cancelled() {
 }
 
 #[test]
+fn a_call_that_was_set_up_hears_that_it_was_cancelled_before_its_start() {
+    let lua = format!(
+        "{}
+        require('flemma.compat.codecompanion').register('slow', {{
+          callback = {{
+            schema = tools.b_count.callback.schema,
+            cmds = {{ function(tools, args) seen[#seen + 1] = 'run ' .. args.text end }},
+            handlers = {{
+              setup = function(self) seen[#seen + 1] = 'setup ' .. self.args.text end,
+              on_exit = function(self) seen[#seen + 1] = 'exit ' .. self.args.text end,
+            }},
+            output = {{
+              cancelled = function(self, tools) seen[#seen + 1] = 'cancelled ' .. self.args.text .. ' ' .. tools.status end,
+            }},
+          }},
+          opts = {{ require_approval_before = function() return false end }},
+        }})
+        -- Its start is on the way to the disk.
+        vim.api.nvim_create_autocmd('User', {{ pattern = 'FlemmaToolExecuting', callback = function()
+          vim.schedule(function() vim.cmd('Flemma tool:cancel-all') end)
+        end }})",
+        eras::lua()
+    );
+    let mut chat = with_calls(&[text("slow", "one")], "", &lua, &[]);
+    chat.nvim.input("<C-]>");
+    answered(&mut chat);
+    let mut seen = seen(&mut chat);
+    // On a slow machine it may have started.
+    seen.retain(|what| what != "run one");
+    assert_eq!(seen, ["setup one", "cancelled one cancelled", "exit one"]);
+}
+
+#[test]
 fn cancelling_ends_the_call_and_starts_none_behind_it() {
     let lua = format!(
         "{}

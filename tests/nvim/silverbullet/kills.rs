@@ -74,7 +74,13 @@ const DRIVER: &str = "
       if ok then
         vim.g.decisions = vim.g.decisions:sub(2)
         at('decided')
-      elseif problem ~= 'stale' and not problem:find('not read yet') and not problem:find('not known yet') then
+      elseif
+        problem ~= 'stale'
+        and not problem:find('not read yet')
+        and not problem:find('not known yet')
+        -- The call was listed before the journal was read, which says that it was started.
+        and not problem:find('approves another run')
+      then
         note('problems', problem)
       end
     end
