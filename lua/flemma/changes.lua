@@ -90,7 +90,7 @@ end
 local function page(name)
   local buf = require("flemma.buffer.scratch").create()
   vim.bo[buf].bufhidden = "wipe"
-  pcall(api.nvim_buf_set_name, buf, ("flemma://%s/%d"):format(name, buf))
+  pcall(api.nvim_buf_set_name, buf, ("flemma://%d/%s"):format(buf, name))
   return buf
 end
 

@@ -6,15 +6,16 @@ local api = vim.api
 local native = require("flemma.native").call
 
 --- Shows lines, which `q` closes.
+---@param name string the last part of the buffer's name, which is what a tab line shows
 ---@param lines string[]
-local function show(lines)
+local function show(name, lines)
   -- Text from a file or a model is shown on one line each, without characters that a line cannot contain.
   lines = vim.tbl_map(function(line)
     return (line:gsub("[\r\n]+", "⤶"):gsub("%c", "�"):sub(1, 500))
   end, lines)
   local buf = require("flemma.buffer.scratch").create()
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  pcall(api.nvim_buf_set_name, buf, ("flemma://page/%d"):format(buf))
+  pcall(api.nvim_buf_set_name, buf, ("flemma://%d/%s"):format(buf, name))
   vim.bo[buf].modifiable = false
   vim.bo[buf].modified = false
   vim.bo[buf].bufhidden = "wipe"
@@ -39,7 +40,8 @@ end
 function M.open(page)
   local buf = require("flemma.buffer.target").resolve()
   if buf then
-    show(native("state", buf, "page", { page = page or "short", width = vim.o.columns }) or {})
+    local lines = native("state", buf, "page", { page = page or "short", width = vim.o.columns })
+    show(page == "tools" and "tools" or "status", lines or {})
   end
 end
 
@@ -50,7 +52,7 @@ end
 
 --- `:Flemma usage`: what has been used, by model and in total.
 function M.open_usage()
-  show(native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {})
+  show("usage", native("usage", "page", { buffer = api.nvim_get_current_buf(), width = vim.o.columns }) or {})
 end
 
 --- `:Flemma usage:estimate`: what the conversation would use if it were sent now. A long conversation is read in slices, so

@@ -93,6 +93,10 @@ fn a_conversation_is_shown_by_its_title() {
         let is_status = |row: &String| row.starts_with("Fix the 100% parser ") && row.contains("claude-test");
         rows[0].contains("/main.rs ") && rows[0].contains(" Fix the 100% parser") && rows.iter().any(is_status)
     });
+    // A page of ours has a name that says what it is.
+    chat.nvim.command("Flemma status | redraw!");
+    chat.nvim.wait_for("the page", |nvim| nvim.screen()[0].contains("/status"));
+    chat.nvim.command("close");
     // The user's own lines stay.
     chat.nvim.command("set statusline=mine tabline=%t");
     chat.nvim.command("edit | redrawstatus!");
