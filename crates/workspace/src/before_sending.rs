@@ -6,7 +6,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::{Conversation, approval::permissions::Permissions, options::effective::Effective, shared::Shared};
+use crate::{Conversation, components::Permissions, options::effective::Effective, shared::Shared};
 use flemma_chat::Transcript;
 use flemma_provider::Request;
 use flemma_tools::{RetentionRules, TurnTools};

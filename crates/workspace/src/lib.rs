@@ -51,6 +51,7 @@ mod background;
 mod before_sending;
 mod calls;
 mod completion;
+pub mod components;
 mod conversation;
 mod dispatch;
 mod drives;
@@ -89,6 +90,7 @@ pub use calls::on_disk::{CallOnDisk, CallState, CallsOnDisk};
 pub use calls::pending::PendingCall;
 pub use calls::rest::Rest;
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
+pub use components::Workspace;
 pub use conversation::Conversation;
 pub use dispatch::Command;
 pub use drives::{DriveEnd, DriveOptions};
@@ -114,17 +116,3 @@ pub use undo::{Proposed, TakeBack};
 pub use views::look::{Chunk, Look, LookStyle, Signs};
 pub use views::previews::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
 pub use views::status::{OptionLayer, OptionRow, StatusView};
-pub use workspace::Workspace;
-
-/// The components of a [`Workspace`].
-pub mod components {
-    pub use super::{
-        approval::Approval, approval::permissions::Permissions, calls::OpenCalls, calls::forms::Forms,
-        completion::Completions, drives::Drives, execution::Execution, execution::context::ToolContexts,
-        journaling::Journaling, journaling::recovery::Recovery, lists::Lists, options::Frontmatter,
-        options::switch::Switches, ownership::Ownership, projects::ProjectConversations, queue::Queue,
-        references::References, resolutions::Resolutions, resolutions::answers::Answers, reviews::Reviews,
-        saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox, trust::gatekeeper::Gatekeeper,
-        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
-    };
-}

@@ -2,10 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use crate::{
-    approval::{Approval, questions::PathQuestions},
-    options::effective::Effective,
-};
+use crate::{approval::questions::PathQuestions, components::Approval, options::effective::Effective};
 use flemma_model::CallId;
 use flemma_tools::{
     Definition, Disk, LuaError,

@@ -1,10 +1,8 @@
 //! What calls ask the user, and which files the editor may tell a model about.
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, background::Background, journaling::Journaling, shared::Shared,
-};
+use crate::{Conversation, components::Forms};
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Ending, Role};
 use flemma_model::{CallId, ToolInput};
@@ -20,14 +18,6 @@ pub struct AskedForm {
     pub tool: String,
     /// The form.
     pub form: Form,
-}
-
-/// The forms of questions.
-pub struct Forms {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) permissions: Rc<Permissions>,
 }
 
 impl Forms {

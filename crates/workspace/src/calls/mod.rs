@@ -6,13 +6,13 @@ pub(crate) mod on_disk;
 pub(crate) mod pending;
 pub(crate) mod rest;
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::{
-    Conversation, approval::Approval, background::Background, calls::key::Keyed as _, execution::waiting_writes::names,
-    journaling::restored, options::Frontmatter, reviews::native, shared::Shared,
+    Conversation, calls::key::Keyed as _, components::OpenCalls, execution::waiting_writes::names,
+    journaling::restored, reviews::native,
 };
 use flemma_agent::{CallResult, Verdict};
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, OpenCall, Severity, Status, deadline};
@@ -127,14 +127,6 @@ impl Conversation {
         let why = self.proposals.why_not_made(key, &made)?;
         Some(format!("{}: {}; look at it again with gK", call.label(), why.words()))
     }
-}
-
-/// The open calls: what each waits for, and what was decided.
-pub struct OpenCalls {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) approval: Rc<Approval>,
 }
 
 impl OpenCalls {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{Conversation, calls::OpenCalls};
+use crate::{Conversation, components::OpenCalls};
 use flemma_chat::{AwaitKind, OpenCall};
 use flemma_model::{CallId, ToolInput};
 

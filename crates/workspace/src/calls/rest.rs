@@ -3,7 +3,7 @@
 //! While a conversation is out of sight, its messages begin with its name ([`Shared::with_name`](crate::components::Shared::with_name)). A stop that no message has
 //! explained gets one of its own.
 
-use crate::{Conversation, PendingCall, calls::OpenCalls, ending::Known};
+use crate::{Conversation, PendingCall, components::OpenCalls, ending::Known};
 use flemma_agent::Level;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_text::one_line;

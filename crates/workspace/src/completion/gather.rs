@@ -3,23 +3,21 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
 use crate::{
     Conversation,
-    approval::{chain, permissions::Permissions},
-    background::Background,
+    approval::chain,
     completion::{
         Completion, Item, ItemKind,
         options::{Sources, Syntax, group_item, tool_items},
         spot,
     },
-    shared::Shared,
+    components::Completions,
 };
 use flemma_chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name};
 use flemma_provider::ProviderName;
-use flemma_runtime::{FolderEntries, FolderQuery, Folders};
+use flemma_runtime::{FolderEntries, FolderQuery};
 use flemma_text::truncate::format_size;
 
 /// The most files of a folder that are offered at once.
@@ -38,15 +36,6 @@ const STARTS: [(&str, &str); 4] = [
 
 /// Takes what can be completed; `None` where nothing can.
 type Then = Box<dyn FnOnce(&Completions, Option<Completion>) + Send>;
-
-/// What completion offers.
-pub struct Completions {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) folders: Folders,
-}
 
 impl Completions {
     /// What can be put at byte `column` of a line: of the conversation, or of a message that is being written for later, of which `draft`

@@ -5,29 +5,18 @@
 //! brought all calls to their results without a request, as when the journal had the results; everything else that keeps a
 //! conversation from going on is a failure, which the user was told of.
 
-use std::{cell::RefCell, rc::Rc};
+use std::cell::RefCell;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    Conversation, HostEffect, background::Background, calls::OpenCalls, event::LoopEvent, ownership::Ownership,
-    ports::Question, shared::Shared, writer::Writer,
-};
+use crate::{Conversation, HostEffect, components::Drives, event::LoopEvent, ports::Question, writer::Writer};
 use flemma_agent::{Input, Stop};
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_config::{Config, switch::Switch};
 use flemma_model::UserError;
 use flemma_runtime::Owner;
-
-/// Conversations that are carried on without a user.
-pub struct Drives {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) calls: Rc<OpenCalls>,
-}
 
 impl Drives {
     /// Carries the conversation in a buffer on without a user. [`HostEffect::Driven`] tells of the end.

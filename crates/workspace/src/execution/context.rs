@@ -1,30 +1,13 @@
 //! What a tool may know and use of a conversation, and what the user has approved of what it would write.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use crate::{Conversation, approval::permissions::Permissions, options::Frontmatter, shared::Shared, undo::Undo};
+use crate::{Conversation, components::ToolContexts};
 use flemma_journal::CallKey;
-use flemma_model::{CallId, Digest};
+use flemma_model::CallId;
 use flemma_tools::{Approved, Context, Definition, KeptContent, NativeTool, PathKind, builtin::StoredWrite};
-
-/// What a tool is told about where it runs.
-pub struct ToolContexts {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) undo: Rc<Undo>,
-    /// What users have edited in reviews and is on its way to the disk.
-    pub(crate) unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>>,
-}
 
 impl ToolContexts {
     /// What a native tool may know and use of a conversation, whether it runs or only proposes.

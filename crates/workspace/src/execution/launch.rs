@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     Conversation,
     calls::key::Keyed as _,
+    components::Execution,
     execution::{
-        Execution,
         lua_outcome::{Deliver, FilePlaces, ToolAnswer},
         tasks::{LatestOutput, Stop},
     },

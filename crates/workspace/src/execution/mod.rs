@@ -7,27 +7,20 @@ pub(crate) mod lua_outcome;
 pub(crate) mod tasks;
 pub(crate) mod waiting_writes;
 
-use std::{env, rc::Rc, time::Duration};
+use std::{env, time::Duration};
 
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Conversation, HostEffect,
-    approval::{Approval, permissions::Permissions},
-    background::Background,
-    calls::{OpenCalls, key::Keyed as _},
+    calls::key::Keyed as _,
+    components::Execution,
     execution::{
-        context::ToolContexts,
         launch::Launch,
         tasks::{LatestOutput, Stop},
     },
-    journaling::Journaling,
-    options::Frontmatter,
     resolutions::{Resolution, answers::value_of},
-    reviews::Reviews,
-    shared::Shared,
-    undo::Undo,
 };
 use flemma_agent::{CallResult, Input, Level};
 use flemma_chat::{Language, OpenCall};
@@ -42,21 +35,6 @@ use flemma_tools::{
 
 /// How the life of a call ends whose key another call gets.
 const REPLACED: &str = "The call was deleted before it had a result.";
-
-/// The tools that run.
-pub struct Execution {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) contexts: Rc<ToolContexts>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) reviews: Rc<Reviews>,
-}
 
 impl Execution {
     /// Runs a call, once the journal is read and its start is recorded.

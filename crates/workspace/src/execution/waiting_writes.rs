@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, key::Keyed as _},
+    components::Execution,
     event::LoopEvent,
-    execution::Execution,
     resolutions::answers::with_writes_before,
 };
 use flemma_agent::{CallResult, Input, Verdict};

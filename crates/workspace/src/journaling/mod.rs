@@ -6,20 +6,13 @@ pub(crate) mod recovery;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    rc::Rc,
-    sync::mpsc,
     time::Duration,
 };
 
 use jiff::Timestamp;
 
 use crate::{
-    Conversation, HostEffect,
-    background::{Background, Job},
-    calls::key::Keyed as _,
-    event::LoopEvent,
-    ownership::Ownership,
-    shared::Shared,
+    Conversation, HostEffect, background::Background, calls::key::Keyed as _, components::Journaling, event::LoopEvent,
 };
 use flemma_agent::{CallResult, Input, Level, Placement};
 use flemma_chat::{AwaitKind, Language, OpenCall, Status};
@@ -51,17 +44,6 @@ pub(crate) fn not_recorded(error: &io::Error) -> UserError {
 /// What went wrong, without "(os error 28)", which does not help the user.
 fn words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-/// The records of calls: in memory, in the journal, and in which order they take effect.
-pub struct Journaling {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journal: Journal,
-    /// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without the
-    /// rest of what background work has left.
-    pub(crate) commits: (mpsc::Sender<Job>, mpsc::Receiver<Job>),
 }
 
 impl Journaling {

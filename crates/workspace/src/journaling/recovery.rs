@@ -1,21 +1,11 @@
 //! A file that was opened: what the journal knows of its calls is brought together with what the file says.
 
-use std::rc::Rc;
-
 use jiff::Timestamp;
 
 use crate::{
     Conversation,
-    calls::{OpenCalls, Standing, asks_again, key::Keyed as _},
-    drives::Drives,
-    journaling::Journaling,
-    options::Frontmatter,
-    ownership::Ownership,
-    queue::Queue,
-    resolutions::Resolutions,
-    reviews::Reviews,
-    shared::Shared,
-    undo::Undo,
+    calls::{Standing, asks_again, key::Keyed as _},
+    components::{Drives, Recovery},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_chat::{OpenCall, Status};
@@ -25,20 +15,6 @@ use flemma_tools::Registry;
 
 /// How many calls a message names.
 const LISTED: usize = 5;
-
-/// A file that was opened, brought together with its journal.
-pub struct Recovery {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) reviews: Rc<Reviews>,
-    pub(crate) queue: Rc<Queue>,
-    pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) drives: Rc<Drives>,
-}
 
 impl Recovery {
     /// Brings a conversation and its journal together, once both are read and no other process holds the conversation. What

@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{Conversation, lists::Lists};
+use crate::{Conversation, components::Lists};
 use flemma_chat::{Glance, given_title};
 use flemma_model::UserError;
 use flemma_runtime::ListedConversation;

@@ -10,24 +10,16 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    rc::Rc,
     time::{Duration, Instant},
 };
 
 use serde::{Serialize, Serializer};
 
 use crate::{
-    background::Background,
-    calls::{
-        OpenCalls,
-        on_disk::{CallOnDisk, CallState, CallsOnDisk},
-    },
-    journaling::Journaling,
+    calls::on_disk::{CallOnDisk, CallState, CallsOnDisk},
+    components::Lists,
     lists::chat_files::chat_files,
-    ownership::Ownership,
-    projects::ProjectConversations,
     saving::file_layout::FileLayout,
-    shared::Shared,
 };
 use flemma_chat::{AwaitKind, Awaiting, Document};
 use flemma_model::{CallId, ToolInput, UserError};
@@ -90,17 +82,6 @@ struct Scan {
     calls: Vec<(PathBuf, CallOnDisk)>,
     problems: Vec<String>,
     is_cut_short: bool,
-}
-
-/// The lists of conversations and of calls that wait.
-pub struct Lists {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) projects: Rc<ProjectConversations>,
 }
 
 impl Lists {

@@ -18,10 +18,10 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::chain,
+    components::Frontmatter,
     options::effective::{Basis, Effective, Fault, Source},
     ports::FrontmatterRun,
-    shared::Shared,
-    trust::{FrontmatterTrust, GateFacts, store::TrustStore},
+    trust::{FrontmatterTrust, GateFacts},
 };
 use flemma_chat::OpenCall;
 use flemma_config::{
@@ -37,12 +37,6 @@ use flemma_tools::{
     presets,
     rules::Rule,
 };
-
-/// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
-pub struct Frontmatter {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) trust: Rc<TrustStore>,
-}
 
 impl Frontmatter {
     /// What is in effect for a conversation now.

@@ -4,16 +4,11 @@
 //! All of it is one layer of options over those of `setup`, for all conversations, until the editor exits or `setup` is
 //! called. A file's own frontmatter lies above it; where that makes a difference, the message says so.
 
-use std::{path::Path, rc::Rc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::{
-    Conversation,
-    background::Background,
-    options::{Frontmatter, effective::Effective},
-    shared::Shared,
-};
+use crate::{Conversation, components::Switches, options::effective::Effective};
 use flemma_config::{
     Config,
     switch::{Switch, complete, describe, parameters_in},
@@ -60,13 +55,6 @@ impl Toggle {
             Self::Logging => "logging.enabled",
         }
     }
-}
-
-/// The options that commands change while Neovim runs.
-pub struct Switches {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
 }
 
 impl Switches {

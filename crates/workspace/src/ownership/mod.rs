@@ -15,10 +15,10 @@ use std::{
 
 use crate::{
     Conversation, HostEffect,
-    background::{Background, done_within},
+    background::done_within,
+    components::Ownership,
     event::LoopEvent,
-    ownership::holder::{Holder, Locks, OtherHolder},
-    shared::Shared,
+    ownership::holder::{Holder, OtherHolder},
     trust::Wish,
 };
 use flemma_agent::{Input, Level};
@@ -43,13 +43,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a user is told whose changes are not in the file, which another process has changed.
 const KEPT: &str = "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
-
-/// Which process each conversation belongs to.
-pub struct Ownership {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) locks: Locks,
-}
 
 impl Ownership {
     /// Tries to hold the conversation, whose file is `path` from now on.

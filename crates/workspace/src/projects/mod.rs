@@ -8,10 +8,9 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     path::{Component, Path, PathBuf},
-    rc::Rc,
 };
 
-use crate::{background::Background, shared::Shared};
+use crate::components::ProjectConversations;
 use flemma_agent::Level;
 use flemma_chat::file_name;
 use flemma_model::UserError;
@@ -26,13 +25,6 @@ const MOST_NAMESAKES: usize = 1000;
 
 /// The file in a folder of the state directory that says which conversation was used last.
 const LAST_USED: &str = ".last";
-
-/// The conversations of projects: where they are, and which was used last.
-pub struct ProjectConversations {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-}
 
 impl ProjectConversations {
     /// The folder that has the conversations of the project at `root`. It need not be there.

@@ -6,22 +6,19 @@
 
 pub(crate) mod outbox;
 
-use std::{io, path::PathBuf, rc::Rc, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
 use crate::{
     Conversation, HostEffect,
-    background::{Background, done_within},
-    calls::OpenCalls,
-    journaling::Journaling,
-    ownership::Ownership,
+    background::done_within,
+    components::Queue,
     queue::outbox::{MessageId, Outbox, OutboxState, QueuedMessage, Urgency},
-    shared::Shared,
     views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, OpenCall, Tail};
-use flemma_runtime::{OutboxContent, OutboxFiles};
+use flemma_runtime::OutboxContent;
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,16 +30,6 @@ const LINES: usize = 3;
 const NOTE: &str = "FlemmaQueueNote";
 /// What it says.
 const TEXT: &str = "FlemmaQueued";
-
-/// The messages that wait for their turn.
-pub struct Queue {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) outboxes: OutboxFiles,
-}
 
 impl Queue {
     /// Queues a message in the conversation of a buffer. If nothing is at work there, it is sent.

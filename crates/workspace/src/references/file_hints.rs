@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Conversation, HostEffect, completion::Completions};
+use crate::{Conversation, HostEffect, components::Completions};
 use flemma_tools::Access;
 
 /// How long it is believed that there is a file, or none.

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Conversation, references::References, writer::Writer};
+use crate::{Conversation, components::References, writer::Writer};
 use flemma_chat as chat;
 use flemma_chat::{BlockKind, Document, LineRange, Position, Text, TextEdit, reference_to};
 use flemma_model::UserError;

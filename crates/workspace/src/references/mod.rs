@@ -18,16 +18,12 @@ pub(crate) mod from_code;
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
 use crate::{
     Conversation, HostEffect,
-    approval::permissions::Permissions,
-    background::Background,
-    ownership::Ownership,
+    components::References,
     references::captured_text::{CapturedText, EditorView, Found, LookedUp, Outcome},
-    shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
 use flemma_chat::{CaptureTarget, EditorReference, EditorSubject, LineRange, Uncaptured};
@@ -38,14 +34,6 @@ use flemma_tools::{
     builtin::{Readable, Unread},
     paths,
 };
-
-/// What the references in a message mean when it is sent.
-pub struct References {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ownership: Rc<Ownership>,
-}
 
 impl References {
     /// Finds out what the references in the user's message mean.

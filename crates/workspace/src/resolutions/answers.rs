@@ -1,16 +1,13 @@
 //! The result that a call gets from what somebody answers, declines or leaves.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 
 use crate::{
     Conversation,
     calls::key::Keyed as _,
+    components::Answers,
     ports::CallContext,
     resolutions::{Resolution, ResolveError, stale::Stale},
-    shared::Shared,
-    undo::Undo,
 };
 use flemma_agent as agent;
 use flemma_agent::CallResult;
@@ -19,12 +16,6 @@ use flemma_journal::Asked;
 use flemma_model::ToolInput;
 use flemma_text::truncate::{self, MAX_BYTES};
 use flemma_tools::{Definition, Rendered, check_answer, form::Form};
-
-/// What the model is told of a call that a person or the clock has ended.
-pub struct Answers {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) undo: Rc<Undo>,
-}
 
 impl Answers {
     /// The result that an answer makes.

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{
-    Conversation, HostEffect,
-    calls::key::Keyed as _,
-    resolutions::{Resolution, Resolutions},
-};
+use crate::{Conversation, HostEffect, calls::key::Keyed as _, components::Resolutions, resolutions::Resolution};
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Life, Role};

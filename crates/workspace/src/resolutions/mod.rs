@@ -10,7 +10,6 @@ pub(crate) mod stale;
 pub(crate) mod written;
 
 use std::{
-    rc::Rc,
     sync::mpsc::{self, TryRecvError},
     time::Duration,
 };
@@ -21,18 +20,12 @@ use thiserror::Error;
 
 use crate::{
     Conversation,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing, key::Keyed as _},
+    calls::{Standing, key::Keyed as _},
+    components::Resolutions,
     event::{LoopEvent, Reply},
-    execution::Execution,
-    journaling::{Journaling, records::Claim},
-    options::Frontmatter,
-    ownership::Ownership,
-    resolutions::{answers::Answers, prepare::resolved, stale::Stale},
-    shared::Shared,
+    journaling::records::Claim,
+    resolutions::{prepare::resolved, stale::Stale},
     trust::Wish,
-    undo::Undo,
 };
 use flemma_agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep};
 use flemma_chat::{AwaitKind, OpenCall};
@@ -129,20 +122,6 @@ impl Prepared {
 
 pub(crate) fn is_approval(input: &Input) -> bool {
     matches!(input, Input::Decide(_, Choice::Approve, _))
-}
-
-/// Decisions and answers: checked, recorded, and then carried out.
-pub struct Resolutions {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) answers: Rc<Answers>,
-    pub(crate) execution: Rc<Execution>,
 }
 
 impl Resolutions {

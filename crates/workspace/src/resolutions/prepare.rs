@@ -3,10 +3,11 @@
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, is_handed_on, key::Keyed as _},
+    components::Resolutions,
     event::LoopEvent,
     journaling::{recorded, records::Claim, restored},
     resolutions::{
-        Prepared, Resolution, Resolutions, ResolveError,
+        Prepared, Resolution, ResolveError,
         answers::{refused_write, with_writes_before},
         is_approval,
         stale::Stale,

@@ -6,9 +6,10 @@ use serde_json::Value;
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, key::Keyed as _},
+    components::Resolutions,
     event::LoopEvent,
     journaling::{recorded, records::Claim},
-    resolutions::{BEING_RECORDED, Resolutions, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
+    resolutions::{BEING_RECORDED, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
     trust::Wish,
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};

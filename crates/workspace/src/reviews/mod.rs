@@ -12,47 +12,25 @@ pub(crate) mod reviewed;
 pub(crate) mod reviewing;
 pub(crate) mod survey;
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     Conversation, HostEffect, Resolution,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, key::Keyed as _},
-    execution::context::ToolContexts,
-    journaling::Journaling,
-    options::Frontmatter,
+    calls::key::Keyed as _,
+    components::Reviews,
     reviews::{
         ready::{Found, Ready, label},
         survey::{Candidate, Surveyed, survey},
     },
-    shared::Shared,
-    undo::Undo,
 };
 use flemma_agent::Verdict;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{CallKey, Role};
 use flemma_model::{CallId, UserError};
-use flemma_runtime::ConversationId;
 use flemma_tools::{Context, Definition, Executor, NativeTool, Runner};
 
-/// What calls would write, and what users make of it.
-pub struct Reviews {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) contexts: Rc<ToolContexts>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    /// Who wants to look at what calls would write, and waits until that is found out.
-    pub(crate) reviewers: RefCell<Vec<(ConversationId, CallKey, Reviewer)>>,
-}
-
 /// What is done with what a call would write.
-type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError>)>;
+pub(crate) type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError>)>;
 
 impl Reviews {
     /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.

@@ -4,9 +4,9 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use crate::{
     Conversation, Resolution, ResolveError,
+    components::Reviews,
     event::LoopEvent,
     reviews::{
-        Reviews,
         made::MadeFile,
         ready::Ready,
         reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},

@@ -3,39 +3,17 @@
 pub(crate) mod file_layout;
 pub(crate) mod file_on_disk;
 
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::path::{Path, PathBuf};
 
 use crate::{
     Conversation, FileLayout, HostEffect,
-    background::Background,
-    journaling::Journaling,
-    ownership::Ownership,
+    components::Saving,
     ports::{Saved, folder_of},
-    queue::Queue,
-    saving::file_on_disk::{FileOnDisk, FileText},
-    shared::Shared,
-    trust::store::TrustStore,
+    saving::file_on_disk::FileText,
 };
 use flemma_chat::Snapshot;
 use flemma_model::UserError;
 use flemma_runtime::{ExternalFile, external_paths};
-
-/// The files of conversations, as they are written.
-pub struct Saving {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) trust: Rc<TrustStore>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) queue: Rc<Queue>,
-    /// The files that are being written now, by buffer. A buffer may be gone before the end.
-    pub(crate) flights: RefCell<BTreeMap<i32, FileOnDisk>>,
-}
 
 impl Saving {
     /// The editor has read or written a buffer's file, which has its text now.

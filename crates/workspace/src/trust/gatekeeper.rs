@@ -1,19 +1,12 @@
 //! What the user wants of a conversation passes here before it reaches the session: see [`crate::trust`].
 
-use std::rc::Rc;
-
 use crate::{
     Conversation, HostEffect,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing},
-    drives::Drives,
-    options::{Frontmatter, effective::Source},
-    ownership::Ownership,
+    calls::Standing,
+    components::Gatekeeper,
+    options::effective::Source,
     ports::Question,
-    resolutions::Resolutions,
-    shared::Shared,
-    trust::{Admission, FileSearch, FrontmatterCode, Wish, store::TrustStore},
+    trust::{Admission, FileSearch, FrontmatterCode, Wish},
     writer::Writer,
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
@@ -25,19 +18,6 @@ use flemma_tools::JsonFault;
 
 /// The answer to what has to wait.
 pub(crate) const BUSY: &str = "a reply or a tool is still running; Ctrl-C stops it";
-
-/// The way of a wish to the session: trust first.
-pub struct Gatekeeper {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) trust: Rc<TrustStore>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) drives: Rc<Drives>,
-}
 
 impl Gatekeeper {
     /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,

@@ -1,27 +1,13 @@
 //! What the user has trusted, in memory and on the disk. See [`flemma_runtime::trust`] for the file.
 
 use std::{
-    cell::{Cell, RefCell},
     io,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
-use crate::{Conversation, background::Background, event::LoopEvent, options::effective::Source, shared::Shared};
+use crate::{Conversation, components::TrustStore, event::LoopEvent, options::effective::Source};
 use flemma_agent::Level;
 use flemma_runtime::trust::{self, Trusted};
-
-/// The trust store.
-pub struct TrustStore {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) path: PathBuf,
-    /// `None` until it was read.
-    pub(crate) trusted: RefCell<Option<Trusted>>,
-    pub(crate) is_reading: Cell<bool>,
-    /// Whether the user was told that it cannot be written.
-    pub(crate) is_told: Cell<bool>,
-}
 
 impl TrustStore {
     /// Whether it has been read.

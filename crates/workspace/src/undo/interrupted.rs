@@ -10,8 +10,9 @@ use std::{
 use crate::{
     Conversation,
     calls::{Standing, key::Keyed as _},
+    components::Undo,
     reviews::native,
-    undo::{Undo, name},
+    undo::name,
 };
 use flemma_agent::UNKNOWN_EFFECT;
 use flemma_chat::OpenCall;

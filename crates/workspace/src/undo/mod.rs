@@ -14,16 +14,13 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, background::Background, calls::key::Keyed as _,
-    ownership::Ownership, shared::Shared, undo::interrupted::effects,
-};
+use crate::{Conversation, calls::key::Keyed as _, components::Undo, undo::interrupted::effects};
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
 use flemma_journal::{CallKey, changes::Wanted};
 use flemma_model::{CallId, UserError};
-use flemma_runtime::backups::{Backups, FileBefore, Limits, LogKey, Permit, Proposal, Restored};
+use flemma_runtime::backups::{FileBefore, Limits, LogKey, Permit, Proposal, Restored};
 use flemma_tools::Recorder;
 
 /// How many calls `:Flemma undo` offers, at most.
@@ -52,18 +49,6 @@ pub struct Proposed {
     pub proposal: Rc<Proposal>,
     /// The same as text to look at.
     pub lines: Vec<String>,
-}
-
-/// The changes of files that calls have made, and the way back.
-pub struct Undo {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) backups: Backups,
-    /// What distinguishes this process from all others, for conversations without a file.
-    pub(crate) session: String,
 }
 
 impl Undo {

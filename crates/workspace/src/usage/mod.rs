@@ -8,39 +8,23 @@ pub(crate) mod accounts;
 pub(crate) mod known_messages;
 pub(crate) mod replies;
 
-use std::{cell::RefCell, rc::Rc, time::SystemTime};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect,
-    approval::permissions::Permissions,
-    background::Background,
     before_sending::Sending,
-    options::Frontmatter,
-    shared::Shared,
+    components::Accounting,
     usage::{
         accounts::own_price,
-        known_messages::{KnownMessages, Notes, key_of},
+        known_messages::{Notes, key_of},
     },
 };
 use flemma_agent::Level;
 use flemma_chat::Speaker;
 use flemma_model::Usage;
-use flemma_provider::usage::{Estimate, Ledger, MessageNote, Record, Totals, figures};
-use flemma_runtime::MessageNotes;
-
-/// What requests have used, and the notes about messages.
-pub struct Accounting {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ledger: RefCell<Ledger>,
-    pub(crate) known_messages: KnownMessages,
-    /// Where these are kept.
-    pub(crate) notes: MessageNotes,
-}
+use flemma_provider::usage::{Estimate, MessageNote, Record, Totals, figures};
 
 impl Accounting {
     /// Takes the count of a request that is over.

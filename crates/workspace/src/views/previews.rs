@@ -8,9 +8,9 @@ use unicode_width::UnicodeWidthStr;
 use crate::{
     Conversation,
     calls::{INTERRUPTED, key::Keyed as _},
+    components::Views,
     ports::{CallContext, Place},
     reviews::made::NotMade,
-    views::Views,
 };
 use flemma_agent::{Activity, Level};
 use flemma_chat::{AwaitKind, OpenCall, Status};

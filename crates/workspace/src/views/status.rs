@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{Conversation, options::effective::Effective, views::Views};
+use crate::{Conversation, components::Views, options::effective::Effective};
 use flemma_agent::Activity;
 use flemma_config::{Config, ListOption, leaves};
 use flemma_text::{

@@ -3,7 +3,7 @@
 //! A status line is drawn with every key, so nothing here evaluates options or reads the text. What is counted are the blocks
 //! of the calls that have no result yet.
 
-use crate::{Conversation, views::Views};
+use crate::{Conversation, components::Views};
 use flemma_agent::Activity;
 use flemma_model::Usage;
 use flemma_provider::usage::figures;
