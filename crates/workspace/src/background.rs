@@ -74,8 +74,10 @@ impl<C> Mailbox<C> {
 
 /// What runs in the background for a component.
 pub(crate) struct Background<C: 'static> {
-    worker: Rc<Worker>,
-    mailbox: Mailbox<C>,
+    /// The threads themselves.
+    pub(crate) worker: Rc<Worker>,
+    /// Where tasks leave their results.
+    pub(crate) mailbox: Mailbox<C>,
 }
 
 impl Background<Workspace> {
@@ -103,21 +105,6 @@ impl Background<Workspace> {
 }
 
 impl<C> Background<C> {
-    /// The threads themselves.
-    pub(crate) fn worker(&self) -> &Worker {
-        &self.worker
-    }
-
-    /// The same, to be kept.
-    pub(crate) fn worker_handle(&self) -> Rc<Worker> {
-        Rc::clone(&self.worker)
-    }
-
-    /// Where tasks leave their results.
-    pub(crate) fn mailbox(&self) -> &Mailbox<C> {
-        &self.mailbox
-    }
-
     /// Does something that may wait for the disk. Where the system has no threads left, it is done here.
     pub(crate) fn blocking(&self, work: impl FnOnce() + Send + 'static) {
         match self.worker.handle() {

@@ -1,14 +1,14 @@
 //! One conversation: what it owns, piece by piece. What happens to it is told in [`crate::dispatch`].
 
 use std::{
-    cell::{Cell, RefCell, RefMut},
+    cell::{Cell, RefCell},
     ops::Range,
     rc::Rc,
 };
 
 use crate::{
+    calls::rest::Known,
     drives::Drive,
-    ending::TurnEnding,
     execution::tasks::Tasks,
     generation::Generation,
     journaling::records::Records,
@@ -33,8 +33,9 @@ use flemma_tools::TurnTools;
 /// A conversation.
 #[derive(Default)]
 pub struct Conversation {
-    id: ConversationId,
-    buffer: i32,
+    pub(crate) id: ConversationId,
+    /// The number of its buffer.
+    pub buffer: i32,
     /// Its text, as far as it is read.
     pub page: Page,
     pub(crate) session: Session,
@@ -48,7 +49,7 @@ pub struct Conversation {
     pub(crate) evaluated: Evaluated,
     /// What the last request of this session changed about the tools that were offered.
     pub(crate) turn_tools: RefCell<Option<Rc<TurnTools>>>,
-    gate: RefCell<Gate>,
+    pub(crate) gate: RefCell<Gate>,
     pub(crate) captures: Captures,
     pub(crate) holding: Holding,
     /// The questions that the user was asked about it. Only the answer to the last one counts.
@@ -56,7 +57,8 @@ pub struct Conversation {
     pub(crate) records: Records,
     pub(crate) deadlines: Generation,
     pub(crate) drive: Drive,
-    pub(crate) ending: TurnEnding,
+    /// What the user knows of the end that the latest turn came to; `None` if nobody told them anything.
+    pub(crate) ending: Cell<Option<Known>>,
     pub(crate) file: FileOnDisk,
     pub(crate) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     pub(crate) proposals: Proposals,
@@ -78,27 +80,9 @@ impl Conversation {
         Self { id, buffer, page: Page::new(host.text(buffer)), file, ..Self::default() }
     }
 
-    pub(crate) fn id(&self) -> ConversationId {
-        self.id
-    }
-
-    /// The number of its buffer.
-    pub fn buffer(&self) -> i32 {
-        self.buffer
-    }
-
-    pub(crate) fn gate(&self) -> RefMut<'_, Gate> {
-        self.gate.borrow_mut()
-    }
-
     /// Whether a reply or a tool is at work.
     pub fn is_busy(&self) -> bool {
         self.session.is_busy()
-    }
-
-    /// Whether the whole text is parsed.
-    pub fn is_complete(&self) -> bool {
-        self.page.is_complete()
     }
 
     /// Lines came from another file or from a command.
@@ -122,18 +106,18 @@ impl Conversation {
 
     /// The folds of the messages in these lines, as far as they are parsed.
     pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
-        let is_changing = self.is_busy() || !self.is_complete();
+        let is_changing = self.is_busy() || !self.page.is_complete.get();
         self.page.with_parsed(|document, text| flemma_chat::folds(document, lines, text, is_changing))
     }
 
     /// Whether what the user wants of it waits for the disk.
     pub fn is_wanted(&self) -> bool {
-        self.holding.has_wish() || self.gate().is_reading()
+        self.holding.has_wish() || self.gate.borrow_mut().is_reading()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_complete() && self.records.is_read()
+        self.page.is_complete.get() && self.records.is_read()
     }
 
     /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.

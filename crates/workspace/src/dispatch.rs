@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::{
     Conversation, Workspace,
+    calls::rest::Known,
     trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
@@ -79,13 +80,13 @@ impl Workspace {
     /// Stops everything apart from decisions that are on their way to the disk. `was_deciding` says whether there were some that do not
     /// count any more.
     pub(crate) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
-        let waited_for_trust = conversation.gate().cancel();
+        let waited_for_trust = conversation.gate.borrow_mut().cancel();
         let waited_for_holder = conversation.holding.take_wish().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.shared.host.notify(Level::Info, "cancelled: nothing was sent or run");
             self.shared.feed(conversation, [Input::Released]);
         } else {
-            conversation.ending.cancel();
+            conversation.ending.set(Some(Known::Cancelled));
             self.shared.feed(conversation, [Input::Cancel]);
         }
         self.ownership.lock_while_wanted(conversation);
@@ -96,8 +97,8 @@ impl Workspace {
         if !conversation.questions.is_current(question) {
             return;
         }
-        if conversation.gate().asks_about_files() {
-            let next = conversation.gate().files_were_answered(is_yes);
+        if conversation.gate.borrow_mut().asks_about_files() {
+            let next = conversation.gate.borrow_mut().files_were_answered(is_yes);
             self.admission.pass(conversation, next);
         } else {
             self.admission.frontmatter_was_answered(conversation, is_yes);

@@ -12,9 +12,9 @@ use crate::{
     Conversation, HostEffect, Workspace,
     before_sending::Sending,
     calls::{Standing, key::Keyed as _},
+    page::Writing,
     shared::Leaving,
     usage::accounts::PricedRequest,
-    writer::Writer,
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
@@ -41,12 +41,8 @@ impl<'a> Effects<'a> {
         Self { workspace, conversation, begun: Instant::now() }
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.workspace.shared, self.conversation)
-    }
-
     fn buffer(&self) -> i32 {
-        self.conversation.buffer()
+        self.conversation.buffer
     }
 
     fn perform(&self, effect: HostEffect<'_>) {
@@ -55,7 +51,7 @@ impl<'a> Effects<'a> {
 
     /// What the updates of a request become.
     fn on_update(&self, request: RequestId) -> OnUpdate {
-        let (mailbox, id) = (self.workspace.background.mailbox().clone(), self.conversation.id());
+        let (mailbox, id) = (self.workspace.background.mailbox.clone(), self.conversation.id);
         Arc::new(move |update| match update {
             RequestUpdate::Event(event) => mailbox.input(id, Input::Event { request, event }),
             RequestUpdate::Failed(error) => {
@@ -80,11 +76,11 @@ impl Shell for Effects<'_> {
     }
 
     fn apply(&self, edits: &[TextEdit]) {
-        self.writer().apply(edits);
+        self.workspace.shared.write(self.conversation, edits);
     }
 
     fn apply_own(&self, edits: &[TextEdit]) -> bool {
-        self.writer().apply_own(edits)
+        self.workspace.shared.write_as(self.conversation, Writing::Theirs, edits)
     }
 
     fn outbox(&self) -> Outbox {
@@ -108,7 +104,7 @@ impl Shell for Effects<'_> {
     }
 
     fn go_on_later(&self) {
-        self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+        self.workspace.background.post_for(self.conversation.id, |workspace, conversation| {
             workspace.shared.feed(conversation, []);
             workspace.resolutions.came_to_rest(conversation);
         });
@@ -140,14 +136,14 @@ impl Shell for Effects<'_> {
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
-        self.conversation.ending.begin();
+        self.conversation.ending.set(None);
         self.workspace.shared.check_names(true);
         let file = self.workspace.frontmatter.of(self.conversation);
         let config = &file.config;
         if let Some(problem) = self.workspace.frontmatter.lacks_provider(self.conversation, &file) {
             return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
         }
-        self.conversation.accounts.begin(PricedRequest::of(config));
+        self.conversation.accounts.request.replace(Some(PricedRequest::of(config)));
         if let Some(line) = self.conversation.page.last_marker(Speaker::You) {
             let note = self.conversation.replies.sent(line, Timestamp::now());
             self.workspace.usage.keep_note(self.conversation, line, note);
@@ -163,10 +159,10 @@ impl Shell for Effects<'_> {
         let options = config.parameters_for(config.provider);
         let timeouts = Timeouts::of(&options);
         let recipient = Recipient::of(options, Environment::of_process());
-        let worker = self.workspace.background.worker();
+        let worker = &self.workspace.background.worker;
         let on_update = self.on_update(request);
         let handle =
-            worker.send(self.conversation.id(), recipient, body, readable, timeouts, on_update).map_err(|error| {
+            worker.send(self.conversation.id, recipient, body, readable, timeouts, on_update).map_err(|error| {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks.add_request(request, handle);
@@ -181,11 +177,11 @@ impl Shell for Effects<'_> {
     }
 
     fn later(&self, pause: Duration, input: Input) {
-        self.workspace.background.later(self.conversation.id(), pause, input);
+        self.workspace.background.later(self.conversation.id, pause, input);
     }
 
     fn run(&self, call: &OpenCall) {
-        self.conversation.ending.begin();
+        self.conversation.ending.set(None);
         self.workspace.execution.run(self.conversation, call);
     }
 
@@ -285,7 +281,7 @@ impl Shell for Effects<'_> {
         let mut usage = None;
         match moment {
             LifecycleEvent::RequestSending | LifecycleEvent::RequestFinished { .. } => {
-                usage = self.conversation.accounts.take_ended();
+                usage = self.conversation.accounts.ended.take();
             }
             LifecycleEvent::ToolExecuting(_) => {}
             LifecycleEvent::ToolFinished(id) => {
@@ -327,7 +323,7 @@ impl Shell for Effects<'_> {
         let is_answering = self.workspace.shared.is_answering.get();
         if is_answering {
             self.conversation.is_review_due.set(true);
-            self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+            self.workspace.background.post_for(self.conversation.id, |workspace, conversation| {
                 conversation.is_review_due.set(false);
                 workspace.shared.feed(conversation, [Input::Review]);
                 workspace.resolutions.came_to_rest(conversation);
@@ -372,7 +368,7 @@ impl Shell for Effects<'_> {
         }
         let more = self.conversation.page.read_on();
         if more {
-            self.workspace.background.mailbox().input(self.conversation.id(), Input::ToolsReady);
+            self.workspace.background.mailbox.input(self.conversation.id, Input::ToolsReady);
         }
         !more
     }

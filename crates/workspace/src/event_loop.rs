@@ -68,7 +68,7 @@ impl Workspace {
 
     /// Leaves a job for a later [`Workspace::drain`].
     pub fn post(&self, job: Job) {
-        self.background.mailbox().job(job);
+        self.background.mailbox.job(job);
     }
 
     /// Takes what background work has left, for a while. Whatever there is no time for comes with the next call, which the
@@ -162,8 +162,8 @@ impl Workspace {
         }
         let until = Instant::now() + PATIENCE;
         self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(then) });
-        let mailbox = self.background.mailbox().clone();
-        let _ = self.background.worker().later(PATIENCE, move || mailbox.job(|_| {}));
+        let mailbox = self.background.mailbox.clone();
+        let _ = self.background.worker.later(PATIENCE, move || mailbox.job(|_| {}));
     }
 
     fn is_settled_or_gone(&self, buffer: i32) -> bool {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::lookups::Patience,
+    calls::rest::Known,
     event::LoopEvent,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
@@ -49,7 +50,7 @@ pub(crate) struct Conversations {
 impl Conversations {
     /// The conversation with this id.
     pub(crate) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().values().find(|conversation| conversation.id() == id).map(Rc::clone)
+        self.by_buffer.borrow().values().find(|conversation| conversation.id == id).map(Rc::clone)
     }
 
     /// All conversations.
@@ -63,7 +64,7 @@ impl Conversations {
     }
 
     pub(crate) fn insert(&self, conversation: Rc<Conversation>) {
-        self.by_buffer.borrow_mut().insert(conversation.buffer(), conversation);
+        self.by_buffer.borrow_mut().insert(conversation.buffer, conversation);
     }
 
     pub(crate) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
@@ -178,13 +179,15 @@ impl Shared {
 
     /// Tells the user something about a conversation.
     pub(crate) fn notify(&self, conversation: &Conversation, level: Level, message: &str) {
-        conversation.ending.told(level);
+        if level != Level::Info && conversation.ending.get().is_none() {
+            conversation.ending.set(Some(Known::Told));
+        }
         self.host.notify(level, &self.with_name(conversation, message));
     }
 
     /// A message about a conversation, which names it where the user does not see it.
     pub(crate) fn with_name(&self, conversation: &Conversation, message: &str) -> String {
-        if !self.has_editor(conversation) || self.host.is_in_sight(conversation.buffer()) {
+        if !self.has_editor(conversation) || self.host.is_in_sight(conversation.buffer) {
             return message.to_owned();
         }
         format!("{}: {message}", self.name(conversation))
@@ -229,7 +232,7 @@ impl Shared {
 
     /// Where a conversation is.
     pub(crate) fn place(&self, conversation: &Conversation) -> Place {
-        self.place_of(conversation.buffer())
+        self.place_of(conversation.buffer)
     }
 
     /// Where the conversation of a buffer is. The conversation of a project works on the project, wherever its file is.

@@ -41,7 +41,7 @@ impl Workspace {
         let shared = Rc::new(Shared {
             host,
             scripts,
-            worker: background.worker_handle(),
+            worker: Rc::clone(&background.worker),
             options: OptionLayers::default(),
             toolbox: Toolbox::with_builtins(),
             projects: ProjectFolders::new(state_dir.join("conversations")),

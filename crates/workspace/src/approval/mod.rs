@@ -77,7 +77,7 @@ impl Approval {
             self.permissions.log_not_permitted(&call.name, &problem);
             Verdict::Invalid(problem)
         })?;
-        let (path_base, buffer) = (questions.path_base_on(&disk), i64::from(conversation.buffer()));
+        let (path_base, buffer) = (questions.path_base_on(&disk), i64::from(conversation.buffer));
         let seen = questions.call(&path_base, &call.id, buffer, Some(&file));
         let verdict = self.shared.toolbox.chain().decide(&seen);
         self.log_failures(&verdict);

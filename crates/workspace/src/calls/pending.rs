@@ -36,7 +36,7 @@ impl OpenCalls {
     /// The calls that wait in a buffer, or in all of them, in their order.
     pub fn pending_calls(&self, buffer: Option<i32>) -> Vec<PendingCall> {
         let all = self.shared.conversations.all();
-        let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer() == buffer));
+        let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer == buffer));
         wanted.flat_map(|conversation| self.pending_in(conversation)).collect()
     }
 
@@ -62,7 +62,7 @@ impl OpenCalls {
     }
 
     fn pending_in(&self, conversation: &Conversation) -> Vec<PendingCall> {
-        let (buffer, file) = (conversation.buffer(), self.shared.place(conversation).file);
+        let (buffer, file) = (conversation.buffer, self.shared.place(conversation).file);
         let now = self.shared.host.now();
         let calls = conversation.page.open_calls().into_iter().filter(|call| !call.aborted);
         let waiting = calls.filter_map(|call| {

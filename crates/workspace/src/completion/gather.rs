@@ -53,7 +53,7 @@ impl Completions {
         let found = match draft {
             Some(draft) => completable_in_draft(draft, line, column),
             // While the rest is parsed, nothing is known of the frontmatter's end.
-            None if conversation.is_busy() || !conversation.is_complete() => None,
+            None if conversation.is_busy() || !conversation.page.is_complete.get() => None,
             None => conversation.page.with_parsed(|document, text| Completable::at(document, line, column, text)),
         };
         let found = match found {
@@ -169,7 +169,7 @@ impl Completions {
             agents: self.permissions.agents_of(conversation),
             most,
         };
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let then = move |found: io::Result<FolderEntries>| {
             let found = found.unwrap_or_default();
             mailbox.job(move |this: &Self| answer(this, found));
@@ -177,7 +177,7 @@ impl Completions {
         let folders = self.folders.clone();
         if folders.ask(query, then) {
             let worker = folders.clone();
-            if self.background.worker().spawn_blocking(move || worker.work()).is_err() {
+            if self.background.worker.spawn_blocking(move || worker.work()).is_err() {
                 folders.give_up();
             }
         }

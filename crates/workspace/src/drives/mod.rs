@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Conversation, HostEffect, components::Drives, event::LoopEvent, ports::Question, writer::Writer};
+use crate::{Conversation, HostEffect, components::Drives, event::LoopEvent, ports::Question};
 use flemma_agent::{Input, Stop};
 use flemma_chat as chat;
 use flemma_chat::{AwaitKind, Tail};
@@ -36,7 +36,7 @@ impl Drives {
     pub fn stop_driving(&self, buffer: i32) -> bool {
         let Some(conversation) = self.shared.conversation(buffer).filter(|it| it.drive.is_on()) else { return false };
         conversation.drive.cancel();
-        if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding.has_wish() {
+        if conversation.is_busy() || conversation.gate.borrow_mut().is_waiting() || conversation.holding.has_wish() {
             // Who stops it takes no decision back.
             self.shared.tell(LoopEvent::Stop(&conversation));
         }
@@ -62,7 +62,7 @@ impl Drives {
     pub(crate) fn look_at_drive_later(&self, conversation: &Conversation) {
         if conversation.drive.is_on() {
             // Every drain looks at the drives.
-            self.background.post_for(conversation.id(), |_, _| {});
+            self.background.post_for(conversation.id, |_, _| {});
         }
     }
 
@@ -75,7 +75,7 @@ impl Drives {
             return self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
         }
         let is_known = conversation.holding.is_here() && conversation.is_known();
-        if !is_known || conversation.gate().is_waiting() || !conversation.is_at_rest() {
+        if !is_known || conversation.gate.borrow_mut().is_waiting() || !conversation.is_at_rest() {
             return;
         }
         let drive = &conversation.drive;
@@ -89,7 +89,7 @@ impl Drives {
             return self.end_drive(conversation, end);
         }
         if has_open_calls && drive.has_begun() {
-            let waiting = self.calls.pending_calls(Some(conversation.buffer()));
+            let waiting = self.calls.pending_calls(Some(conversation.buffer));
             if waiting.iter().any(|call| call.kind == AwaitKind::ClientExec) {
                 // Without a user interface it ends by itself: `tools.deadlines.headless`.
                 return;
@@ -125,7 +125,7 @@ impl Drives {
     pub(crate) fn drop_cut_off(&self, conversation: &Conversation) {
         if conversation.drive.is_on() && !conversation.is_busy() {
             let edits = conversation.page.with_document(|document, text| chat::drop_cut_off(document.messages(), text));
-            Writer::new(&self.shared, conversation).apply(&edits);
+            self.shared.write(conversation, &edits);
         }
     }
 
@@ -133,11 +133,11 @@ impl Drives {
     pub(crate) fn drive_was_asked(&self, conversation: &Conversation, number: u64, question: &Question) -> bool {
         let Some(is_trusted) = conversation.drive.trusts() else { return false };
         if is_trusted {
-            self.background.post_for(conversation.id(), move |this, conversation| {
+            self.background.post_for(conversation.id, move |this, conversation| {
                 this.shared.tell(LoopEvent::Agreed(conversation, number));
             });
         } else {
-            conversation.gate().cancel();
+            conversation.gate.borrow_mut().cancel();
             self.end_drive(conversation, DriveEnd::Untrusted(question.clone()));
         }
         true
@@ -152,7 +152,7 @@ impl Drives {
     pub(crate) fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
         if conversation.drive.end(end) {
             conversation.evaluated.forget();
-            self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer });
         }
     }
 }

@@ -46,7 +46,7 @@ impl Execution {
         if conversation.drive.is_on() {
             // After a kill, nobody would be there to read that a tool ran whose call the file lacks, and the model would call
             // it once more. And nobody is there who would notice the pause.
-            if let Some(problem) = self.shared.host.write_now(conversation.buffer()) {
+            if let Some(problem) = self.shared.host.write_now(conversation.buffer) {
                 return not_started(self, conversation, &call.id, problem);
             }
         } else {
@@ -140,7 +140,7 @@ impl Execution {
         };
         // The options, the file and links may have changed since the call was decided on.
         let Some(()) = start.check(&definition, &input) else { return };
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let key = call.key();
         if let Some(tool) = self.contexts.stored_write(conversation, &key) {
             let call = call.clone();
@@ -182,7 +182,7 @@ impl Execution {
         timeout: Duration,
     ) -> Option<AbortHandle> {
         let call = call.clone();
-        self.background.later_for(conversation.id(), timeout, move |this, conversation| {
+        self.background.later_for(conversation.id, timeout, move |this, conversation| {
             this.stop_late(conversation, &call, run, timeout);
         })
     }
@@ -206,7 +206,7 @@ impl Execution {
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         let open = conversation.page.open_call(&call.id);
         if let Some(fence) = open.and_then(|open| open.placeholder).map(|placeholder| placeholder.fence) {
-            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line: fence });
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer, line: fence });
         }
     }
 
@@ -308,7 +308,7 @@ impl Execution {
         if !typed.is_empty() && answer.output.trim_end() == typed.trim_end() {
             return answer;
         }
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let tool = call.map_or("", |call| &call.name);
         let saved = self.shared.outputs.save(tool, answer.output.clone(), move |error| {
             mailbox.job(move |this: &Self| {
@@ -328,7 +328,7 @@ impl Execution {
         let stop = CancellationToken::new();
         if let Err(problem) = request.and_then(|request| self.start_command(request, callback, stop.clone())) {
             let result = CommandResult::not_started(problem);
-            self.background.mailbox().job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
+            self.background.mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         }
         stop
     }
@@ -346,8 +346,8 @@ impl Execution {
         let bash = self.shared.config().tools.options_of("bash");
         let kept = bash.get("keep_env").and_then(|kept| kept.as_array()).into_iter().flatten();
         request.keep_env.extend(kept.filter_map(|name| name.as_str()).map(str::to_owned));
-        let (mailbox, outputs) = (self.background.mailbox().clone(), self.shared.outputs.folder().to_owned());
-        let started = self.background.worker().spawn(async move {
+        let (mailbox, outputs) = (self.background.mailbox.clone(), self.shared.outputs.folder().to_owned());
+        let started = self.background.worker.spawn(async move {
             let result = run_command(request, stop, outputs).await;
             mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         });

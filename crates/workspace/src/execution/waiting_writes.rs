@@ -109,7 +109,7 @@ impl Execution {
             }
             Ok(found) => this.await_decision(conversation, wanting, found.proposed),
         };
-        self.background.run_for(conversation.id(), work, then);
+        self.background.run_for(conversation.id, work, then);
         is_asked
     }
 
@@ -151,9 +151,9 @@ impl Execution {
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
         let names = names(&found.proposed);
         let tool = Arc::new(StoredWrite { proposed: found.proposed, contents: found.contents });
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let turn = conversation.tasks.next_write();
-        let started = self.background.worker().spawn(async move {
+        let started = self.background.worker.spawn(async move {
             let done = turn.await;
             let outcome = tool.run(Value::Null, context).await;
             drop(done);

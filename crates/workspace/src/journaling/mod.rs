@@ -83,13 +83,13 @@ impl Journaling {
         records: Vec<Record>,
         then: impl FnOnce(&C, &Conversation, Result<(), UserError>) + Send + 'static,
     ) {
-        let id = conversation.id();
+        let id = conversation.id;
         let Some(path) = conversation.records.path() else {
             conversation.records.apply(&records);
             return then(component, conversation, Ok(()));
         };
         let (commits, own, mailbox) =
-            (self.commits.0.clone(), self.background.mailbox().clone(), background.mailbox().clone());
+            (self.commits.0.clone(), self.background.mailbox.clone(), background.mailbox.clone());
         self.journal.fenced(self.ownership.fence(conversation)).append(&path, records.clone(), move |written| {
             let _ = commits.send(mailbox.addressed_for(id, move |component, conversation| {
                 let written = written.map_err(|error| not_recorded(&error));
@@ -110,7 +110,7 @@ impl Journaling {
         conversation.records.apply(&records);
         let Some(path) = conversation.records.path() else { return };
         let fence = self.ownership.fence(conversation);
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let name = path.display().to_string();
         self.journal.fenced(fence).append(&path, records, move |outcome| {
             let Err(error) = outcome else { return };
@@ -167,7 +167,7 @@ impl Journaling {
     pub(crate) fn read_journal(&self, conversation: &Conversation, path: &str) {
         let path = PathBuf::from(path);
         let Some((attempt, origins)) = conversation.records.begin_reading(&path) else { return };
-        let (journal, id) = (self.journal.clone(), conversation.id());
+        let (journal, id) = (self.journal.clone(), conversation.id);
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.journal_was_read(conversation, attempt, read);
         };
@@ -193,7 +193,7 @@ impl Journaling {
             let again = move |this: &Self, conversation: &Conversation| {
                 this.journal_was_read(conversation, attempt, read);
             };
-            return self.background.post_for(conversation.id(), again);
+            return self.background.post_for(conversation.id, again);
         }
         let read = match read {
             Ok(read) => read,
@@ -207,7 +207,7 @@ impl Journaling {
             self.journal.fenced(self.ownership.fence(conversation)).append(&path, missing, drop);
         }
         // The lines of calls say how long they took.
-        self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
         self.shared.tell(LoopEvent::JournalRead(conversation));
         self.shared.feed(conversation, [Input::ToolsReady]);
         self.shared.tell(LoopEvent::Recover(conversation));
@@ -320,9 +320,9 @@ impl Journaling {
     /// Lets the host write the file when what happens now is over: calls that start together make one write.
     pub(crate) fn write_soon(&self, conversation: &Conversation) {
         if !conversation.is_write_due.replace(true) {
-            self.background.post_for(conversation.id(), |this, conversation| {
+            self.background.post_for(conversation.id, |this, conversation| {
                 conversation.is_write_due.replace(false);
-                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
+                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
             });
         }
     }

@@ -135,7 +135,7 @@ impl Lists {
         let glance = Glance::of_text(conversation.page.text());
         let state = if conversation.is_busy() {
             RowState::Working
-        } else if self.calls.pending_calls(Some(conversation.buffer())).is_empty() {
+        } else if self.calls.pending_calls(Some(conversation.buffer)).is_empty() {
             RowState::Idle
         } else {
             RowState::Waiting

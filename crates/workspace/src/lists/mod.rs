@@ -126,8 +126,8 @@ impl Lists {
     fn waiting_here(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
         for conversation in self.shared.conversations.all() {
-            let place = WaitingPlace::Buffer(conversation.buffer());
-            for call in self.calls.pending_calls(Some(conversation.buffer())) {
+            let place = WaitingPlace::Buffer(conversation.buffer);
+            for call in self.calls.pending_calls(Some(conversation.buffer)) {
                 let awaiting = Awaiting { kind: call.kind, expires: call.expires, ..Awaiting::default() };
                 let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
                 let text = self.words(&call.tool, &input, call.question, &awaiting);

@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use flemma_chat::{Diagnostic, Document, Severity, Text};
+use crate::trust::FrontmatterCode;
+use flemma_chat::{Diagnostic, Severity};
 use flemma_config::{Config, FileOptions};
 use flemma_tools::{FileTools, Policy, approval::BufferPolicy};
 
@@ -53,37 +54,10 @@ impl Fault {
     }
 }
 
-/// Frontmatter as it stands in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    /// The language, as the fence names it.
-    pub(crate) language: String,
-    /// What stands between the fences.
-    pub(crate) code: String,
-}
-
-impl Source {
-    /// The frontmatter of a document, if it has any that is complete.
-    pub(crate) fn of(document: &Document, text: &dyn Text) -> Option<Self> {
-        let matter = document.frontmatter().filter(|matter| matter.closed)?;
-        let mut code = String::new();
-        text.read(1..matter.lines - 1, &mut |line: &str| {
-            code.push_str(line);
-            code.push('\n');
-        });
-        Some(Self { language: matter.language.clone(), code })
-    }
-
-    /// The lines between the fences.
-    pub(crate) fn lines(&self) -> std::ops::Range<usize> {
-        1..1 + self.code.lines().count()
-    }
-}
-
 /// What an evaluation depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Basis {
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<FrontmatterCode>,
     pub(crate) is_trusted: bool,
     pub(crate) generation: u64,
 }

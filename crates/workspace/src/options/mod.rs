@@ -19,9 +19,9 @@ use crate::{
     Conversation,
     approval::chain,
     components::Frontmatter,
-    options::effective::{Basis, Effective, Fault, Source},
+    options::effective::{Basis, Effective, Fault},
     ports::FrontmatterRun,
-    trust::{FrontmatterTrust, GateFacts},
+    trust::{FrontmatterCode, FrontmatterTrust, GateFacts},
 };
 use flemma_chat::OpenCall;
 use flemma_config::{
@@ -54,7 +54,7 @@ impl Frontmatter {
         effective
     }
 
-    fn evaluate(&self, conversation: &Conversation, source: Option<&Source>, is_trusted: bool) -> Effective {
+    fn evaluate(&self, conversation: &Conversation, source: Option<&FrontmatterCode>, is_trusted: bool) -> Effective {
         let without = |fault: Option<Fault>| Effective {
             config: self.shared.config(),
             tools: None,
@@ -107,11 +107,11 @@ impl Frontmatter {
     fn read_frontmatter(
         &self,
         conversation: &Conversation,
-        source: &Source,
+        source: &FrontmatterCode,
         is_trusted: bool,
     ) -> Result<FrontmatterRun, Fault> {
-        let Source { language, code } = source;
-        let mut known = match self.shared.scripts.parse(conversation.buffer(), language, code) {
+        let FrontmatterCode { language, code } = source;
+        let mut known = match self.shared.scripts.parse(conversation.buffer, language, code) {
             Ok(parsed) => {
                 let value =
                     parsed.map_err(|problem| Fault::new(0, format!("the {language} frontmatter: {problem}")))?;
@@ -206,7 +206,7 @@ impl Frontmatter {
                 if !is_store_read {
                     FrontmatterTrust::Unread
                 } else if self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-                    FrontmatterTrust::Missing(source.into())
+                    FrontmatterTrust::Missing(source)
                 } else {
                     FrontmatterTrust::Settled
                 }
@@ -271,7 +271,7 @@ impl Frontmatter {
         }
         let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);
         for (tool, function, is_named) in asked {
-            let answer = self.shared.scripts.is_enabled(function, conversation.buffer(), is_named);
+            let answer = self.shared.scripts.is_enabled(function, conversation.buffer, is_named);
             let is_enabled = answer.unwrap_or_else(|problem| {
                 let hint = "It may return true or false. Until it does, the tool is not offered to models";
                 self.shared.warn_once(function, &format!("the tool `{tool}`: `enabled` {problem}. {hint}"));

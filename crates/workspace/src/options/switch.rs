@@ -101,7 +101,7 @@ impl Switches {
     fn keeping(&self, what: impl Fn(&Effective) -> Option<String>) -> Vec<String> {
         let conversations = self.shared.conversations.all();
         // One that is still being read is told of when it is asked to do something.
-        let read = conversations.iter().filter(|conversation| conversation.is_complete());
+        let read = conversations.iter().filter(|conversation| conversation.page.is_complete.get());
         let kept = read.filter_map(|conversation| {
             let file = self.frontmatter.of(conversation);
             let own = file.file.layer.as_object().is_some_and(|layer| !layer.is_empty());
@@ -172,12 +172,12 @@ impl Switches {
         let timeouts = Timeouts::of(&config.parameters_for(config.provider));
         let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..timeouts };
         let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let then = move |models: Result<Vec<String>, ProviderError>| {
             let models = models.map(|models| json!(models)).map_err(|error| UserError::new(error.to_string()));
             mailbox.job(move |this: &Self| this.shared.give_answer(callback, models));
         };
-        if let Err(error) = self.background.worker().models(recipient, timeouts, then) {
+        if let Err(error) = self.background.worker.models(recipient, timeouts, then) {
             answer(Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }

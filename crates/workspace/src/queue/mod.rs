@@ -82,11 +82,11 @@ impl Queue {
     /// The user has changed what is queued.
     fn outbox_changed(&self, conversation: &Conversation) {
         self.keep_outbox(conversation);
-        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         let is_ready = conversation.outbox.with(|outbox| outbox.state().is_ready);
         let waits = || conversation.is_known() && !conversation.page.open_ids().is_empty();
         // A turn is about to begin.
-        let is_wanted = conversation.holding.has_wish() || conversation.gate().is_waiting();
+        let is_wanted = conversation.holding.has_wish() || conversation.gate.borrow_mut().is_waiting();
         if is_ready && !is_wanted && !conversation.is_busy() && !waits() {
             self.ownership.want_alone(conversation, Input::Outbox.into());
         }
@@ -96,7 +96,7 @@ impl Queue {
     pub(crate) fn outbox_departed(&self, conversation: &Conversation, departure: Departure) {
         conversation.outbox.change(|outbox| outbox.departed(departure));
         self.keep_outbox(conversation);
-        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         // What was queued must not be lost, and the reply may take minutes.
         self.journaling.write_soon(conversation);
     }
@@ -111,7 +111,7 @@ impl Queue {
     /// Puts down what came back and is not in the document yet, when what happens now is over.
     pub(crate) fn put_down_later(&self, conversation: &Conversation) {
         if conversation.outbox.with(Outbox::has_returned) {
-            self.background.post_for(conversation.id(), |this, conversation| {
+            self.background.post_for(conversation.id, |this, conversation| {
                 this.shared.feed(conversation, [Input::PutDown]);
             });
         }
@@ -120,7 +120,7 @@ impl Queue {
     /// Everything was stopped from outside: what is queued must not wait for a turn that nobody sees the end of.
     pub(crate) fn put_outbox_down_later(&self, conversation: &Conversation) {
         self.background
-            .post_for(conversation.id(), |this, conversation| this.shared.feed(conversation, [Input::Released]));
+            .post_for(conversation.id, |this, conversation| this.shared.feed(conversation, [Input::Released]));
     }
 
     /// Reads what was queued in an earlier session, once for each file that the conversation has. A program that carries the
@@ -137,7 +137,7 @@ impl Queue {
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.outbox_was_read(conversation, &path, before.as_ref(), read);
         };
-        self.background.run_for(conversation.id(), move || files.read(&read), then);
+        self.background.run_for(conversation.id, move || files.read(&read), then);
     }
 
     fn outbox_was_read(
@@ -179,7 +179,7 @@ impl Queue {
         if has_draft {
             let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
             self.shared.host.notify(Level::Info, &self.shared.with_name(conversation, message));
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         }
         self.put_down_later(conversation);
     }

@@ -95,7 +95,7 @@ impl Completions {
     /// Looks which of these paths are files that may be read.
     fn look_for(&self, conversation: &Conversation, folder: PathBuf, paths: Vec<PathBuf>) {
         let (id, denied, agents) =
-            (conversation.id(), self.permissions.denied(conversation), self.permissions.agents_of(conversation));
+            (conversation.id, self.permissions.denied(conversation), self.permissions.agents_of(conversation));
         let look = move || {
             let permitted = agents.permitted();
             let is_file =
@@ -105,7 +105,7 @@ impl Completions {
         let then = move |this: &Self, found: Vec<(PathBuf, bool)>| {
             let Some(conversation) = this.shared.conversations.by_id(id) else { return };
             if conversation.bare_names.end(found) {
-                this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+                this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
             }
         };
         self.background.run(look, then);

@@ -119,7 +119,7 @@ impl Answers {
     ) -> Option<String> {
         let function = self.shared.toolbox.get(&call.name)?.format_rejection?;
         let ToolInput::Json(input) = &*call.input else { return None };
-        let context = CallContext { function, input, buffer: conversation.buffer(), call: &call.id };
+        let context = CallContext { function, input, buffer: conversation.buffer, call: &call.id };
         match self.shared.scripts.rejection(context, reason.map(str::trim_end)) {
             Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),
             Err(problem) => {

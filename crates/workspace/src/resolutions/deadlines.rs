@@ -23,7 +23,7 @@ impl Resolutions {
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
     pub(crate) fn came_to_rest(&self, conversation: &Conversation) {
         if !conversation.is_busy() {
-            self.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
         }
         self.watch_deadlines(conversation, false);
     }
@@ -45,7 +45,7 @@ impl Resolutions {
             }
             if now < expires {
                 next = Some(next.map_or(expires, |next| next.min(expires)));
-            } else if self.shared.host.is_typing(conversation.buffer()) {
+            } else if self.shared.host.is_typing(conversation.buffer) {
                 // Nothing is written and nothing is sent under their hands.
                 let soon = now.saturating_add(TYPING).unwrap_or(now);
                 next = Some(next.map_or(soon, |next| next.min(soon)));
@@ -67,7 +67,7 @@ impl Resolutions {
         let generation = conversation.deadlines.begin();
         // A millisecond more, so that the clock has passed the deadline.
         let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
-        self.background.later_for(conversation.id(), pause, move |this, conversation| {
+        self.background.later_for(conversation.id, pause, move |this, conversation| {
             if conversation.deadlines.is_current(generation) {
                 this.watch_deadlines(conversation, is_opening);
             }
@@ -86,7 +86,7 @@ impl Resolutions {
                 );
                 self.shared.host.notify(Level::Warn, &message);
             }
-        } else if !self.shared.host.is_typing(conversation.buffer()) {
+        } else if !self.shared.host.is_typing(conversation.buffer) {
             self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
         }
     }

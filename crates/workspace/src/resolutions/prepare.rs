@@ -71,7 +71,7 @@ impl Resolutions {
         self.ownership.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
         self.journaling.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
         if resolution == Resolution::Approve {
-            self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
         }
         let open = conversation.page.open_call(id);
         let Some(call) = open.clone().filter(|call| !call.aborted) else {

@@ -96,7 +96,7 @@ impl Resolutions {
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<(Vec<Record>, Vec<Input>)> {
-        self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
         let mut written = TypedDecisions { resolutions: self, conversation, records: Vec::new(), answers: Vec::new() };
         let now = self.shared.host.now();
         let mut late = 0;

@@ -77,7 +77,7 @@ impl Reviews {
     /// Takes those that wait for calls of a conversation.
     fn take_reviewers(&self, conversation: &Conversation, is_meant: impl Fn(&CallKey) -> bool) -> Vec<Reviewer> {
         let mut all = self.reviewers.borrow_mut();
-        let taken = all.extract_if(.., |(of, key, _)| *of == conversation.id() && is_meant(key));
+        let taken = all.extract_if(.., |(of, key, _)| *of == conversation.id && is_meant(key));
         taken.map(|(_, _, reviewer)| reviewer).collect()
     }
 
@@ -119,8 +119,8 @@ impl Reviews {
         }
         proposals.surveyed.replace(keys);
         proposals.skipped.replace(skipped);
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let started = self.background.worker().spawn_blocking(move || {
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
+        let started = self.background.worker.spawn_blocking(move || {
             let tell = |key: &CallKey, news| {
                 let key = key.clone();
                 mailbox.job_for(id, move |this, conversation| {
@@ -178,7 +178,7 @@ impl Reviews {
             Surveyed::Delayed(delay, asked) => proposals.note_delay(key, survey, delay, asked),
         };
         if is_news {
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         }
     }
 
@@ -194,8 +194,8 @@ impl Reviews {
         let is_final = !conversation.proposals.is_late.get() && !above.any(is_open);
         let Some(news) = conversation.proposals.put(key, survey, found.clone(), is_final) else { return };
         if news.is_news {
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
-            self.shared.host.perform(HostEffect::ProposalsChanged { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
+            self.shared.host.perform(HostEffect::ProposalsChanged { buffer: conversation.buffer });
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         // It may have been carried out before the interruption, and asks about that.
@@ -204,7 +204,7 @@ impl Reviews {
         if let Err(problem) = found
             && is_final
             && (news.is_first || (is_stale && conversation.tasks.is_suspended(key)) || lost.is_some())
-            && !self.shared.host.is_typing(conversation.buffer())
+            && !self.shared.host.is_typing(conversation.buffer)
             && !is_interrupted()
         {
             // There is nothing to decide about.
@@ -267,7 +267,7 @@ impl Reviews {
                         this.survey_again(conversation);
                     }
                 };
-                self.background.run_for(conversation.id(), work, then);
+                self.background.run_for(conversation.id, work, then);
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),

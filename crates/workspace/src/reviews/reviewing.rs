@@ -68,7 +68,7 @@ impl Reviews {
             let compared = move || reviewed(&key, &ready, change).compared();
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
-        self.reviewers.borrow_mut().push((conversation.id(), key.clone(), Box::new(reviewer)));
+        self.reviewers.borrow_mut().push((conversation.id, key.clone(), Box::new(reviewer)));
         if is_possible {
             self.survey(&conversation, calls);
         } else {
@@ -99,7 +99,7 @@ impl Reviews {
             let problem = "the review has another number of files than the change; nothing was approved";
             return then(self, Err(UserError::new(problem)));
         };
-        let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
+        let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id);
         let approve = move |this: &Self, conversation: &Conversation, kept: io::Result<()>| {
             if let Err(error) = kept {
                 let problem = format!("nothing was approved: your edit could not be kept ({error})");
@@ -110,7 +110,7 @@ impl Reviews {
             };
             conversation.proposals.keep_first(&key, &ready);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
-            let reply = this.background.mailbox().addressed_with(|this, resolved: Result<(), ResolveError>| {
+            let reply = this.background.mailbox.addressed_with(|this, resolved: Result<(), ResolveError>| {
                 then(this, resolved.map_err(|error| UserError::new(error.explained())));
             });
             this.shared.tell(LoopEvent::Resolve(conversation, &call, resolution, Role::User, reply));
@@ -163,7 +163,7 @@ impl Reviews {
             let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
             (contents, kept)
         };
-        let id = conversation.id();
+        let id = conversation.id;
         let then = move |this: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
             match kept {
                 Ok(()) => this.contexts.unsaved_edits.borrow_mut().retain(|digest, _| !contents.contains_key(digest)),

@@ -52,7 +52,7 @@ impl Saving {
             drop(held);
             (problem, written.is_current())
         };
-        let (id, posted) = (conversation.id(), conversation.outbox.with(|outbox| outbox.posted()));
+        let (id, posted) = (conversation.id, conversation.outbox.with(|outbox| outbox.posted()));
         let then = move |this: &Self, (problem, is_current): (Option<UserError>, bool)| {
             if problem.is_none() {
                 this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));

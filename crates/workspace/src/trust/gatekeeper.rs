@@ -4,10 +4,8 @@ use crate::{
     Conversation, HostEffect,
     calls::Standing,
     components::Gatekeeper,
-    options::effective::Source,
     ports::Question,
-    trust::{Admission, FileSearch, FrontmatterCode, Wish},
-    writer::Writer,
+    trust::{Admission, FileSearch, Wish},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
 use flemma_chat as chat;
@@ -24,7 +22,7 @@ impl Gatekeeper {
     /// they are asked first, and this goes on with their answer.
     pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
         let facts = self.frontmatter.facts(conversation);
-        let next = conversation.gate().want(wish, facts);
+        let next = conversation.gate.borrow_mut().want(wish, facts);
         self.pass(conversation, next);
     }
 
@@ -63,11 +61,11 @@ impl Gatekeeper {
         if self.drives.drive_was_asked(conversation, number, &question) {
             return;
         }
-        self.shared.host.perform(HostEffect::Ask { buffer: conversation.buffer(), number, question });
+        self.shared.host.perform(HostEffect::Ask { buffer: conversation.buffer, number, question });
     }
 
     fn locate(&self, conversation: &Conversation, search: FileSearch) {
-        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id());
+        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id);
         let then = move |this: &Self, conversation: &Conversation, outside| {
             this.files_were_located(conversation, &search, outside);
         };
@@ -79,7 +77,7 @@ impl Gatekeeper {
         let is_allowed = |file: &ExternalFile| self.trust.contains_file(&path, &file.real);
         let known = outside.iter().filter(|file| is_allowed(file)).map(|file| file.real.clone());
         conversation.page.files().allow(known);
-        let next = conversation.gate().files_were_located(search, outside, is_allowed);
+        let next = conversation.gate.borrow_mut().files_were_located(search, outside, is_allowed);
         self.pass(conversation, next);
         self.ownership.lock_while_wanted(conversation);
     }
@@ -100,20 +98,14 @@ impl Gatekeeper {
 
     /// The user has answered whether they trust the frontmatter.
     pub(crate) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
-        let answered = conversation.gate().frontmatter_was_answered(is_trusted);
+        let answered = conversation.gate.borrow_mut().frontmatter_was_answered(is_trusted);
         let Some((asked, wish)) = answered else { return };
         // The text may have changed since the question. Then the user has not seen what stands there now.
-        if conversation.page.frontmatter().is_some_and(|source| FrontmatterCode::from(source) == asked) {
+        if conversation.page.frontmatter().is_some_and(|source| source == asked) {
             self.trust.adopt_frontmatter(conversation);
             self.trust.keep_frontmatter(conversation, self.shared.place(conversation).file);
         }
         self.ownership.want_alone(conversation, wish);
-    }
-}
-
-impl From<Source> for FrontmatterCode {
-    fn from(Source { language, code }: Source) -> Self {
-        Self { language, code }
     }
 }
 
@@ -152,7 +144,7 @@ impl Gatekeeper {
                 if let ToolInput::Malformed(input) = &*call.input {
                     return self.explain_input(conversation, call, input);
                 }
-                self.shared.host.perform(HostEffect::OpenForm { buffer: conversation.buffer(), call: &id });
+                self.shared.host.perform(HostEffect::OpenForm { buffer: conversation.buffer, call: &id });
             }
             (AwaitKind::ClientExec, Some(_)) => {
                 self.shared
@@ -224,9 +216,8 @@ impl Gatekeeper {
         }
         let before = page.frontmatter();
         let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries))?;
-        let writer = Writer::new(&self.shared, conversation);
         page.undo_step();
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
         // It says what the user has just asked for.
         self.trust.adopt_frontmatter(conversation);
         let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic.message.clone());
@@ -243,7 +234,7 @@ impl Gatekeeper {
             let lines = document.frontmatter().map_or(0, |matter| matter.lines);
             chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))
         });
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
         Err(UserError::new(problem))
     }
 }

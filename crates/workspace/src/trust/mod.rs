@@ -15,9 +15,10 @@
 pub(crate) mod gatekeeper;
 pub(crate) mod store;
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use flemma_agent::Input;
+use flemma_chat::{Document, Text};
 use flemma_model::CallId;
 use flemma_runtime::ExternalFile;
 
@@ -86,13 +87,31 @@ pub enum FrontmatterTrust {
     Missing(FrontmatterCode),
 }
 
-/// The frontmatter that a question is about.
+/// Frontmatter as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontmatterCode {
     /// The language, as its fence names it.
     pub language: String,
     /// What stands between the fences.
     pub code: String,
+}
+
+impl FrontmatterCode {
+    /// The frontmatter of a document, if it has any that is complete.
+    pub(crate) fn of(document: &Document, text: &dyn Text) -> Option<Self> {
+        let matter = document.frontmatter().filter(|matter| matter.closed)?;
+        let mut code = String::new();
+        text.read(1..matter.lines - 1, &mut |line: &str| {
+            code.push_str(line);
+            code.push('\n');
+        });
+        Some(Self { language: matter.language.clone(), code })
+    }
+
+    /// The lines between the fences.
+    pub(crate) fn lines(&self) -> Range<usize> {
+        1..1 + self.code.lines().count()
+    }
 }
 
 /// Files to be located for one wish.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Conversation, components::TrustStore, event::LoopEvent, options::effective::Source};
+use crate::{Conversation, components::TrustStore, event::LoopEvent, trust::FrontmatterCode};
 use flemma_agent::Level;
 use flemma_runtime::trust::{self, Trusted};
 
@@ -21,7 +21,7 @@ impl TrustStore {
     }
 
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
-    pub(crate) fn trusts(&self, conversation: &Conversation, source: &Source) -> bool {
+    pub(crate) fn trusts(&self, conversation: &Conversation, source: &FrontmatterCode) -> bool {
         if conversation.page.is_by_user(source.lines()) {
             return true;
         }
@@ -79,7 +79,7 @@ impl TrustStore {
     fn was_read(&self, trusted: Trusted) {
         self.trusted.borrow_mut().get_or_insert(trusted);
         for conversation in self.shared.conversations.all() {
-            let wanted = conversation.gate().store_was_read();
+            let wanted = conversation.gate.borrow_mut().store_was_read();
             if let Some(wish) = wanted {
                 self.shared.tell(LoopEvent::WantAlone(&conversation, wish));
             }

@@ -75,7 +75,7 @@ impl Undo {
             Err(problem) => return then(self, Err(problem)),
         };
         let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
-        let (id, folder) = (conversation.id(), self.shared.place(&conversation).folder());
+        let (id, folder) = (conversation.id, self.shared.place(&conversation).folder());
         let work = move || backups.propose(&log, &wanted, &unsaved);
         self.background.run(work, move |this: &Self, proposed| {
             let Some(conversation) = this.shared.conversations.by_id(id) else {
@@ -121,7 +121,7 @@ impl Undo {
             fence: self.ownership.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
-        let id = conversation.id();
+        let id = conversation.id;
         // Files are about to change: nothing is known of the calls until somebody has looked again.
         let calls: Vec<CallKey> = conversation.interrupted.borrow().keys().cloned().collect();
         conversation.interrupted.borrow_mut().values_mut().for_each(|left| *left = None);
@@ -203,7 +203,7 @@ impl Undo {
             let problem = "a reply or a tool is still running; wait until it ends";
             return Err(UserError::new(problem).with_advice("Ctrl-C ends it."));
         }
-        if !conversation.is_complete() {
+        if !conversation.page.is_complete.get() {
             return Err(UserError::new("the conversation is still being read; try again in a moment"));
         }
         Ok(conversation)
@@ -211,7 +211,7 @@ impl Undo {
 
     /// The log of a conversation.
     pub(crate) fn log_key(&self, conversation: &Conversation) -> LogKey {
-        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session, conversation.buffer()));
+        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session, conversation.buffer));
         conversation.records.path().map_or_else(unnamed, LogKey::File)
     }
 }

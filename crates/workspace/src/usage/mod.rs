@@ -29,7 +29,7 @@ use flemma_provider::usage::{Estimate, MessageNote, Record, Totals, figures};
 impl Accounting {
     /// Takes the count of a request that is over.
     pub(crate) fn account(&self, conversation: &Conversation, usage: Usage, complete: bool) {
-        let (accounts, buffer) = (&conversation.accounts, conversation.buffer());
+        let (accounts, buffer) = (&conversation.accounts, conversation.buffer);
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.ledger.borrow_mut().add(record.clone());
         if let Some(line) = conversation.page.last_marker(Speaker::Assistant) {
@@ -38,7 +38,7 @@ impl Accounting {
                 self.keep_note(conversation, line, note);
             }
         }
-        accounts.end(record);
+        accounts.ended.replace(Some(record));
     }
 
     /// The sums of a buffer's conversation, or of everything.
@@ -96,7 +96,7 @@ impl Accounting {
         };
         let (provider, price) = (file.config.provider.name(), own_price(&file.config));
         let estimate = move || Estimate::of(&request, provider, price, SystemTime::now());
-        let id = conversation.id();
+        let id = conversation.id;
         let show = move |this: &Self, estimate: Estimate| {
             if this.shared.conversations.by_id(id).is_some() {
                 this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
@@ -124,7 +124,7 @@ impl Accounting {
             }
             if this.known_messages.take(read.ok()) {
                 for conversation in this.shared.conversations.all() {
-                    this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+                    this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
                 }
             }
             if this.known_messages.is_late() {

@@ -115,7 +115,7 @@ impl Views {
     ///
     /// These are the previews of a few open calls, from the one at `first` on; and where to go on, if there are more.
     pub fn previews(&self, conversation: &Conversation, width: usize, first: usize) -> (Vec<Preview>, Option<usize>) {
-        if !conversation.is_complete() {
+        if !conversation.page.is_complete.get() {
             return (Vec::new(), None);
         }
         let (calls, next) = conversation.page.with_document(|document, text| {
@@ -152,7 +152,7 @@ impl Views {
     ) -> Preview {
         let definition = self.shared.toolbox.get(&call.name);
         let definition = definition.as_deref();
-        let own = definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
+        let own = definition.and_then(|definition| self.own_preview(conversation.buffer, definition, call, width));
         let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
         let summary = Summary::of(definition, &call.name, &call.input);
         let is_said = own.is_none() && lines.is_none();
@@ -276,7 +276,7 @@ impl Conversation {
     /// What goes on, for the screen: a reply comes from the model that was asked for it, whatever the options say since.
     pub(crate) fn activity_text(&self) -> Option<String> {
         match self.session.activity() {
-            Activity::Loading if self.page.is_reading() => Some("reading the conversation".to_owned()),
+            Activity::Loading if self.page.is_reading.get() => Some("reading the conversation".to_owned()),
             activity => {
                 let (provider, model) = self.accounts.recipient().unwrap_or_default();
                 describe(&activity, provider, &model)
