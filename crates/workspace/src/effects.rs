@@ -363,7 +363,8 @@ impl Shell for Effects<'_> {
     /// Also whether its journal is read, and the conversation itself: what a request says of messages that were never sent is put together here,
     /// some of them at a time. The answer *no* comes with another [`Input::ToolsReady`] while there is more to read.
     fn tools_ready(&self) -> bool {
-        if !self.workspace.shared.can_run_tools() || !self.conversation.records.is_read() {
+        let shared = &self.workspace.shared;
+        if !shared.host.carries_on() || !shared.toolbox.is_ready() || !self.conversation.records.is_read() {
             return false;
         }
         let more = self.conversation.page.read_on();

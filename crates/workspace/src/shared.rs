@@ -8,8 +8,6 @@ use std::{
     sync::mpsc,
 };
 
-use serde_json::Value;
-
 use crate::{
     Conversation,
     approval::lookups::Patience,
@@ -199,21 +197,11 @@ impl Shared {
         Path::new(&file).file_name().map_or_else(|| "[No Name]".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Tells a Lua function what it has asked for.
-    pub fn give_answer(&self, callback: LuaRef, answer: Result<Value, UserError>) {
-        self.scripts.answered(callback, answer);
-    }
-
     /// Warns the user about a function of a definition, once for each function.
     pub(crate) fn warn_once(&self, function: LuaRef, message: &str) {
-        if self.toolbox.is_news_about(function) {
+        if self.toolbox.faulty.borrow_mut().insert(function) {
             self.warn(message);
         }
-    }
-
-    /// Whether tools may run now: conversations go on here, and every tool is known.
-    pub(crate) fn can_run_tools(&self) -> bool {
-        self.host.carries_on() && self.toolbox.is_ready()
     }
 
     /// Tells the user, once, of names in `auto_approve` and in presets that are no tools, as far as all sources have loaded.

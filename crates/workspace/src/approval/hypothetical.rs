@@ -1,4 +1,4 @@
-//! The approval chain, as plugins see it: registering resolvers, and asking about a call that nobody has made.
+//! The approval chain, as plugins ask it: about a call that nobody has made.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -6,7 +6,7 @@ use crate::{approval::questions::PathQuestions, components::Approval, options::e
 use flemma_model::CallId;
 use flemma_tools::{
     Definition, Disk, LuaError,
-    approval::{ApprovalCall, Decision, Resolver},
+    approval::{ApprovalCall, Decision},
 };
 
 /// Who decides about a call that the agents of a conversation do not permit ([`Permissions::permitted`](crate::components::Permissions::permitted)).
@@ -26,21 +26,6 @@ pub struct HypotheticalCall {
 }
 
 impl Approval {
-    /// Adds a resolver to the chain; one of the same name is replaced.
-    pub fn register_resolver(&self, resolver: Resolver) {
-        self.shared.toolbox.register_resolver(resolver);
-    }
-
-    /// Takes a resolver out of the chain; says whether it was there.
-    pub fn unregister_resolver(&self, name: &str) -> bool {
-        self.shared.toolbox.unregister_resolver(name)
-    }
-
-    /// The resolvers, in the order in which they are asked.
-    pub fn resolvers(&self) -> Vec<Resolver> {
-        self.shared.toolbox.chain().all().cloned().collect()
-    }
-
     /// What the chain decides about a call, and the name of the resolver that did. It is not asked about one that the agents of the
     /// conversation do not permit.
     pub fn resolve(&self, call: &HypotheticalCall) -> (Decision, Option<String>) {

@@ -262,7 +262,7 @@ impl Launch<'_> {
     /// stopped.
     fn report_if_slow(&self, took: Duration, limit: Duration) {
         let tool = &self.call.name;
-        if took <= limit || !self.execution.shared.toolbox.is_news_that_slow(tool) {
+        if took <= limit || !self.execution.shared.toolbox.slow.borrow_mut().insert(tool.clone()) {
             return;
         }
         self.execution.shared.warn(&format!(

@@ -83,7 +83,8 @@ impl Execution {
             return self.journaling.need_journal(conversation);
         }
         let key = call.key();
-        let by = records.approved_by(&key).unwrap_or_else(|| self.journaling.actor(Role::Policy));
+        let approved_by = records.with_ledger(|ledger| ledger.approval(&key).map(|(by, _)| by.clone()));
+        let by = approved_by.unwrap_or_else(|| self.journaling.actor(Role::Policy));
         let run = tasks.next_run();
         tasks.add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
         let records = self.journaling.records_of(conversation, call, by.role, [Event::Started]);

@@ -76,7 +76,7 @@ impl Execution {
         let call = conversation.as_deref().and_then(|conversation| conversation.page.open_call(call));
         let (Some(conversation), Some(context), Some(call)) = (conversation, context, call) else {
             let problem = "the call is over, or waits for a decision already; nothing was written";
-            self.shared.give_answer(callback, Err(UserError::new(problem)));
+            self.shared.scripts.answered(callback, Err(UserError::new(problem)));
             return false;
         };
         let path = |file: &WantedWrite| match file.is_page {
@@ -99,10 +99,10 @@ impl Execution {
         };
         let wanting = Wanting { call, run, callback };
         let then = move |this: &Self, conversation: &Conversation, found: Result<FoundWrite, ModelError>| match found {
-            Err(problem) => this.shared.give_answer(callback, Err(UserError::new(problem.to_string()))),
+            Err(problem) => this.shared.scripts.answered(callback, Err(UserError::new(problem.to_string()))),
             Ok(FoundWrite { proposal, .. }) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
-                this.shared.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
+                this.shared.scripts.answered(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
             Ok(found) if is_decided && !has_concern(&found.proposal) => {
                 this.write_now(conversation, wanting, found, context)
@@ -120,7 +120,10 @@ impl Execution {
         // What a policy has approved was the call itself.
         conversation.tasks.forget_judged(&key);
         if !conversation.tasks.suspend(key, run, callback) {
-            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self
+                .shared
+                .scripts
+                .answered(callback, Err(UserError::new("the call is over; nothing was written")));
         }
         let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed { proposed }]);
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
@@ -145,7 +148,10 @@ impl Execution {
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
         if !conversation.tasks.begin_write(&call.id, run, commitment.clone()) {
-            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self
+                .shared
+                .scripts
+                .answered(callback, Err(UserError::new("the call is over; nothing was written")));
         }
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
@@ -163,7 +169,8 @@ impl Execution {
         });
         if started.is_err() {
             self.shared
-                .give_answer(callback, Err(UserError::new("no thread could be started, so nothing was written")));
+                .scripts
+                .answered(callback, Err(UserError::new("no thread could be started, so nothing was written")));
         }
     }
 
@@ -181,7 +188,7 @@ impl Execution {
             return self.shared.scripts.forget(callback);
         }
         match conversation.tasks.end_write(&call.id, commitment, CANCELLED) {
-            None => self.shared.give_answer(callback, told(outcome, names, &[])),
+            None => self.shared.scripts.answered(callback, told(outcome, names, &[])),
             Some(words) => {
                 self.shared.scripts.forget(callback);
                 self.stop_tool(conversation, &call.id);
@@ -239,7 +246,7 @@ impl Execution {
         let woken = conversation.tasks.wake(&call.id, |run| self.watch_time(conversation, &call.id, run, timeout?));
         match woken {
             None => {}
-            Some((callback, false)) => self.shared.give_answer(callback, outcome),
+            Some((callback, false)) => self.shared.scripts.answered(callback, outcome),
             // It did not wait for what it hears now, and nothing else will end the call.
             Some((callback, true)) => {
                 self.shared.scripts.forget(callback);

@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use crate::generation::Generation;
-use flemma_journal::{Actor, Asked, Binding, CallKey, Ending, Ledger, Life, Record};
+use flemma_journal::{Asked, Binding, CallKey, Ending, Ledger, Life, Record};
 use flemma_model::{CallId, UserError};
 
 /// How far the journal is read. Nothing of it counts before it is read completely.
@@ -152,14 +152,6 @@ impl Records {
     /// The latest life of a call.
     pub(crate) fn life(&self, key: &CallKey) -> Life {
         self.ledger.borrow().life(key)
-    }
-
-    /// Who approved a call that is open.
-    pub(crate) fn approved_by(&self, key: &CallKey) -> Option<Actor> {
-        match self.life(key) {
-            Life::Open { approved, .. } => approved,
-            Life::Unknown | Life::Ended => None,
-        }
     }
 
     /// Lends the state of all calls.

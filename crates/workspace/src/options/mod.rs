@@ -43,7 +43,7 @@ impl Frontmatter {
     pub(crate) fn of(&self, conversation: &Conversation) -> Rc<Effective> {
         let source = conversation.page.frontmatter();
         let is_trusted = source.as_ref().is_none_or(|source| self.trust.trusts(conversation, source));
-        let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation() };
+        let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation.get() };
         if let Some(known) = conversation.evaluated.get(&basis) {
             return known;
         }

@@ -163,7 +163,7 @@ impl Switches {
 
     /// Finds the models of a provider: those that are known, or those that the server lists. `callback` gets them.
     pub fn models(&self, provider: &str, callback: LuaRef) {
-        let answer = |models: Result<Value, UserError>| self.shared.give_answer(callback, models);
+        let answer = |models: Result<Value, UserError>| self.shared.scripts.answered(callback, models);
         let Some(provider) = ProviderName::from_name(provider) else { return answer(Ok(json!([]))) };
         if let Some(known) = provider.models() {
             return answer(Ok(json!(known)));
@@ -175,7 +175,7 @@ impl Switches {
         let mailbox = self.background.mailbox.clone();
         let then = move |models: Result<Vec<String>, ProviderError>| {
             let models = models.map(|models| json!(models)).map_err(|error| UserError::new(error.to_string()));
-            mailbox.job(move |this: &Self| this.shared.give_answer(callback, models));
+            mailbox.job(move |this: &Self| this.shared.scripts.answered(callback, models));
         };
         if let Err(error) = self.background.worker.models(recipient, timeouts, then) {
             answer(Err(UserError::new(format!("no thread could be started: {error}"))));

@@ -132,7 +132,7 @@ impl Queue {
         let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
         let is_due = outbox.kept.get() == OutboxState::Unknown && is_wanted;
         let Some(path) = outbox.path.borrow().clone().filter(|_| is_due) else { return };
-        outbox.kept.set(OutboxState::Reading);
+        outbox.kept.set(OutboxState::Unread);
         let (files, before, read) = (self.outboxes.clone(), moved.flatten(), path.clone());
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.outbox_was_read(conversation, &path, before.as_ref(), read);
@@ -157,7 +157,6 @@ impl Queue {
         let kept = match read {
             Ok(kept) => kept,
             Err(error) => {
-                outbox.kept.set(OutboxState::Unreadable);
                 return self.shared.warn(&format!(
                     "messages queued in an earlier session cannot be read, and new ones are not kept: {error}"
                 ));

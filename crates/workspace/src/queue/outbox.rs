@@ -207,12 +207,10 @@ pub(crate) enum OutboxState {
     /// Nothing: it may have messages that have to come back before it is written.
     #[default]
     Unknown,
-    /// It is being read.
-    Reading,
+    /// It is being read, or cannot be read: then it is not written either.
+    Unread,
     /// What it had is in the outbox.
     Known,
-    /// It cannot be read, and is not written either.
-    Unreadable,
 }
 
 /// An outbox and its file.

@@ -14,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -67,21 +66,12 @@ pub enum ResolveError {
     /// There is no such call, it has its result, its time is over, or it does not wait for this.
     #[error("stale")]
     Stale(Stale),
-    /// Its deadline has passed, then. The user is told so.
-    #[error("stale")]
-    Late(Timestamp),
-    /// Another process holds the conversation.
-    #[error("{0}")]
-    Held(String),
-    /// The conversation or its journal is not read.
-    #[error("{0}")]
-    Unread(String),
     /// The answer is not one that the tool accepts, or the document cannot take it.
     #[error("{0}")]
     Invalid(String),
-    /// It could not be recorded.
-    #[error("{0}")]
-    NotRecorded(String),
+    /// Another process holds the conversation, it or its journal is not read, or nothing can be recorded.
+    #[error(transparent)]
+    NotNow(#[from] UserError),
 }
 
 impl ResolveError {
@@ -89,7 +79,6 @@ impl ResolveError {
     pub fn explained(&self) -> String {
         match self {
             Self::Stale(why) => format!("stale: {why}"),
-            Self::Late(at) => format!("stale: its deadline passed at {at}"),
             other => other.to_string(),
         }
     }
@@ -186,7 +175,7 @@ impl Resolutions {
                     let message = format!(
                         "it is not recorded yet: the disk has not answered for {limit} seconds. It takes effect when it is"
                     );
-                    return Err(ResolveError::NotRecorded(message));
+                    return Err(UserError::new(message).into());
                 }
                 Err(TryRecvError::Disconnected) => return Err(missing(call)),
             }
@@ -267,7 +256,7 @@ impl Resolutions {
 
     /// Says why a key had no effect.
     fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
-        if matches!(error, ResolveError::Late(_)) {
+        if matches!(error, ResolveError::Stale(Stale::Late(_))) {
             return;
         }
         let open = conversation.page.open_call(id);
@@ -301,7 +290,7 @@ impl Resolutions {
         if self.drop_overruled(conversation, &mut prepared, written.is_ok()) && prepared.is_empty() {
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
-        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        written?;
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
             self.journaling.take_back(conversation, prepared.iter().map(Prepared::key));

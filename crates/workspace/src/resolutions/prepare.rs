@@ -68,8 +68,8 @@ impl Resolutions {
             Resolution::ApproveAgain => (Resolution::Approve, true),
             resolution => (resolution, false),
         };
-        self.ownership.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
-        self.journaling.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
+        self.ownership.check_held(conversation)?;
+        self.journaling.check_known(conversation)?;
         if resolution == Resolution::Approve {
             self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
         }
@@ -108,7 +108,7 @@ impl Resolutions {
             (Resolution::Expire, Some(_)) | (_, None) => Ok(()),
             (_, Some(at)) => {
                 self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, attempt.role));
-                Err(ResolveError::Late(at))
+                stale(Stale::Late(at))
             }
         }
     }

@@ -80,7 +80,7 @@ impl Drawing<'_> {
     pub(super) fn call_facts(&self, card: &Card) -> Option<Rc<CallFacts>> {
         let Self { conversation, document, text, .. } = *self;
         let toolbox = &self.views.shared.toolbox;
-        let hash = (toolbox.generation(), card.hash(document.calls(), text)?);
+        let hash = (toolbox.generation.get(), card.hash(document.calls(), text)?);
         conversation.known_calls.get_or_find(hash, || {
             let input = card.input(document.calls(), text)?;
             let definition = toolbox.get(&card.name);
