@@ -234,7 +234,12 @@ impl Shared {
 
     /// Writes to the log, where there is one.
     pub fn log(&self, level: Level, line: &str) {
-        self.options.log(level, line);
+        let level = match level {
+            Level::Info => LevelFilter::Info,
+            Level::Warn => LevelFilter::Warn,
+            Level::Error => LevelFilter::Error,
+        };
+        self.log_line(level, line);
     }
 
     /// Writes to the log what somebody else's code has to say.

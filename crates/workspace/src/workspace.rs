@@ -83,7 +83,7 @@ impl Workspace {
         log_dir: &Path,
     ) -> Result<(), Vec<UserError>> {
         let taken = self.take_options(wanted, policy, log_dir);
-        if taken.is_err() && !self.shared.options.is_set_up() {
+        if taken.is_err() && self.shared.options.layers()[0].is_null() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
             let mut options = json!({ "tools": { "auto_approve": [] } });
             if wanted.get("agent").is_some_and(|agent| !agent.is_null()) {

@@ -142,9 +142,8 @@ impl OpenCalls {
     /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
     /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
     pub(crate) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
         conversation.drive.is_on()
-            && matches!(status, Some(Status::Approved | Status::Running))
+            && matches!(call.status(), Some(Status::Approved | Status::Running))
             && self.suspends_as(call).is_none()
             && self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent)
             && !conversation.is_at_work_on(&call.id)

@@ -166,7 +166,7 @@ impl CallState {
             }
             _ => {}
         }
-        match (call.placeholder.as_ref().map(|placeholder| placeholder.block.status), awaiting) {
+        match (call.status(), awaiting) {
             (Some(status @ (Status::Denied | Status::Rejected)), _) => Self::Refused(status),
             (_, awaiting) if *standing == Standing::Interrupted => {
                 let Life::Open { started: Some(since), .. } = ledger.life(key) else { return Self::Undecided };

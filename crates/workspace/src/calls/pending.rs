@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{Conversation, components::OpenCalls};
-use flemma_chat::{AwaitKind, OpenCall};
+use flemma_chat::AwaitKind;
 use flemma_model::{CallId, ToolInput};
 
 /// A call that waits.
@@ -50,8 +50,7 @@ impl OpenCalls {
             let is_over = awaiting.is_some_and(|awaiting| awaiting.is_over(now));
             is_over && !call.aborted && !conversation.records.is_claimed(&call.id)
         });
-        let has_text = |call: &OpenCall| call.placeholder.as_ref().is_some_and(|found| !found.content.is_empty());
-        calls.map(|call| (call.id.clone(), has_text(&call))).collect()
+        calls.map(|call| (call.id.clone(), !call.typed().is_empty())).collect()
     }
 
     /// Whether a call in a buffer is being resolved.

@@ -305,7 +305,7 @@ impl Execution {
         }
         let open = conversation.page.open_calls();
         let call = open.iter().rfind(|call| call.id == *id);
-        let typed = call.and_then(|call| call.placeholder.as_ref()).map_or("", |placeholder| &placeholder.content);
+        let typed = call.map_or("", |call| call.typed());
         if !typed.is_empty() && answer.output.trim_end() == typed.trim_end() {
             return answer;
         }

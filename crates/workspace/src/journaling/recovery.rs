@@ -63,15 +63,13 @@ impl Recovery {
             // Where nothing runs, that is left to who opens it next.
             Standing::Interrupted if !self.shared.host.carries_on() => false,
             Standing::Interrupted => {
-                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file may be older than the start. Nobody may approve the call without knowing of it.
                 let is_told = call.awaiting().is_some_and(|awaiting| asks_again(&awaiting));
-                !is_told && !matches!(status, Some(Status::Denied | Status::Rejected))
+                !is_told && !matches!(call.status(), Some(Status::Denied | Status::Rejected))
             }
             Standing::New | Standing::Approved(_) | Standing::Proposed => {
-                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file is older than what the call wants to write.
-                status == Some(Status::Running)
+                call.status() == Some(Status::Running)
                     && conversation.records.has_proposed(&call.key())
                     && self.shared.host.carries_on()
                     && !conversation.is_at_work_on(&call.id)

@@ -160,7 +160,7 @@ impl Frontmatter {
 
     fn defaults(&self) -> Defaults {
         let config = self.shared.config();
-        let is_list = !self.shared.options.is_policy_function();
+        let is_list = !self.shared.options.is_policy_function.get();
         Defaults {
             config: serde_json::to_value(&*config).unwrap_or_default(),
             tools: self.shared.toolbox.default_tools(),

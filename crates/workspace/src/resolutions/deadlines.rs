@@ -77,7 +77,7 @@ impl Resolutions {
     /// The deadline of a call has passed. While the user is typing here, or its block has their text, nothing happens: the
     /// next key of theirs deals with it.
     pub(crate) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
-        if call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty()) {
+        if !call.typed().is_empty() {
             if conversation.records.is_late_news(&call.id) {
                 let how = if self.shared.host.carries_on() { ": Ctrl-] moves it into your message" } else { "" };
                 let message = format!(
@@ -100,7 +100,7 @@ impl Resolutions {
 
     /// A key meets a call whose deadline has passed.
     pub(crate) fn expire_by_key(&self, conversation: &Conversation, call: &OpenCall) {
-        if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
+        if call.typed().is_empty() {
             self.shared.host.notify(Level::Info, &self.deadline_passed(call));
         }
         self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));

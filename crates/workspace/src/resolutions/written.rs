@@ -172,8 +172,7 @@ impl TypedDecisions<'_> {
     /// What is written about a call that waits. `is_meant`: a key is pressed on it. `None` after a message.
     fn at_rest(&mut self, call: &OpenCall, is_meant: bool) -> Option<()> {
         let Self { resolutions, conversation, .. } = *self;
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-        let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+        let (status, content) = (call.status(), call.typed());
         let is_question = resolutions.calls.effective_kind(conversation, call) == AwaitKind::Elicitation;
         let is_approved = match status {
             status if is_question && status != Some(Status::Rejected) => {

@@ -36,9 +36,7 @@ impl Reviews {
     /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
     fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
         let calls = conversation.page.open_calls().into_iter().filter(|call| {
-            let waits = call.placeholder.as_ref().is_some_and(|placeholder| {
-                matches!(placeholder.block.status, Status::Pending | Status::Approved) && placeholder.content.is_empty()
-            });
+            let waits = matches!(call.status(), Some(Status::Pending | Status::Approved)) && call.typed().is_empty();
             let is_wanted = !call.aborted && (waits || conversation.session.is_working_on(&call.id));
             is_wanted && self.calls.is_proposing(conversation, call)
         });

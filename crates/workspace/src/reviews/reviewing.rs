@@ -46,8 +46,7 @@ impl Reviews {
         let calls = self.calls_to_survey(&conversation);
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
-            let open = conversation.page.with_document(|document, text| document.calls().find(call, text));
-            let waiting = open.filter(|_| !conversation.session.is_working_on(call));
+            let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
                 |open| format!("`{}` changes no file", open.name),

@@ -132,7 +132,7 @@ impl Gatekeeper {
             // It was undone: its result is restored.
             return self.shared.feed(conversation, [Input::Recover(vec![id])]);
         }
-        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        let has_text = !call.typed().is_empty();
         match (self.calls.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
                 if awaiting.is_over(self.shared.host.now()) {
@@ -204,7 +204,7 @@ impl Gatekeeper {
     /// Writes what approves these calls into the frontmatter, and gives it.
     fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
         let page = &conversation.page;
-        let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.calls().open(text));
+        let mut chosen = page.open_calls();
         chosen.retain(|call| calls.contains(&call.id) && self.approval.verdict(conversation, call) == Verdict::Ask);
         let mut entries: Vec<String> = Vec::new();
         for call in &chosen {

@@ -305,13 +305,9 @@ impl Conversation {
             let seconds = self.tasks.elapsed(&call.id).as_secs();
             lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));
         }
-        let open = self.page.with_document(|document, text| document.calls().open(text));
-        for call in open.iter().filter(|call| !self.tasks.is_running(&call.id)) {
+        for call in self.page.open_calls().iter().filter(|call| !self.tasks.is_running(&call.id)) {
             let place = call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence);
-            let status = call
-                .placeholder
-                .as_ref()
-                .map_or_else(|| "new".to_owned(), |placeholder| placeholder.block.status.to_string());
+            let status = call.status().map_or_else(|| "new".to_owned(), |status| status.to_string());
             lines.push(format!("  waiting  {} ({}), line {}: {status}", call.name, call.id, place + 1));
         }
         lines

@@ -271,7 +271,7 @@ fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Va
         }
     });
     let offered: Vec<String> = offered.collect();
-    let is_function = this.shared.options.is_policy_function();
+    let is_function = this.shared.options.is_policy_function.get();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
         _ if file.fault.is_none() && matches!(file.policy, Some(BufferPolicy::Function(_))) => {
