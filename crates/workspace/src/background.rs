@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 
 use crate::{Conversation, Workspace};
 use flemma_agent::Input;
-use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
+use flemma_runtime::{ConversationId, Notice, Queue, Worker};
 
 /// What the main thread does with the result of a task.
 pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
@@ -24,7 +24,7 @@ pub(crate) type JobWith<R> = Box<dyn FnOnce(&Workspace, R) + Send>;
 
 /// Where results are left for a component. A clone is the same mailbox.
 pub(crate) struct Mailbox<C: 'static> {
-    queue: Arc<Queue<Job>>,
+    pub(crate) queue: Arc<Queue<Job>>,
     component: fn(&Workspace) -> &C,
 }
 
@@ -91,16 +91,6 @@ impl Background<Workspace> {
     pub(crate) fn of<C>(&self, component: fn(&Workspace) -> &C) -> Background<C> {
         let mailbox = Mailbox { queue: Arc::clone(&self.mailbox.queue), component };
         Background { worker: Rc::clone(&self.worker), mailbox }
-    }
-
-    /// What tasks have left, up to a bound, and when to come back.
-    pub(crate) fn drain(&self) -> (Vec<Notice<Job>>, NextDrain) {
-        self.mailbox.queue.drain()
-    }
-
-    /// Gives back what there was no time for.
-    pub(crate) fn give_back(&self, rest: Vec<Notice<Job>>) {
-        self.mailbox.queue.give_back(rest);
     }
 }
 
@@ -177,15 +167,6 @@ impl<C> Background<C> {
     ) -> Option<AbortHandle> {
         let mailbox = self.mailbox.clone();
         self.worker.later(pause, move || mailbox.job_for(id, job)).ok()
-    }
-
-    /// Brings an input to a conversation after a pause; at once where no thread could wait.
-    pub(crate) fn later(&self, conversation: ConversationId, pause: Duration, input: Input) {
-        let mailbox = self.mailbox.clone();
-        let late = input.clone();
-        if self.worker.later(pause, move || mailbox.input(conversation, late)).is_err() {
-            self.mailbox.input(conversation, input);
-        }
     }
 }
 

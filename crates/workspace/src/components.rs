@@ -122,8 +122,6 @@ components! {
     approval: Approval, asks [frontmatter, permissions, contexts];
     /// The open calls: what each waits for, and what was decided.
     calls: OpenCalls of background, asks [frontmatter, approval];
-    /// What the model is told of a call that a person or the clock has ended.
-    answers: Answers, asks [undo];
     /// What calls would write, and what users make of it.
     reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
         /// Who wants to look at what calls would write, and waits until that is found out.
@@ -138,7 +136,7 @@ components! {
     /// What the references in a message mean when it is sent.
     references: References of background, asks [permissions, ownership];
     /// Decisions and answers: checked, recorded, and then carried out.
-    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, answers, execution];
+    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, execution];
     /// What requests have used, and the notes about messages.
     usage: Accounting of background, asks [frontmatter, permissions], owns {
         ledger: RefCell<Ledger> = RefCell::default(),

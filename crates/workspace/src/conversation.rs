@@ -112,7 +112,7 @@ impl Conversation {
 
     /// Whether what the user wants of it waits for the disk.
     pub fn is_wanted(&self) -> bool {
-        self.holding.has_wish() || self.gate.borrow_mut().is_reading()
+        self.holding.wanted.borrow().is_some() || self.gate.borrow_mut().is_reading()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.
@@ -163,7 +163,7 @@ impl Conversation {
         let is_unvetted = |reference: &Uncaptured| {
             matches!(reference.target, CaptureTarget::Editor(_))
                 && !page.is_by_user(reference.line..reference.line + 1)
-                && !page.files().allows_reference(&reference.written)
+                && !page.files().allowed_references.contains(&reference.written)
         };
         page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
     }
@@ -171,7 +171,7 @@ impl Conversation {
     /// What is wrong with the text, with the files that it names, and with its references.
     pub(crate) fn text_diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.page.diagnostics();
-        if self.captures.has_problems() {
+        if !self.captures.problems.borrow().is_empty() {
             found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {
                 let problem = self.captures.problem(&reference.written)?;
                 let message = format!("{}: {problem}.", reference.written);

@@ -57,15 +57,9 @@ impl Workspace {
             Command::CancelTool { line } => self.cancel_tool(conversation, line),
             Command::Execute { line } => self.execute(conversation, line),
             Command::Decide { lines, choice } => {
-                if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.ownership.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own).into());
-                }
+                self.decide(conversation, lines, |calls| Input::Decide(calls, choice, UndoStep::Own).into());
             }
-            Command::AlwaysApprove { lines } => {
-                if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.ownership.want_alone(conversation, Wish::AlwaysApprove(calls));
-                }
-            }
+            Command::AlwaysApprove { lines } => self.decide(conversation, lines, Wish::AlwaysApprove),
             Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
         }
     }
@@ -81,7 +75,7 @@ impl Workspace {
     /// count any more.
     pub(crate) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
         let waited_for_trust = conversation.gate.borrow_mut().cancel();
-        let waited_for_holder = conversation.holding.take_wish().is_some();
+        let waited_for_holder = conversation.holding.wanted.take().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.shared.host.notify(Level::Info, "cancelled: nothing was sent or run");
             self.shared.feed(conversation, [Input::Released]);
@@ -131,14 +125,13 @@ impl Workspace {
         }
     }
 
-    /// The calls whose blocks these lines touch; where there are none, the user is told.
-    fn calls_to_decide(&self, conversation: &Conversation, lines: Range<usize>) -> Option<Vec<CallId>> {
+    /// Decides about the calls whose blocks these lines touch; where there are none, the user is told.
+    fn decide(&self, conversation: &Conversation, lines: Range<usize>, wish: impl FnOnce(Vec<CallId>) -> Wish) {
         let calls = conversation.page.calls_in(lines);
         if calls.is_empty() {
             let message = "no call is pending here; move the cursor to its block, or select several";
-            self.shared.host.notify(Level::Info, message);
-            return None;
+            return self.shared.host.notify(Level::Info, message);
         }
-        Some(calls)
+        self.ownership.want_alone(conversation, wish(calls));
     }
 }

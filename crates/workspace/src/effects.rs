@@ -130,7 +130,7 @@ impl Shell for Effects<'_> {
     }
 
     fn write_captures(&self) {
-        let captures = self.conversation.captures.take();
+        let captures = self.conversation.captures.ready.take();
         let edits = self.with_document(|document, text| chat::write_captures(document, text, &captures));
         self.apply(&edits);
     }
@@ -154,7 +154,7 @@ impl Shell for Effects<'_> {
         let body = sending.request(conversation);
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;
-        page.files().begin_request();
+        page.files().left_out.clear();
         let readable = self.workspace.permissions.readable(self.conversation);
         let options = config.parameters_for(config.provider);
         let timeouts = Timeouts::of(&options);
@@ -166,7 +166,7 @@ impl Shell for Effects<'_> {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks.add_request(request, handle);
-        self.conversation.drive.count_request();
+        self.conversation.drive.requests.update(|requests| requests + 1);
         // What was sent must not be lost, and the reply may take minutes.
         self.workspace.journaling.write_soon(self.conversation);
         Ok(())
@@ -177,7 +177,12 @@ impl Shell for Effects<'_> {
     }
 
     fn later(&self, pause: Duration, input: Input) {
-        self.workspace.background.later(self.conversation.id, pause, input);
+        let (mailbox, id) = (&self.workspace.background.mailbox, self.conversation.id);
+        let (late, sooner) = (mailbox.clone(), input.clone());
+        // Where no thread could wait, it comes at once.
+        if self.workspace.background.worker.later(pause, move || late.input(id, input)).is_err() {
+            mailbox.input(id, sooner);
+        }
     }
 
     fn run(&self, call: &OpenCall) {
@@ -353,7 +358,7 @@ impl Shell for Effects<'_> {
     }
 
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        self.workspace.answers.rejection(self.conversation, call, reason)
+        self.workspace.resolutions.rejection(self.conversation, call, reason)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {

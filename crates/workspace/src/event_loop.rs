@@ -77,12 +77,12 @@ impl Workspace {
     /// # Panics
     /// If a conversation or a job did; everything that was taken is done first.
     pub fn drain(&self) {
-        let (notices, mut next) = self.background.drain();
+        let (notices, mut next) = self.background.mailbox.queue.drain();
         let mut notices = notices.into_iter().peekable();
         let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(&mut notices)));
         let rest: Vec<_> = notices.collect();
         if !rest.is_empty() {
-            self.background.give_back(rest);
+            self.background.mailbox.queue.give_back(rest);
             next = NextDrain::Now;
         }
         match next {

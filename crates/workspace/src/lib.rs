@@ -11,14 +11,15 @@
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
 //! use flemma_chat::{Text, TextEdit};
-//! use flemma_workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}};
+//! use flemma_model::UserError;
+//! use flemma_workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{Place, Question}};
 //!
 //! /// One buffer, and the questions that the user was asked.
 //! struct OneFile(Vec<String>, RefCell<Vec<Question>>);
 //!
 //! impl Host for OneFile {
 //!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
-//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
+//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), UserError> { Err(UserError::new("nothing writes here")) }
 //!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), ..Place::default() } }
 //!     fn perform(&self, effect: HostEffect<'_>) {
 //!         if let HostEffect::Ask { question, .. } = effect {

@@ -35,7 +35,7 @@ impl Workspace {
         }
         let file = self.saving.flights.borrow().get(&buffer).cloned().unwrap_or_default();
         let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
-        self.shared.conversations.insert(Rc::clone(&conversation));
+        self.shared.conversations.by_buffer.borrow_mut().insert(buffer, Rc::clone(&conversation));
         let file = self.shared.place(&conversation).file;
         self.journaling.read_journal(&conversation, &file);
         self.ownership.hold(&conversation, &file);
@@ -62,7 +62,7 @@ impl Workspace {
 
     /// A buffer is gone: what ran for it is stopped, and nothing more is written.
     pub fn detach(&self, buffer: i32) {
-        let conversation = self.shared.conversations.remove(buffer);
+        let conversation = self.shared.conversations.by_buffer.borrow_mut().remove(&buffer);
         if let Some(conversation) = conversation {
             let effects = Effects::new(self, &conversation);
             conversation.session.account(&effects, false);
@@ -111,7 +111,7 @@ impl Workspace {
     /// Stops everything: the editor is about to exit. Waits for the records that are on their way to the disk, but not for
     /// ever.
     pub fn shut_down(&self) {
-        for conversation in self.shared.conversations.take_all() {
+        for conversation in self.shared.conversations.by_buffer.take().into_values() {
             conversation.tasks.stop_all();
             self.ownership.leave(&conversation);
         }

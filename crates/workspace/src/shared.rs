@@ -41,7 +41,7 @@ pub(crate) enum Leaving {
 /// The conversations, by buffer.
 #[derive(Default)]
 pub(crate) struct Conversations {
-    by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
+    pub(crate) by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
     last_id: Cell<u64>,
 }
 
@@ -54,23 +54,6 @@ impl Conversations {
     /// All conversations.
     pub(crate) fn all(&self) -> Vec<Rc<Conversation>> {
         self.by_buffer.borrow().values().map(Rc::clone).collect()
-    }
-
-    /// The conversation of this buffer.
-    fn get(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().get(&buffer).map(Rc::clone)
-    }
-
-    pub(crate) fn insert(&self, conversation: Rc<Conversation>) {
-        self.by_buffer.borrow_mut().insert(conversation.buffer, conversation);
-    }
-
-    pub(crate) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow_mut().remove(&buffer)
-    }
-
-    pub(crate) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
-        self.by_buffer.take().into_values()
     }
 
     /// The id for the next conversation; says whether it is the first one.
@@ -244,7 +227,7 @@ impl Shared {
 
     /// Writes to the log what somebody else's code has to say.
     pub fn log_line(&self, level: LevelFilter, line: &str) {
-        self.options.log_line(level, line);
+        self.options.log.borrow().line(level, line);
     }
 
     /// Warns the user, and writes that to the log.
@@ -265,6 +248,6 @@ impl Shared {
 
     /// The conversation of a buffer.
     pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.conversations.get(buffer)
+        self.conversations.by_buffer.borrow().get(&buffer).map(Rc::clone)
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use serde_json::Value;
 
 use crate::{Conversation, components::ToolContexts};
-use flemma_journal::CallKey;
+use flemma_journal::{Binding, CallKey};
 use flemma_model::CallId;
 use flemma_tools::{Approved, Context, Definition, KeptContent, NativeTool, PathKind, builtin::StoredWrite};
 
@@ -29,14 +29,17 @@ impl ToolContexts {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(crate) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records.with_ledger(|ledger| ledger.binding(key).cloned())?;
-        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
+        Some(self.with_contents(binding))
     }
 
     /// What the user has made of a call's change before; `None` if it is whatever the call writes.
     pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
-        let made = conversation.records.made(key);
-        let made = made.map(|binding| Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() });
+        let made = conversation.records.made(key).map(|made| self.with_contents(made));
         made.or_else(|| self.approved(conversation, key))
+    }
+
+    fn with_contents(&self, binding: Binding) -> Approved {
+        Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() }
     }
 
     /// Gives what users have edited in reviews, also if it is not on the disk yet.

@@ -241,28 +241,21 @@ impl Tasks {
 
     /// Takes a call that waits to be started; says whether it is one.
     pub(crate) fn take_waiting(&self, call: &CallId) -> bool {
-        let mut tools = self.tools.borrow_mut();
-        let waits = tools.get(call).is_some_and(|tool| matches!(tool.stop, Stop::Waits));
-        if waits {
-            tools.remove(call);
-        }
-        waits
+        let is_it = |id: &CallId, tool: &mut RunningTool| id == call && matches!(tool.stop, Stop::Waits);
+        self.tools.borrow_mut().extract_if(is_it).next().is_some()
     }
 
     /// A run waits for the decision about what it wants to write. Its time does not count meanwhile. `false` if this is not the
     /// call's run.
     pub(crate) fn suspend(&self, key: CallKey, run: u64, callback: LuaRef) -> bool {
-        let mut tools = self.tools.borrow_mut();
-        if tools.get(&key.id).is_none_or(|tool| tool.run != run) {
-            return false;
-        }
-        let Some(mut tool) = tools.remove(&key.id) else { return false };
+        let is_it = |id: &CallId, tool: &mut RunningTool| *id == key.id && tool.run == run;
+        let taken = self.tools.borrow_mut().extract_if(is_it).next();
+        let Some((call, mut tool)) = taken else { return false };
         if let Stop::Lua { timer, .. } = &mut tool.stop
             && let Some(timer) = timer.take()
         {
             timer.abort();
         }
-        let call = key.id.clone();
         self.suspended.borrow_mut().insert(call, Suspended { key, tool, callback, rejection: None });
         true
     }

@@ -133,7 +133,7 @@ impl Execution {
                     let key = call.key();
                     conversation.proposals.begin_anew(&key);
                     // If it turns out to be impossible, nobody is asked.
-                    conversation.proposals.arrive(key);
+                    conversation.proposals.arrived.borrow_mut().insert(key);
                     this.shared.feed(conversation, [Input::Proposed(call.id)]);
                     this.shared.tell(LoopEvent::Resolved(conversation));
                     this.reviews.look_for_proposals(conversation);

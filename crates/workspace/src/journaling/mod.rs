@@ -26,19 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is told of a record that could not be written.
 pub(crate) fn not_recorded(error: &io::Error) -> UserError {
+    let words = words(error);
     let fix = match error.kind() {
         // The error says who has to end.
         io::ErrorKind::TimedOut => "",
         // Whoever has taken the conversation over has to end.
-        io::ErrorKind::ResourceBusy => {
-            return UserError::new(format!("{}; nothing was run or changed here", words(error)));
-        }
+        io::ErrorKind::ResourceBusy => return UserError::new(format!("{words}; nothing was run or changed here")),
         _ => "make room or fix the state folder, and ",
     };
-    UserError::new(format!(
-        "it could not be recorded ({}), so nothing was run or changed; {fix}try again",
-        words(error)
-    ))
+    UserError::new(format!("it could not be recorded ({words}), so nothing was run or changed; {fix}try again"))
 }
 
 /// What went wrong, without "(os error 28)", which does not help the user.
@@ -224,7 +220,7 @@ impl Journaling {
         ));
         let is_news = conversation.records.fail(problem.clone());
         // A wish that waited for longer would come as a surprise.
-        let was_wanted = conversation.holding.take_wish().is_some();
+        let was_wanted = conversation.holding.wanted.take().is_some();
         if is_news || was_wanted {
             self.shared.warn(&problem.to_string());
         }

@@ -66,7 +66,7 @@ pub(crate) struct Records {
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
     /// The calls of which the user was told that their deadline has passed.
-    late: RefCell<HashSet<CallId>>,
+    pub(crate) late: RefCell<HashSet<CallId>>,
 }
 
 impl Records {
@@ -198,11 +198,6 @@ impl Records {
         self.reading.take();
         self.ledger.take();
         self.is_forgotten.set(true);
-    }
-
-    /// Whether the user was not told yet that the deadline of this call has passed.
-    pub(crate) fn is_late_news(&self, call: &CallId) -> bool {
-        self.late.borrow_mut().insert(call.clone())
     }
 
     /// Whether the user was not told of these lost calls before.

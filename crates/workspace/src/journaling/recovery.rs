@@ -24,7 +24,7 @@ impl Recovery {
             return;
         }
         let news = if conversation.is_busy() { Vec::new() } else { self.bring_together(conversation) };
-        match conversation.holding.take_wish() {
+        match conversation.holding.wanted.take() {
             // The user has decided about a call without knowing this of it.
             Some(wish) if wish.decides_about(&news) => {
                 let message = "nothing was decided: the state of the call has changed since; look at it again";

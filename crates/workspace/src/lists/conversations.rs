@@ -104,13 +104,11 @@ impl Lists {
 
     fn rows(&self, root: &Path, found: Vec<ListedConversation>, dates: &Dates) -> Vec<ConversationRow> {
         let mut open = self.open_below(root);
-        let mut listed: Vec<ConversationRow> = Vec::new();
-        for ListedConversation { path, modified, glance } in found {
-            listed.push(match open.remove(&path) {
-                Some(conversation) => self.open_row(path, Some(modified), &conversation),
-                None => self.row(path, Some(modified), glance),
-            });
-        }
+        let listed = found.into_iter().map(|ListedConversation { path, modified, glance }| match open.remove(&path) {
+            Some(conversation) => self.open_row(path, Some(modified), &conversation),
+            None => self.row(path, Some(modified), glance),
+        });
+        let listed: Vec<ConversationRow> = listed.collect();
         // The names of new ones begin with their dates.
         let others = open.into_iter().rev();
         let others = others.map(|(path, conversation)| {

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use flemma_config::{Config, LevelFilter, Logging};
+use flemma_config::{Config, Logging};
 use flemma_model::UserError;
 use flemma_runtime::Log;
 
@@ -21,7 +21,7 @@ pub(crate) struct OptionLayers {
     runtime: RefCell<Value>,
     /// Whether `tools.auto_approve` of `setup` is a function.
     pub(crate) is_policy_function: Cell<bool>,
-    log: RefCell<Log>,
+    pub(crate) log: RefCell<Log>,
     /// Where the log is unless the options say otherwise.
     log_dir: RefCell<PathBuf>,
 }
@@ -82,10 +82,5 @@ impl OptionLayers {
     /// The log's file.
     pub(crate) fn log_path(&self) -> PathBuf {
         self.log_path_of(&self.effective().logging)
-    }
-
-    /// Writes to the log, if there is one.
-    pub(crate) fn log_line(&self, level: LevelFilter, line: &str) {
-        self.log.borrow().line(level, line);
     }
 }

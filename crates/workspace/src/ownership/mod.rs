@@ -189,7 +189,7 @@ impl Ownership {
     /// What is under way in a conversation ends, and its buffer is read-only. Says whether it has changes that its file
     /// lacks.
     fn give_way(&self, conversation: &Conversation) -> bool {
-        conversation.holding.take_wish();
+        conversation.holding.wanted.take();
         conversation.gate.borrow_mut().cancel();
         self.lock_while_wanted(conversation);
         if conversation.is_busy() {
@@ -404,7 +404,7 @@ impl Ownership {
         if conversation.holding.is_here() && conversation.is_known() {
             self.shared.tell(LoopEvent::Want(conversation, wish));
         } else {
-            conversation.holding.wait(wish);
+            conversation.holding.wanted.replace(Some(wish));
             self.shared.tell(LoopEvent::NeedJournal(conversation));
             self.explain_waiting(conversation);
         }
@@ -423,7 +423,7 @@ impl Ownership {
     /// Tells the user what their wish waits for, if it still does in a moment.
     fn explain_waiting(&self, conversation: &Conversation) {
         self.background.later_for(conversation.id, SOON, |this, conversation| {
-            if conversation.holding.has_wish() && !conversation.records.is_read() {
+            if conversation.holding.wanted.borrow().is_some() && !conversation.records.is_read() {
                 let message = "the journal of this conversation is still being read; your command runs after that. Ctrl-C takes it back";
                 this.shared.host.notify(Level::Info, message);
             }

@@ -45,7 +45,7 @@ impl Queue {
         if is_added {
             self.outbox_changed(&conversation);
             let waits = self.outbox_waits_for(&conversation, urgency == Urgency::NextRequest);
-            if let Some(waits) = waits.filter(|_| !conversation.holding.has_wish()) {
+            if let Some(waits) = waits.filter(|_| !conversation.holding.wanted.borrow().is_some()) {
                 self.shared.host.notify(Level::Info, &format!("queued; {waits}"));
             }
         } else {
@@ -86,7 +86,7 @@ impl Queue {
         let is_ready = conversation.outbox.with(|outbox| outbox.state().is_ready);
         let waits = || conversation.is_known() && !conversation.page.open_ids().is_empty();
         // A turn is about to begin.
-        let is_wanted = conversation.holding.has_wish() || conversation.gate.borrow_mut().is_waiting();
+        let is_wanted = conversation.holding.wanted.borrow().is_some() || conversation.gate.borrow_mut().is_waiting();
         if is_ready && !is_wanted && !conversation.is_busy() && !waits() {
             self.ownership.want_alone(conversation, Input::Outbox.into());
         }

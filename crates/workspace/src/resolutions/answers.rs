@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     Conversation,
     calls::key::Keyed as _,
-    components::Answers,
+    components::Resolutions,
     ports::CallContext,
     resolutions::{Resolution, ResolveError, stale::Stale},
 };
@@ -17,7 +17,7 @@ use flemma_model::ToolInput;
 use flemma_text::truncate::{self, MAX_BYTES};
 use flemma_tools::{Definition, Rendered, check_answer, form::Form};
 
-impl Answers {
+impl Resolutions {
     /// The result that an answer makes.
     pub(crate) fn answer_of(
         &self,
@@ -97,7 +97,7 @@ pub(crate) fn with_writes_before(said: String, before: Option<&str>) -> String {
     before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
 }
 
-impl Answers {
+impl Resolutions {
     /// The result of a call that the user rejects, for this reason.
     pub(crate) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = conversation.is_interrupted(call);

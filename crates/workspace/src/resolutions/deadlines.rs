@@ -78,7 +78,7 @@ impl Resolutions {
     /// next key of theirs deals with it.
     pub(crate) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
         if !call.typed().is_empty() {
-            if conversation.records.is_late_news(&call.id) {
+            if conversation.records.late.borrow_mut().insert(call.id.clone()) {
                 let how = if self.shared.host.carries_on() { ": Ctrl-] moves it into your message" } else { "" };
                 let message = format!(
                     "{}. Your text stays in its block, but it is too late for an answer{how}.",

@@ -235,19 +235,19 @@ impl Resolutions {
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
             // What waits for approval is decided together; the others are answered one by one.
             let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
-            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
+            let (decided, others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
             let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
             let together = Some(Input::Decide(ids, choice, step));
             let mut resolved = Ok(());
             if !decided.is_empty() {
                 resolved = this.apply(conversation, decided, together, written.clone());
             }
-            for other in others.drain(..) {
+            for other in others {
                 resolved = resolved.and(this.apply(conversation, vec![other], None, written.clone()));
             }
             // The user knows that they have stopped everything.
-            if let Err(error) =
-                resolved.or_else(|error| if matches!(error, ResolveError::Stale(_)) { Ok(()) } else { Err(error) })
+            if let Err(error) = resolved
+                && !matches!(error, ResolveError::Stale(_))
             {
                 this.shared.host.notify(Level::Error, &error.to_string());
             }

@@ -135,14 +135,14 @@ impl Resolutions {
                 Outcome { refusal: Some(words), ..Outcome::new([Event::WentOn], Input::GoOn(id.clone())) }
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
-                let answer = self.answers.rejection(conversation, call, words.as_deref());
+                let answer = self.rejection(conversation, call, words.as_deref());
                 let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 Outcome::new(events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own))
             }
             (Resolution::Reject(words), AwaitKind::Elicitation)
                 if definition.is_some_and(|definition| definition.format_rejection.is_some()) =>
             {
-                ended(self.answers.rejection(conversation, call, words.as_deref()))
+                ended(self.rejection(conversation, call, words.as_deref()))
             }
             (Resolution::Impossible(words), AwaitKind::Approval) => ended(CallResult::error(words)),
             (
@@ -156,7 +156,7 @@ impl Resolutions {
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
                 let asked = conversation.records.asked(&call.key());
-                ended(self.answers.answer_of(call, definition, asked, resolution, kind)?)
+                ended(self.answer_of(call, definition, asked, resolution, kind)?)
             }
         })
     }
@@ -195,7 +195,7 @@ impl Resolutions {
     fn expiry(&self, attempt: &Attempt<'_>, kind: AwaitKind) -> String {
         let Attempt { conversation, call, .. } = *attempt;
         if kind != AwaitKind::Approval || !conversation.records.has_proposed(&call.key()) {
-            return self.answers.expired(kind).to_owned();
+            return self.expired(kind).to_owned();
         }
         with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
     }

@@ -186,7 +186,7 @@ impl TypedDecisions<'_> {
             }
             Some(Status::Denied) => false,
             Some(Status::Rejected) => {
-                let answer = resolutions.answers.rejection(conversation, call, None);
+                let answer = resolutions.rejection(conversation, call, None);
                 self.add(call, [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))]);
                 false
             }

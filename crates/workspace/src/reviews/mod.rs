@@ -54,7 +54,7 @@ impl Reviews {
     pub(crate) fn note_arrived(&self, conversation: &Conversation, calls: &[CallId]) {
         for call in calls.iter().filter_map(|id| conversation.page.open_call(id)) {
             if self.calls.is_proposing(conversation, &call) {
-                conversation.proposals.arrive(call.key());
+                conversation.proposals.arrived.borrow_mut().insert(call.key());
             }
         }
     }

@@ -63,7 +63,7 @@ struct Entry {
 pub(crate) struct Proposals {
     entries: RefCell<BTreeMap<CallKey, Entry>>,
     /// The calls that have come in this session and of which nothing was proposed yet.
-    arrived: RefCell<HashSet<CallKey>>,
+    pub(crate) arrived: RefCell<HashSet<CallKey>>,
     /// The calls that the last survey was about, in order.
     pub(crate) surveyed: RefCell<Vec<CallKey>>,
     /// Those of them that no tool was asked about.
@@ -91,11 +91,6 @@ pub(crate) struct News {
 }
 
 impl Proposals {
-    /// A call has come that waits for approval.
-    pub(crate) fn arrive(&self, key: CallKey) {
-        self.arrived.borrow_mut().insert(key);
-    }
-
     /// Forgets all calls but these.
     pub(crate) fn retain(&self, keys: &[CallKey]) {
         self.arrived.borrow_mut().retain(|key| keys.contains(key));

@@ -42,7 +42,7 @@ impl Gatekeeper {
                 conversation.page.files().allow(allowed.iter().map(|file| file.real.clone()));
                 allowed.into_iter().for_each(|file| self.trust.keep_trusted_file(&path, file.real));
                 conversation.page.files().vet(&search.files, &search.folder);
-                conversation.page.files().allow_references(&search.references);
+                conversation.page.files().allowed_references.extend(search.references);
                 self.ownership.want_alone(conversation, wish);
             }
             // The file may have got another name, and with it another journal, while it was asked about.

@@ -127,7 +127,7 @@ impl Accounting {
                     this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
                 }
             }
-            if this.known_messages.is_late() {
+            if this.known_messages.is_late.get() {
                 this.read_known_messages();
             }
         });
