@@ -440,7 +440,7 @@ fn post<S: Shell>(departure: Departure, shell: &S) {
         }
     }
     shell.departed(departure);
-    if !departure.is_sent() {
+    if matches!(departure, Departure::Unsent | Departure::Returned) {
         let what = if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
         let message = format!("Your queued {what} at the end, under `@You:`.");
         shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");

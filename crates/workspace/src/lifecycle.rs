@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Conversation, HostEffect, Workspace,
+    Conversation, DriveEnd, HostEffect, Workspace,
     effects::Effects,
     page::{Redraw, Writing},
     shared::Leaving,
@@ -16,6 +16,7 @@ use crate::{
 use flemma_agent::{Input, Level};
 use flemma_chat as chat;
 use flemma_chat::{Author, Change};
+use flemma_model::UserError;
 use flemma_tools::{Disk, overflow, rules::SHELL_TOOL};
 
 /// How long the editor waits for the disk when it exits.
@@ -68,7 +69,8 @@ impl Workspace {
             conversation.session.account(&effects, false);
             conversation.tasks.stop_all();
             self.ownership.leave(&conversation);
-            self.drives.lose_drive(&conversation);
+            let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
+            self.drives.end_drive(&conversation, DriveEnd::Failed(Some(problem)));
         }
     }
 
@@ -283,7 +285,9 @@ impl Workspace {
         session.abandon();
         self.shared.host.perform(HostEffect::Lock { buffer: conversation.buffer, is_locked: false });
         self.shared.host.perform(HostEffect::Show { buffer: conversation.buffer, is_busy: false, is_other: false });
-        self.queue.put_outbox_down_later(conversation);
+        // What is queued must not wait for a turn that nobody sees the end of.
+        self.background
+            .post_for(conversation.id, |this, conversation| this.shared.feed(conversation, [Input::Released]));
         // The text may have come from the file, which knows nothing of the end of a tool.
         self.background.post_for(conversation.id, |this, conversation| this.recovery.recover(conversation));
         self.shared.host.notify(

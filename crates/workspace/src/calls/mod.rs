@@ -55,18 +55,17 @@ impl Standing {
     /// What a journal says of an open call that nothing is at work on. `answered` counts the results of calls with this key
     /// in the document.
     pub(crate) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
-        match ledger.life(key) {
+        let lives = ledger.of(key);
+        match lives.life.clone() {
             // What was approved is what it wants to write.
-            Life::Open { approved, .. } if ledger.proposed(key).is_some() => {
-                approved.map_or(Self::Proposed, Self::Approved)
-            }
+            Life::Open { approved, .. } if lives.proposed.is_some() => approved.map_or(Self::Proposed, Self::Approved),
             Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
             Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
             Life::Open { started: Some(_), .. } => Self::Interrupted,
             Life::Unknown | Life::Open { .. } => Self::New,
             // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
-            Life::Ended => match ledger.last_result(key) {
-                Some(result) if ledger.endings(key) > answered() => Self::Ended(restored(result)),
+            Life::Ended => match &lives.last_result {
+                Some(result) if lives.endings > answered() => Self::Ended(restored(result)),
                 _ => Self::New,
             },
         }
@@ -78,19 +77,19 @@ impl Standing {
         if *self == Self::Interrupted {
             return Some(AwaitKind::Approval);
         }
-        let recorded = ledger.asked(key).and_then(|asked| AwaitKind::parse(&asked.kind));
+        let recorded = ledger.of(key).asked.as_ref().and_then(|asked| AwaitKind::parse(&asked.kind));
         recorded.or_else(|| match executor {
             Some(Executor::Human) => Some(AwaitKind::Elicitation),
             Some(Executor::Client(_) | Executor::Server(_) | Executor::Provider) => Some(AwaitKind::Approval),
             // It was categorised here, and asks for nothing else.
-            None => matches!(ledger.life(key), Life::Open { .. }).then_some(AwaitKind::Approval),
+            None => matches!(ledger.of(key).life, Life::Open { .. }).then_some(AwaitKind::Approval),
         })
     }
 }
 
 /// Whether the approval of a call has been carried out: it waits for the editor's user interface now.
 pub(crate) fn is_handed_on(ledger: &Ledger, key: &CallKey) -> bool {
-    ledger.asked(key).is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
+    ledger.of(key).asked.as_ref().is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
 }
 
 /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
@@ -260,7 +259,7 @@ impl OpenCalls {
             AwaitKind::Approval if conversation.standing(call) == Standing::Interrupted => Some(INTERRUPTED.to_owned()),
             AwaitKind::Approval => {
                 let key = call.key();
-                let names = conversation.records.with_ledger(|ledger| ledger.proposed(&key).map(names))?;
+                let names = conversation.records.with_ledger(|ledger| ledger.of(&key).proposed.as_ref().map(names))?;
                 Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
             }
         }

@@ -154,7 +154,7 @@ impl CallState {
         let awaiting = waits(call, || matches!(standing, Standing::Approved(_)));
         match (standing, ledger.approval(key)) {
             (Standing::Ended(_), _) => {
-                if let Some(ending) = ledger.ending(key) {
+                if let Some(ending) = &ledger.of(key).ending {
                     return Self::Ended { by: ending.by.clone(), at: ending.at };
                 }
             }
@@ -169,7 +169,7 @@ impl CallState {
         match (call.status(), awaiting) {
             (Some(status @ (Status::Denied | Status::Rejected)), _) => Self::Refused(status),
             (_, awaiting) if *standing == Standing::Interrupted => {
-                let Life::Open { started: Some(since), .. } = ledger.life(key) else { return Self::Undecided };
+                let Life::Open { started: Some(since), .. } = ledger.of(key).life else { return Self::Undecided };
                 let runs_again = tool.is_some_and(|tool| tool.idempotent);
                 Self::Interrupted { since, runs_again, awaiting: awaiting.unwrap_or_default() }
             }

@@ -47,12 +47,6 @@ impl Drives {
         true
     }
 
-    /// The buffer of a driven conversation is gone.
-    pub(crate) fn lose_drive(&self, conversation: &Conversation) {
-        let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
-        self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
-    }
-
     /// What has happened may have brought a driven conversation to rest.
     pub(crate) fn look_at_drives(&self) {
         for conversation in self.shared.conversations.all().iter().filter(|it| it.drive.is_on()) {

@@ -74,7 +74,7 @@ impl ToolContexts {
 
     /// What writes that which a call has proposed while it ran; `None` if it waits for no decision about that.
     pub(crate) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
-        let proposed = conversation.records.with_ledger(|ledger| ledger.proposed(key).cloned())?;
+        let proposed = conversation.records.with_ledger(|ledger| ledger.of(key).proposed.clone())?;
         Some(Arc::new(StoredWrite { proposed, contents: self.edited_contents() }))
     }
 

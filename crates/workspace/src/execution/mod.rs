@@ -280,7 +280,7 @@ impl Execution {
         self.drop_suspended(conversation, &key.id);
         conversation.tasks.forget_judged(&key);
         let life = records.life(&key);
-        if life == Life::Unknown && records.with_ledger(|ledger| ledger.asked(&key).is_none()) {
+        if life == Life::Unknown && records.with_ledger(|ledger| ledger.of(&key).asked.is_none()) {
             return;
         }
         let result = RecordedResult { output: REPLACED.to_owned(), is_error: true, ..RecordedResult::default() };

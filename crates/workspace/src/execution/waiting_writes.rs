@@ -208,7 +208,7 @@ impl Execution {
         let (names, takes) = conversation.records.with_ledger(|ledger| {
             let takes =
                 ledger.binding(&key).map(|binding| binding.files.iter().map(|file| file.take.clone()).collect());
-            (ledger.proposed(&key).map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
+            (ledger.of(&key).proposed.as_ref().map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
         });
         let was_cancelled = conversation.tasks.is_hurried(&call.id);
         conversation.tasks.remove_tool(&call.id);

@@ -146,12 +146,12 @@ impl Records {
 
     /// How the latest life of a call that has ended did.
     pub(crate) fn ending(&self, key: &CallKey) -> Option<Ending> {
-        self.ledger.borrow().ending(key).cloned()
+        self.ledger.borrow().of(key).ending.clone()
     }
 
     /// The latest life of a call.
     pub(crate) fn life(&self, key: &CallKey) -> Life {
-        self.ledger.borrow().life(key)
+        self.ledger.borrow().of(key).life.clone()
     }
 
     /// Lends the state of all calls.
@@ -207,25 +207,25 @@ impl Records {
 
     /// What the user has made of a call's change in a review in which they have decided nothing.
     pub(crate) fn made(&self, key: &CallKey) -> Option<Binding> {
-        self.with_ledger(|ledger| ledger.made(key).cloned())
+        self.with_ledger(|ledger| ledger.of(key).made.clone())
     }
 
     /// Whether the tool of a call waits with what it wants to write, or did.
     pub(crate) fn has_proposed(&self, key: &CallKey) -> bool {
-        self.with_ledger(|ledger| ledger.proposed(key).is_some())
+        self.with_ledger(|ledger| ledger.of(key).proposed.is_some())
     }
 
     /// Whether a call was ever started.
     pub(crate) fn has_begun(&self, key: &CallKey) -> bool {
-        self.with_ledger(|ledger| match ledger.life(key) {
+        self.with_ledger(|ledger| match &ledger.of(key).life {
             Life::Unknown => false,
             Life::Open { started, .. } => started.is_some(),
-            Life::Ended => ledger.ending(key).is_some_and(|ending| ending.started.is_some()),
+            Life::Ended => ledger.of(key).ending.as_ref().is_some_and(|ending| ending.started.is_some()),
         })
     }
 
     /// What a call was recorded to ask for.
     pub(crate) fn asked(&self, key: &CallKey) -> Option<Asked> {
-        self.with_ledger(|ledger| ledger.asked(key).cloned())
+        self.with_ledger(|ledger| ledger.of(key).asked.clone())
     }
 }

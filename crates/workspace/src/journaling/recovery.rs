@@ -84,10 +84,10 @@ impl Recovery {
         let (unfinished, finished) = conversation.records.with_ledger(|ledger| {
             let answered = |key: &CallKey| conversation.page.answered(key);
             let unfinished = ledger.unfinished().filter(|(key, _)| !here.contains(key));
-            let unfinished = unfinished.filter(|(key, _)| answered(key) == ledger.endings(key));
+            let unfinished = unfinished.filter(|(key, _)| answered(key) == ledger.of(key).endings);
             // If the file was written after the start, it had the call then, and the user has deleted it.
             let finished = ledger.finished().filter(|(_, at)| written.is_some_and(|written| written < *at));
-            let finished = finished.filter(|(key, _)| !here.contains(key) && answered(key) < ledger.endings(key));
+            let finished = finished.filter(|(key, _)| !here.contains(key) && answered(key) < ledger.of(key).endings);
             (self.named(unfinished), self.named(finished))
         });
         if !unfinished.is_empty() && conversation.records.is_news(&unfinished) {
@@ -133,7 +133,7 @@ impl Recovery {
         let is_unrecorded = |call: &&OpenCall| {
             let key = call.key();
             let is_open = matches!(conversation.records.life(&key), Life::Open { .. });
-            let is_asked = conversation.records.with_ledger(|ledger| ledger.asked(&key).is_some());
+            let is_asked = conversation.records.with_ledger(|ledger| ledger.of(&key).asked.is_some());
             call.awaiting().is_some() && !is_open && !is_asked
         };
         let found: Vec<&OpenCall> = calls.iter().filter(is_unrecorded).collect();

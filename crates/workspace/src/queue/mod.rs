@@ -117,12 +117,6 @@ impl Queue {
         }
     }
 
-    /// Everything was stopped from outside: what is queued must not wait for a turn that nobody sees the end of.
-    pub(crate) fn put_outbox_down_later(&self, conversation: &Conversation) {
-        self.background
-            .post_for(conversation.id, |this, conversation| this.shared.feed(conversation, [Input::Released]));
-    }
-
     /// Reads what was queued in an earlier session, once for each file that the conversation has. A program that carries the
     /// conversation on has no use for it.
     pub(crate) fn read_outbox(&self, conversation: &Conversation) {

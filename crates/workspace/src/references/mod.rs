@@ -237,10 +237,11 @@ async fn diff(
     let found = git_diff(folder, path.clone(), move |file| judge.problem(file).is_none(), outputs).await?;
     let (judge, unsaved) = (readable.clone(), unsaved.to_vec());
     spawn(move || {
-        let real = |path: &Path| paths::real(path);
-        let unsaved = unsaved.iter().filter(|file| judge.problem(file).is_none()).map(|file| real(file)).collect();
-        let unsaved = captured_diff::concerned(unsaved, &real(&found.root), path.as_deref().map(real).as_deref());
-        captured_diff::of_diff(&found, &unsaved)
+        let (root, path) = (paths::real(&found.root), path.map(|path| paths::real(&path)));
+        // Those that the diff would be about.
+        let is_concerned = |file: &PathBuf| file.starts_with(path.as_ref().unwrap_or(&root)) && file.starts_with(&root);
+        let unsaved = unsaved.iter().filter(|file| judge.problem(file).is_none()).map(|file| paths::real(file));
+        captured_diff::of_diff(&found, &unsaved.filter(is_concerned).collect::<Vec<_>>())
     })
     .await
 }

@@ -58,16 +58,6 @@ impl Resolutions {
             | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
         }
     }
-
-    /// What the model is told of a call that nobody resolved in time.
-    pub(crate) fn expired(&self, kind: AwaitKind) -> &'static str {
-        match kind {
-            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
-            AwaitKind::Elicitation => "The user did not respond in time.",
-            AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
-            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
-        }
-    }
 }
 
 /// What a schema sees of a result.

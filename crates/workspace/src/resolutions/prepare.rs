@@ -191,13 +191,20 @@ impl Resolutions {
         Ok(Outcome::new(events, input))
     }
 
-    /// What the result says of a call whose deadline has passed.
+    /// What the model is told of a call that nobody resolved in time.
     fn expiry(&self, attempt: &Attempt<'_>, kind: AwaitKind) -> String {
-        let Attempt { conversation, call, .. } = *attempt;
-        if kind != AwaitKind::Approval || !conversation.records.has_proposed(&call.key()) {
-            return self.expired(kind).to_owned();
-        }
-        with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
+        let Attempt { conversation, call, ref key, .. } = *attempt;
+        let words = match kind {
+            AwaitKind::Approval if conversation.records.has_proposed(key) => {
+                let before = self.undo.written_before(conversation, call);
+                return with_writes_before(EXPIRED_WRITE.to_owned(), before.as_deref());
+            }
+            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
+            AwaitKind::Elicitation => "The user did not respond in time.",
+            AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
+            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
+        };
+        words.to_owned()
     }
 
     /// The input that follows from a resolution that only ends a call. It needs no trust, if the conversation does not go on.
@@ -262,7 +269,7 @@ impl Attempt<'_> {
         let takes_back = matches!((resolution, &standing), (Resolution::Reject(_), Standing::Approved(_)));
         match standing {
             Standing::Ended(_) => {
-                let ending = records.with_ledger(|ledger| ledger.ending(key).cloned());
+                let ending = records.with_ledger(|ledger| ledger.of(key).ending.clone());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
             // Whoever decides from a list may not know of the run. A key is pressed where the block asks.

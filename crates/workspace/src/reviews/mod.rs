@@ -34,20 +34,13 @@ pub(crate) type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError
 
 impl Reviews {
     /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
-    fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+    pub(crate) fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
         let calls = conversation.page.open_calls().into_iter().filter(|call| {
             let waits = matches!(call.status(), Some(Status::Pending | Status::Approved)) && call.typed().is_empty();
             let is_wanted = !call.aborted && (waits || conversation.session.is_working_on(&call.id));
             is_wanted && self.calls.is_proposing(conversation, call)
         });
         calls.map(|call| (call.key(), call)).collect()
-    }
-
-    /// The calls of a conversation that wait and propose what they would write, in order.
-    pub(crate) fn proposing_calls(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
-        let mut calls = self.all_proposing(conversation);
-        calls.retain(|(_, call)| !conversation.session.is_working_on(&call.id));
-        calls
     }
 
     /// Calls have come that wait for approval.

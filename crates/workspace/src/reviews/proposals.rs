@@ -281,7 +281,7 @@ impl Proposals {
                     Some(made) if made.revision == ready.revision().as_str() && !ready.made.is_of(Some(made)) => {
                         made.clone()
                     }
-                    _ => ready.binding_as_shown(),
+                    _ => ready.binding(ready.made.takes.iter().cloned()),
                 }),
                 Some(Err(problem)) => {
                     Some(Binding { revision: Revision::of_problem(problem).to_string(), ..Binding::default() })

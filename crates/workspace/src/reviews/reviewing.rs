@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use flemma_agent::Level;
+use flemma_chat::OpenCall;
 use flemma_journal::{CallKey, Event, Role, Take};
 use flemma_model::{CallId, Digest, UserError};
 use flemma_text::{
@@ -197,7 +198,8 @@ impl Reviews {
 
     /// A call that waits, with what is known of it, if that still is this revision.
     fn proposing(&self, conversation: &Conversation, call: &CallId, revision: &str) -> Option<(CallKey, Arc<Ready>)> {
-        let (key, _) = self.proposing_calls(conversation).into_iter().rfind(|(key, _)| key.id == *call)?;
+        let is_meant = |(key, _): &(CallKey, OpenCall)| key.id == *call && !conversation.session.is_working_on(call);
+        let (key, _) = self.all_proposing(conversation).into_iter().rfind(is_meant)?;
         let ready = current(conversation, &key, revision)?;
         Some((key, ready))
     }

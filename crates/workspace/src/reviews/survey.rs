@@ -218,7 +218,7 @@ impl Candidate {
         let is_known = |ready: &&Arc<Ready>| {
             !is_afresh
                 && ready.made.is_of(self.decision.as_ref().map(|decision| &decision.binding))
-                && !ready.has_other_base(&seen)
+                && seen.is_still(&ready.base)
                 && !ready.is_doubtful(&self.context.unsaved)
         };
         if let Some(ready) = self.known.as_ref().filter(is_known) {

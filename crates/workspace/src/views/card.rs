@@ -186,11 +186,11 @@ impl Drawing<'_> {
     /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
     /// of it, or nobody knows.
     fn partly_taken(&self, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
-        self.conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+        self.conversation.records.with_ledger(|ledger| match ledger.of(&facts.key).ending.as_ref()?.taken {
             Taken::All => None,
             Taken::Nothing => Some(("nothing written".to_owned(), None)),
             Taken::Part => {
-                let result = ledger.last_result(&facts.key);
+                let result = ledger.of(&facts.key).last_result.as_ref();
                 let part = result.map(|result| PartTaken::in_result(&result.output)).unwrap_or_default();
                 let words = match part {
                     PartTaken { left: left @ 1.., all, .. } => {

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{Conversation, components::Views, options::effective::Effective};
 use flemma_agent::Activity;
-use flemma_config::{Config, ListOption, leaves};
+use flemma_config::{Config, leaves};
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
@@ -277,7 +277,10 @@ fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Va
         _ if file.fault.is_none() && matches!(file.policy, Some(BufferPolicy::Function(_))) => {
             ("a function".to_owned(), OptionLayer::File)
         }
-        Some(list) => (with_removals(list), OptionLayer::File),
+        Some(list) => {
+            let removed = list.removed().iter().map(|name| format!("without {name}"));
+            (list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", "), OptionLayer::File)
+        }
         None if is_function => ("a function".to_owned(), OptionLayer::Setup),
         None => {
             (file.config.tools.auto_approve.join(", "), if own { OptionLayer::Setup } else { OptionLayer::Default })
@@ -287,11 +290,6 @@ fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Va
         OptionRow { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
         OptionRow { name: "tools".into(), value: offered.join(", "), layer: offered_by },
     ]
-}
-
-fn with_removals(list: &ListOption) -> String {
-    let removed = list.removed().iter().map(|name| format!("without {name}"));
-    list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
 }
 
 /// A value as the user would write it.
