@@ -26,18 +26,15 @@ pub struct Ledger {
 }
 
 /// The state of a key.
+#[expect(missing_docs, reason = "what is said of a life says what its fields are")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Life {
     /// There is no record of it that counts.
     #[default]
     Unknown,
-    /// It has no end yet.
-    Open {
-        /// Who approved it; `None` if nobody has since it was last categorised, or if it was rejected afterwards.
-        approved: Option<Actor>,
-        /// Its latest start.
-        started: Option<Timestamp>,
-    },
+    /// It has no end yet. Here are who approved it, `None` if nobody has since it was last categorised, or if it was rejected
+    /// afterwards, and its latest start.
+    Open { approved: Option<Actor>, started: Option<Timestamp> },
     /// It has a result.
     Ended,
 }

@@ -5,30 +5,27 @@
 
 use std::sync::Arc;
 
-use crate::{Conversation, components::Permissions, options::effective::Effective, shared::Shared};
+use crate::{Conversation, components::Permissions, options::effective::Effective};
 use flemma_chat::Transcript;
 use flemma_provider::Request;
 use flemma_tools::{RetentionRules, TurnTools};
 
-/// What a request is made of, besides the text.
-pub(crate) struct Sending<'a> {
-    pub(crate) shared: &'a Shared,
-    pub(crate) permissions: &'a Permissions,
-    pub(crate) conversation: &'a Conversation,
-    pub(crate) file: &'a Effective,
-    pub(crate) turn: &'a TurnTools,
-}
-
-impl Sending<'_> {
-    /// The request for a conversation.
-    pub(crate) fn request(&self, transcript: Transcript) -> Request {
-        let Self { shared, permissions, conversation, file, turn } = *self;
+impl Permissions {
+    /// The request for a conversation of which this is in effect, with what its agents permit.
+    pub(crate) fn request(
+        &self,
+        conversation: &Conversation,
+        file: &Effective,
+        turn: &TurnTools,
+        transcript: Transcript,
+    ) -> Request {
+        let shared = &self.shared;
         let options = file.config.parameters_for(file.config.provider);
         // The prompts of the groups of tools that the turn names follow the system prompt.
         let prompts = transcript.system.iter().map(String::as_str).chain(turn.prompts.iter().map(AsRef::as_ref));
         let prompts: Vec<&str> = prompts.collect();
         // The tools of the turn, as far as the agents of the conversation permit them.
-        let chosen = permissions.offered_tools(file, turn);
+        let chosen = self.offered_tools(file, turn);
         let mut request = Request {
             model: options.model,
             system: (!prompts.is_empty()).then(|| prompts.join("\n\n")),

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect, Workspace,
-    before_sending::Sending,
     calls::{Standing, key::Keyed as _},
     page::Writing,
     shared::Leaving,
@@ -149,9 +148,7 @@ impl Shell for Effects<'_> {
             self.workspace.usage.keep_note(self.conversation, line, note);
         }
         let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
-        let Workspace { shared, permissions, .. } = self.workspace;
-        let sending = Sending { shared, permissions, conversation: self.conversation, file: &file, turn: &turn };
-        let body = sending.request(conversation);
+        let body = self.workspace.permissions.request(self.conversation, &file, &turn, conversation);
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;
         page.files().left_out.clear();

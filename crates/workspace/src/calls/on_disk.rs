@@ -49,48 +49,23 @@ pub struct CallOnDisk {
     pub is_overdue: bool,
 }
 
-/// What becomes of an open call.
+/// What becomes of an open call. `awaiting` is what its block says.
+#[expect(missing_docs, reason = "what is said of a state says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallState {
-    /// It waits for a decision or an answer.
-    Waits {
-        /// What it waits for; `None` if only its block says that, and anybody may have written the block.
-        kind: Option<AwaitKind>,
-        /// What its block says.
-        awaiting: Awaiting,
-    },
-    /// It was started then, and it is not known whether it has ended. It waits for a decision.
-    Interrupted {
-        /// When it was started.
-        since: Timestamp,
-        /// Whether it runs again without a question, since that does no harm.
-        runs_again: bool,
-        /// What its block says.
-        awaiting: Awaiting,
-    },
-    /// Another process has started it, and is at work on the conversation.
-    Running {
-        /// When it was started.
-        since: Timestamp,
-        /// The process, if it says who it is.
-        by: Option<Owner>,
-    },
+    /// It waits for a decision or an answer; `None` if only its block says for which, and anybody may have written the block.
+    Waits { kind: Option<AwaitKind>, awaiting: Awaiting },
+    /// It was started then, and it is not known whether it has ended. It waits for a decision, unless it runs again without a question,
+    /// since that does no harm.
+    Interrupted { since: Timestamp, runs_again: bool, awaiting: Awaiting },
+    /// Another process has started it then, and is at work on the conversation. It may say who it is.
+    Running { since: Timestamp, by: Option<Owner> },
     /// It has no block yet: the policies of the user decide when the conversation goes on.
     Undecided,
-    /// It was approved, and runs when the conversation goes on.
-    Approved {
-        /// Who approved it.
-        by: Actor,
-        /// When.
-        at: Timestamp,
-    },
-    /// The journal has its result, which is written into the file when the conversation is opened.
-    Ended {
-        /// Who ended it.
-        by: Actor,
-        /// When.
-        at: Timestamp,
-    },
+    /// It was approved, by this actor and then, and runs when the conversation goes on.
+    Approved { by: Actor, at: Timestamp },
+    /// The journal has its result, by this actor and from then, which is written into the file when the conversation is opened.
+    Ended { by: Actor, at: Timestamp },
     /// Its block says that it may not run. It gets an error result when the conversation goes on.
     Refused(Status),
 }

@@ -66,24 +66,15 @@ pub struct LuaOutcome {
 }
 
 /// The value that it returned.
+#[expect(missing_docs, reason = "what is said of a value says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum LuaValue {
     /// A string, or what is written as one.
     Text(Vec<u8>),
-    /// A failure.
-    Failure {
-        /// What went wrong.
-        error: Vec<u8>,
-        /// What it had to say before that.
-        output: Option<Vec<u8>>,
-    },
-    /// A table with a boolean `ok`.
-    Structured {
-        /// Its `ok`.
-        ok: bool,
-        /// The whole table.
-        value: serde_json::Value,
-    },
+    /// What went wrong, and what it had to say before that.
+    Failure { error: Vec<u8>, output: Option<Vec<u8>> },
+    /// A table with a boolean `ok`: that, and the whole table.
+    Structured { ok: bool, value: serde_json::Value },
     /// Any other table.
     Table(serde_json::Value),
 }

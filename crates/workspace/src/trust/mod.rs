@@ -128,35 +128,23 @@ pub struct FileSearch {
 }
 
 /// What happens to the user's wish.
+#[expect(missing_docs, reason = "what is said of an admission says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
     /// Nothing: the gate waits, or there is nothing that it waits for.
     Wait,
     /// Read the trust store, then call [`Gate::store_was_read`].
     ReadStore,
-    /// Ask the user whether they trust the frontmatter, then call [`Gate::frontmatter_was_answered`].
-    AskFrontmatter {
-        /// The language.
-        language: String,
-    },
+    /// Ask the user whether they trust the frontmatter in this language, then call [`Gate::frontmatter_was_answered`].
+    AskFrontmatter { language: String },
     /// Find out where these files lead, then call [`Gate::files_were_located`].
     Locate(FileSearch),
-    /// Ask the user whether the conversation may show these, then call [`Gate::files_were_answered`].
-    AskFiles {
-        /// The files.
-        files: Vec<ExternalFile>,
-        /// The references to what the editor shows.
-        references: Vec<String>,
-    },
-    /// The files of a search may be sent from now on. Then the wish is wanted again.
-    Vet {
-        /// The search.
-        search: FileSearch,
-        /// Of its files, those that the user has just allowed; the store keeps that.
-        allowed: Vec<ExternalFile>,
-        /// The wish.
-        wish: Wish,
-    },
+    /// Ask the user whether the conversation may show these files and what the editor shows by these references, then call
+    /// [`Gate::files_were_answered`].
+    AskFiles { files: Vec<ExternalFile>, references: Vec<String> },
+    /// The files of a search may be sent from now on; of those that the user has just allowed, the store keeps that. Then the wish is
+    /// wanted again.
+    Vet { search: FileSearch, allowed: Vec<ExternalFile>, wish: Wish },
     /// The wish goes to the session.
     Go(Wish),
 }

@@ -14,7 +14,6 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect,
-    before_sending::Sending,
     components::Accounting,
     usage::{
         accounts::own_price,
@@ -83,9 +82,7 @@ impl Accounting {
         let request = match built {
             Ok(built) => {
                 let turn = self.frontmatter.turn_tools(&conversation, &file);
-                let Self { shared, permissions, .. } = self;
-                let sending = Sending { shared, permissions, conversation: &conversation, file: &file, turn: &turn };
-                sending.request(built)
+                self.permissions.request(&conversation, &file, &turn, built)
             }
             Err(found) => {
                 let first = found.first().map(|first| format!("line {}: {}", first.line + 1, first.message));
