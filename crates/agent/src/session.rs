@@ -19,12 +19,10 @@ use super::{
     turn::Turn,
     view::first_error,
 };
-use flemma_chat as chat;
 use flemma_chat::{
-    AwaitKind, Awaiting, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
+    self as chat, AwaitKind, Awaiting, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
 };
-use flemma_model as model;
-use flemma_model::{CallId, Usage};
+use flemma_model::{self as model, CallId, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
 
 /// The fewest effects that are performed at a time, however long that takes: what a key does is done in one go.

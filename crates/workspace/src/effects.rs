@@ -19,8 +19,9 @@ use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
     Settings, Shell, Stop, Verdict,
 };
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit};
+use flemma_chat::{
+    self as chat, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit,
+};
 use flemma_model::{CallId, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
 use flemma_runtime::{OnUpdate, Recipient, RequestUpdate, http::Timeouts};

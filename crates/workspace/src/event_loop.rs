@@ -1,6 +1,7 @@
 //! The loop: what the background has left, and what the components tell.
 
 use std::{
+    any::Any,
     iter::Peekable,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::{Duration, Instant},
@@ -79,7 +80,7 @@ impl Workspace {
     pub fn drain(&self) {
         let (notices, mut next) = self.background.mailbox.queue.drain();
         let mut notices = notices.into_iter().peekable();
-        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(&mut notices)));
+        let panic = self.feed_slice(&mut notices);
         let rest: Vec<_> = notices.collect();
         if !rest.is_empty() {
             self.background.mailbox.queue.give_back(rest);
@@ -98,12 +99,13 @@ impl Workspace {
         for waiting in due {
             (waiting.then)(self);
         }
-        if let Err(panic) = fed {
+        if let Some(panic) = panic {
             resume_unwind(panic);
         }
     }
 
-    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) {
+    /// Gives the first panic, if there was one: it must not cost another conversation its notices.
+    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) -> Option<Box<dyn Any + Send>> {
         let (mut failed, begun) = (None, Instant::now());
         while let Some(notice) = notices.next() {
             let fed = match notice {
@@ -124,10 +126,7 @@ impl Workspace {
                 break;
             }
         }
-        if let Some(panic) = failed {
-            // A panic in one conversation must not cost another its notices: the rest of the slice was fed all the same.
-            resume_unwind(panic);
-        }
+        failed
     }
 
     /// Does what waits longest for records that are on the disk now. Says whether there was anything.
@@ -147,21 +146,17 @@ impl Workspace {
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
         let call = call.clone();
-        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
+        let resolve = move |workspace: &Self| match workspace.conversation(buffer) {
             Some(conversation) => {
                 workspace.resolutions.resolve_call(&conversation, &call, resolution, role, Box::new(reply));
             }
             None => reply(workspace, Err(missing(&call))),
-        });
-    }
-
-    /// Does something as soon as the conversation in a buffer is settled, or there is none.
-    fn when_settled(&self, buffer: i32, then: impl FnOnce(&Self) + 'static) {
+        };
         if self.is_settled_or_gone(buffer) {
-            return then(self);
+            return resolve(self);
         }
         let until = Instant::now() + PATIENCE;
-        self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(then) });
+        self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(resolve) });
         let mailbox = self.background.mailbox.clone();
         let _ = self.background.worker.later(PATIENCE, move || mailbox.job(|_| {}));
     }

@@ -14,8 +14,7 @@ use crate::{
     shared::Leaving,
 };
 use flemma_agent::{Input, Level};
-use flemma_chat as chat;
-use flemma_chat::{Author, Change};
+use flemma_chat::{self as chat, Author, Change};
 use flemma_model::UserError;
 use flemma_tools::{Disk, overflow, rules::SHELL_TOOL};
 

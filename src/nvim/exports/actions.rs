@@ -159,7 +159,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
             return workspace.queue.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);
         }
         Action::Unqueue { place } => {
-            return workspace.queue.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
+            return workspace.queue.unqueue(buffer, place).map(|message| message.kept.text).into_lua_multi(lua);
         }
         Action::Steer => {
             workspace.queue.steer_with_queued(buffer);

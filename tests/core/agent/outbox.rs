@@ -31,7 +31,7 @@ impl Harness {
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.outbox.borrow().waiting().iter().map(|message| message.text.clone()).collect()
+        self.outbox.borrow().waiting().iter().map(|message| message.kept.text.clone()).collect()
     }
 
     /// The texts of the user's messages in the last request.

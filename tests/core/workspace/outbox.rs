@@ -26,7 +26,7 @@ impl Harness {
 
     fn queued(&self) -> Vec<String> {
         let conversation = self.conversation();
-        conversation.outbox.queued().into_iter().map(|message| message.text).collect()
+        conversation.outbox.queued().into_iter().map(|message| message.kept.text).collect()
     }
 
     /// The lines below the text.

@@ -232,17 +232,12 @@ impl OpenCalls {
     fn wait(&self, kind: AwaitKind, definition: Option<&Definition>) -> Wait {
         let config = self.shared.config();
         let deadlines = &config.tools.deadlines;
+        let said = |pick: fn(&Definition) -> Option<Duration>| definition.and_then(pick);
         let (option, declared, default) = match kind {
-            AwaitKind::Approval => {
-                ("approval_timeout", definition.and_then(|definition| definition.approval_timeout), deadlines.approval)
-            }
-            AwaitKind::Elicitation => {
-                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.elicitation)
-            }
+            AwaitKind::Approval => ("approval_timeout", said(|tool| tool.approval_timeout), deadlines.approval),
+            AwaitKind::Elicitation => ("timeout", said(|tool| tool.timeout), deadlines.elicitation),
             AwaitKind::ClientExec if !self.shared.host.has_ui() => return deadlines.headless,
-            AwaitKind::ClientExec => {
-                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.client)
-            }
+            AwaitKind::ClientExec => ("timeout", said(|tool| tool.timeout), deadlines.client),
         };
         let own = definition.and_then(|definition| {
             let seconds = config.tools.options_of(&definition.name).get(option).and_then(Value::as_f64)?;

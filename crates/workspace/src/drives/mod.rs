@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::{Conversation, HostEffect, components::Drives, event::LoopEvent, ports::Question};
 use flemma_agent::{Input, Stop};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, Tail};
+use flemma_chat::{self as chat, AwaitKind, Tail};
 use flemma_config::{Config, switch::Switch};
 use flemma_model::UserError;
 use flemma_runtime::Owner;

@@ -40,6 +40,9 @@ const NOT_RESUMED: &str = "The editor was restarted, or the conversation was clo
 const CANCELLED: &str =
     "The user cancelled the call while this change was being written. The tool did not continue afterwards.";
 
+/// What a run hears that nobody waits for any more.
+const OVER: &str = "the call is over; nothing was written";
+
 /// What a tool wants a file to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedWrite {
@@ -76,7 +79,7 @@ impl Execution {
         let call = conversation.as_deref().and_then(|conversation| conversation.page.open_call(call));
         let (Some(conversation), Some(context), Some(call)) = (conversation, context, call) else {
             let problem = "the call is over, or waits for a decision already; nothing was written";
-            self.shared.scripts.answered(callback, Err(UserError::new(problem)));
+            self.tell_problem(callback, problem);
             return false;
         };
         let path = |file: &WantedWrite| match file.is_page {
@@ -99,7 +102,7 @@ impl Execution {
         };
         let wanting = Wanting { call, run, callback };
         let then = move |this: &Self, conversation: &Conversation, found: Result<FoundWrite, ModelError>| match found {
-            Err(problem) => this.shared.scripts.answered(callback, Err(UserError::new(problem.to_string()))),
+            Err(problem) => this.tell_problem(callback, &problem.to_string()),
             Ok(FoundWrite { proposal, .. }) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
                 this.shared.scripts.answered(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
@@ -113,6 +116,11 @@ impl Execution {
         is_asked
     }
 
+    /// Tells a run why nothing is written of what it wants to write.
+    fn tell_problem(&self, callback: LuaRef, problem: &str) {
+        self.shared.scripts.answered(callback, Err(UserError::new(problem)));
+    }
+
     /// Sets a run aside until somebody has decided about what it wants to write.
     fn await_decision(&self, conversation: &Conversation, wanting: Wanting, proposed: Proposed) {
         let Wanting { call, run, callback } = wanting;
@@ -120,10 +128,7 @@ impl Execution {
         // What a policy has approved was the call itself.
         conversation.tasks.forget_judged(&key);
         if !conversation.tasks.suspend(key, run, callback) {
-            return self
-                .shared
-                .scripts
-                .answered(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self.tell_problem(callback, OVER);
         }
         let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed { proposed }]);
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
@@ -148,10 +153,7 @@ impl Execution {
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
         if !conversation.tasks.begin_write(&call.id, run, commitment.clone()) {
-            return self
-                .shared
-                .scripts
-                .answered(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self.tell_problem(callback, OVER);
         }
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
@@ -168,9 +170,7 @@ impl Execution {
             });
         });
         if started.is_err() {
-            self.shared
-                .scripts
-                .answered(callback, Err(UserError::new("no thread could be started, so nothing was written")));
+            self.tell_problem(callback, "no thread could be started, so nothing was written");
         }
     }
 

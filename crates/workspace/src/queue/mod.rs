@@ -16,8 +16,7 @@ use crate::{
     views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, OpenCall, Tail};
+use flemma_chat::{self as chat, AwaitKind, OpenCall, Tail};
 use flemma_runtime::OutboxContent;
 
 /// How long the editor waits for the disk when it exits.
@@ -227,9 +226,9 @@ impl Queue {
         let mut lines = Vec::new();
         for (at, message) in waiting.iter().enumerate() {
             // Those that steer come first.
-            if at == 0 || waiting[at - 1].steers != message.steers {
-                let waits = self.outbox_waits_for(conversation, message.steers).unwrap_or_default();
-                let note = format!("{}: {waits}", if message.steers { "Steering" } else { "Queued" });
+            if at == 0 || waiting[at - 1].kept.steers != message.kept.steers {
+                let waits = self.outbox_waits_for(conversation, message.kept.steers).unwrap_or_default();
+                let note = format!("{}: {waits}", if message.kept.steers { "Steering" } else { "Queued" });
                 lines.push(vec![Chunk { text: note, group: NOTE }]);
             }
             let number = if waiting.len() > 1 { format!("{} ", at + 1) } else { String::new() };
@@ -241,7 +240,7 @@ impl Queue {
     /// What the messages wait for that steer or do not; `None` if there are none.
     pub(crate) fn outbox_waits_for(&self, conversation: &Conversation, steers: bool) -> Option<String> {
         let waiting = conversation.outbox.queued();
-        waiting.iter().find(|message| message.steers == steers)?;
+        waiting.iter().find(|message| message.kept.steers == steers)?;
         if conversation.is_busy() {
             let end = if steers { "before the next request" } else { "when the turn ends" };
             return Some(format!("sent {end}"));
@@ -265,7 +264,7 @@ impl Queue {
 
 /// The first lines of a message, behind its number.
 fn message_lines(message: &QueuedMessage, number: &str) -> Vec<Vec<Chunk>> {
-    let all: Vec<&str> = message.text.lines().collect();
+    let all: Vec<&str> = message.kept.text.lines().collect();
     let shown = if all.len() > LINES { LINES - 1 } else { all.len() };
     let mut texts: Vec<String> = all[..shown].iter().map(|line| (*line).to_owned()).collect();
     if shown < all.len() {

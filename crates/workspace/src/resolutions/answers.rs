@@ -9,8 +9,7 @@ use crate::{
     ports::CallContext,
     resolutions::{Resolution, ResolveError, stale::Stale},
 };
-use flemma_agent as agent;
-use flemma_agent::CallResult;
+use flemma_agent::{self as agent, CallResult};
 use flemma_chat::{AwaitKind, Language, OpenCall};
 use flemma_journal::Asked;
 use flemma_model::ToolInput;

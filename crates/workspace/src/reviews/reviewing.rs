@@ -11,6 +11,7 @@ use crate::{
         ready::Ready,
         reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
     },
+    undo::closed,
 };
 use flemma_agent::Level;
 use flemma_chat::OpenCall;
@@ -274,8 +275,4 @@ fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
         change,
         files: files.collect(),
     }
-}
-
-fn closed() -> UserError {
-    UserError::new("the conversation was closed")
 }

@@ -8,8 +8,7 @@ use crate::{
     trust::{Admission, FileSearch, Wish},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
+use flemma_chat::{self as chat, AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_runtime::{ExternalFile, external_paths};
 use flemma_tools::JsonFault;

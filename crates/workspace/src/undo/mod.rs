@@ -216,7 +216,7 @@ impl Undo {
     }
 }
 
-fn closed() -> UserError {
+pub(crate) fn closed() -> UserError {
     UserError::new("the conversation was closed")
 }
 

@@ -23,8 +23,7 @@ use crate::{
         look::{Chunk, Look, LookStyle, Signs, chunk},
     },
 };
-use flemma_chat as chat;
-use flemma_chat::{Document, Fate, LineKind, ParsedMessage, Speaker, Text};
+use flemma_chat::{self as chat, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
 
