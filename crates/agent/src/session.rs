@@ -20,7 +20,7 @@ use super::{
     view::first_error,
 };
 use flemma_chat::{
-    self as chat, AwaitKind, Awaiting, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
+    self as chat, AwaitKind, Awaiting, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
 };
 use flemma_model::{self as model, CallId, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
@@ -366,14 +366,14 @@ impl Session {
     fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
         let diagnostics = shell.diagnostics();
         shell.diagnose(&diagnostics);
-        let refused = |diagnostics: &[Diagnostic]| {
-            let fault = first_error(diagnostics).unwrap_or_else(|| "the conversation cannot be read".to_owned());
-            format!("Not sent: {fault}")
+        let read = match first_error(&diagnostics) {
+            Some(_) => Err(diagnostics),
+            None => shell.with_document(|document, text| document.transcript(text)),
         };
-        let readable = if first_error(&diagnostics).is_some() { Err(refused(&diagnostics)) } else { Ok(()) };
-        let sent = readable
-            .and_then(|()| {
-                shell.with_document(|document, text| document.transcript(text)).map_err(|found| refused(&found))
+        let sent = read
+            .map_err(|found| {
+                let fault = first_error(&found).unwrap_or_else(|| "the conversation cannot be read".to_owned());
+                format!("Not sent: {fault}")
             })
             .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), kind) {
                 (Some(model::Role::User), _) | (Some(model::Role::Assistant), RequestKind::Continuation) => {

@@ -95,11 +95,8 @@ impl Conversation {
     /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
     pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
-            let waiting = document
-                .calls()
-                .waiting_in(lines)
-                .into_iter()
-                .filter(|(_, has_block, _)| *has_block || !self.is_busy());
+            let waiting = document.calls().waiting_in(lines).into_iter();
+            let waiting = waiting.filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
     }

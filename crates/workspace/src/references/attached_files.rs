@@ -207,10 +207,7 @@ impl AttachedFiles {
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };
         // Lines of a file are captured, and not read for each request.
-        flemma_chat::files(document, 0..text.line_count(), text)
-            .into_iter()
-            .filter(|file| !file.has_lines)
-            .filter_map(tell)
-            .collect()
+        let files = flemma_chat::files(document, 0..text.line_count(), text).into_iter();
+        files.filter(|file| !file.has_lines).filter_map(tell).collect()
     }
 }

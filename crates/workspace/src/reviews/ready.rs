@@ -95,12 +95,9 @@ impl Ready {
 
     /// The files that would be written, with links resolved.
     pub(crate) fn places(&self) -> Vec<PathBuf> {
-        let places = self.proposal.files.iter();
-        places
-            .flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)])
-            .flatten()
-            .cloned()
-            .collect()
+        let files = self.proposal.files.iter();
+        let places = files.flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)]);
+        places.flatten().cloned().collect()
     }
 
     /// The revision.

@@ -134,12 +134,8 @@ impl Drawing<'_> {
         if !summary.what.is_empty() {
             add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
         }
-        look.left.extend(
-            counts
-                .into_iter()
-                .filter(|(count, _)| !count.is_empty())
-                .map(|(count, group)| chunk(format!(" {count}"), group)),
-        );
+        let counts = counts.into_iter().filter(|(count, _)| !count.is_empty());
+        look.left.extend(counts.map(|(count, group)| chunk(format!(" {count}"), group)));
         if !answer.is_empty() {
             look.left.push(chunk(answer, "FlemmaToolDone"));
         }
@@ -273,10 +269,10 @@ fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
         AwaitKind::Elicitation => "answer",
         _ => "waits",
     };
-    awaiting
-        .expires
-        .filter(|_| style.width > NARROW)
-        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, now, style.offset)))
+    match awaiting.expires.filter(|_| style.width > NARROW) {
+        Some(at) => format!("{word} until {}", moment(at, now, style.offset)),
+        None => word.to_owned(),
+    }
 }
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.

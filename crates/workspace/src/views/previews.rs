@@ -251,11 +251,9 @@ impl Conversation {
         let text = self.activity_text().map(|text| text + &self.progress_text());
         let running = self.session.running();
         let places: Vec<(CallId, usize)> = self.page.with_document(|document, _| {
-            let placeholders = document.calls().placeholders();
-            placeholders
-                .filter(|(id, _, _)| running.iter().any(|call| call.id == **id))
-                .map(|(id, _, lines)| (id.clone(), lines.start))
-                .collect()
+            let runs = |id: &CallId| running.iter().any(|call| call.id == *id);
+            let placeholders = document.calls().placeholders().filter(|(id, _, _)| runs(id));
+            placeholders.map(|(id, _, lines)| (id.clone(), lines.start)).collect()
         });
         let running = running.iter().filter_map(|call: &OpenCall| {
             let (_, line) = places.iter().rfind(|(id, _)| *id == call.id)?;

@@ -74,10 +74,10 @@ impl Views {
     pub fn status(&self, conversation: &Conversation) -> StatusView {
         let file = self.frontmatter.of(conversation);
         let activity = match conversation.session.activity() {
-            Activity::Idle => conversation
-                .holding
-                .elsewhere()
-                .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
+            Activity::Idle => {
+                let place = conversation.holding.elsewhere();
+                place.map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}"))
+            }
             Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
             Activity::Executing { running } => format!("{running} tools are running"),
             _ => conversation.activity_text().unwrap_or_default(),
