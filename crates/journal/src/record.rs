@@ -81,13 +81,6 @@ pub enum Event {
     Decided(Decision),
 }
 
-impl Event {
-    /// Whether it brings a result.
-    pub(super) const fn has_result(&self) -> bool {
-        matches!(self, Self::Resolved(_) | Self::Expired(_))
-    }
-}
-
 /// What a call waits for, for programs that do not know its tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {

@@ -121,7 +121,7 @@ components! {
     /// What the user's policies say of a call.
     approval: Approval, asks [frontmatter, permissions, contexts];
     /// The open calls: what each waits for, and what was decided.
-    calls: OpenCalls of background, asks [frontmatter, approval];
+    calls: OpenCalls of background, asks [frontmatter, permissions, journaling, approval];
     /// What calls would write, and what users make of it.
     reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
         /// Who wants to look at what calls would write, and waits until that is found out.
@@ -159,8 +159,6 @@ components! {
     projects: ProjectConversations of background, asks [];
     /// What completion offers.
     completions: Completions of background, asks [permissions], owns { folders: Folders = Folders::default(), };
-    /// The forms of questions.
-    forms: Forms of background, asks [journaling, permissions];
     /// The tools that are registered.
     tools: Tools of background, asks [];
     /// The options that commands change while Neovim runs.

@@ -316,9 +316,7 @@ impl Workspace {
 
     /// Brings the diagnostics that are shown in a buffer up to date.
     pub fn diagnose_again(&self, buffer: i32) {
-        if let Some(conversation) =
-            self.shared.conversation(buffer).filter(|conversation| conversation.is_diagnosed.get())
-        {
+        if let Some(conversation) = self.shared.conversation(buffer).filter(|it| it.is_diagnosed.get()) {
             self.diagnose(&conversation);
         }
     }

@@ -114,13 +114,6 @@ impl Shared {
         }
     }
 
-    /// Does something whose consequences follow when the caller is answered.
-    pub(crate) fn answering(&self, work: impl FnOnce()) {
-        let before = self.is_answering.replace(true);
-        work();
-        self.is_answering.set(before);
-    }
-
     /// Whether a conversation does not go on here, because the editor exits or its drive was stopped. What was decided stays so for
     /// whoever opens it next.
     pub(crate) fn is_ending(&self, conversation: &Conversation) -> bool {

@@ -47,7 +47,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Listing::ChangedFiles { buffer } => changes::list(binding, buffer, callback),
             Listing::FilesToPick { buffer, folder } => {
                 let Some(conversation) = workspace.conversation(buffer) else { return Ok(false) };
-                workspace.forms.files_to_pick(&conversation, folder, keep());
+                workspace.calls.files_to_pick(&conversation, folder, keep());
             }
             Listing::Models { provider } => workspace.switches.models(&provider, keep()),
         }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::{
-        lookups::{unanswered, unanswered_for_model},
+        lookups::unanswered,
         questions::{PathQuestions, path_base},
     },
     components::Permissions,
@@ -121,7 +121,10 @@ impl Permissions {
         let problem = match (disk.lacks(), permitted) {
             (None, Ok(())) => return Ok(judged),
             (None, Err(problem)) => problem,
-            (Some(silent), _) if is_answered => unanswered_for_model(&silent),
+            (Some(silent), _) if is_answered => {
+                let words = format!("This call did not run: {silent}, so it is not known whether it is permitted.");
+                ModelError::new(words)
+            }
             (Some(silent), _) => return Err(Verdict::Unclear(unanswered(&silent))),
         };
         self.log_not_permitted(&questions.tool, &problem);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Conversation, components::Forms};
+use crate::{Conversation, components::OpenCalls};
 use flemma_chat::Status;
 use flemma_journal::{Ending, Role};
 use flemma_model::{CallId, ToolInput};
@@ -20,7 +20,7 @@ pub struct AskedForm {
     pub form: Form,
 }
 
-impl Forms {
+impl OpenCalls {
     /// What an open call asks the user. `None` if it has been answered meanwhile, or was never one that the user answers.
     pub fn form(&self, conversation: &Conversation, call: &str) -> Option<AskedForm> {
         let call = conversation.page.open_call(&CallId::from(call))?;

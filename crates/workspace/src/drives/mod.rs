@@ -238,7 +238,7 @@ impl Drive {
     }
 
     /// What is asked of the drive; `None` for a conversation that is not driven.
-    fn asked<R>(&self, of: impl FnOnce(&DriveOptions) -> R) -> Option<R> {
+    pub(crate) fn asked<R>(&self, of: impl FnOnce(&DriveOptions) -> R) -> Option<R> {
         self.options.borrow().as_ref().map(of)
     }
 
@@ -255,11 +255,6 @@ impl Drive {
     /// Whether the conversation is driven, or was.
     pub(crate) fn is_known(&self) -> bool {
         self.is_on() || self.end.borrow().is_some()
-    }
-
-    /// Whether the drive chooses the provider.
-    pub(crate) fn names_provider(&self) -> bool {
-        self.asked(|options| options.provider.is_some()) == Some(true)
     }
 
     /// The maximum number of requests, if the drive sets one.

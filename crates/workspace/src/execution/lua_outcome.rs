@@ -145,7 +145,10 @@ impl LuaOutcome {
         let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
         let is_long = bytes.len() > MAX_BYTES || truncate::count_lines(&bytes) > MAX_LINES;
         if !is_long && !is_part {
-            return rendered(text_of(bytes), language);
+            // Without a copy where they are UTF-8.
+            let text = String::from_utf8(bytes);
+            let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return rendered(text, language);
         }
         let (shown, mut notes) = if is_long {
             let (shown, note) = overflow::beginning(&bytes, &overflow::save(outputs, tool, &bytes));
@@ -197,11 +200,6 @@ fn show(mut rendered: Rendered, tool: &str, files: Vec<LuaFile>, places: &FilePl
         rendered.text = parts.collect::<Vec<_>>().join("\n\n");
     }
     rendered
-}
-
-/// Bytes as text, without a copy where they are UTF-8.
-fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Takes the result of a call. It may be called from any thread.

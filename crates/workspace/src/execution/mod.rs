@@ -303,14 +303,13 @@ impl Execution {
         if overflow::fits(&answer.output) {
             return answer;
         }
-        let open = conversation.page.open_calls();
-        let call = open.iter().rfind(|call| call.id == *id);
-        let typed = call.map_or("", |call| call.typed());
+        let call = conversation.page.open_call(id);
+        let typed = call.as_ref().map_or("", |call| call.typed());
         if !typed.is_empty() && answer.output.trim_end() == typed.trim_end() {
             return answer;
         }
         let mailbox = self.background.mailbox.clone();
-        let tool = call.map_or("", |call| &call.name);
+        let tool = call.as_ref().map_or("", |call| &call.name);
         let saved = self.shared.outputs.save(tool, answer.output.clone(), move |error| {
             mailbox.job(move |this: &Self| {
                 this.shared.log(Level::Warn, &format!("the full output of a tool could not be saved: {error}"));

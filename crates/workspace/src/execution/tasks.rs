@@ -84,15 +84,8 @@ pub(crate) enum Stop {
     Begins,
     /// By a token, unless it has begun to change files.
     Native(CancellationToken),
-    /// By taking the right to answer from it, and by the function that it gave for the purpose.
-    Lua {
-        /// Its right to answer.
-        answer: ToolAnswer,
-        /// Its own function.
-        function: Option<StopTool>,
-        /// The task that watches the time.
-        timer: Option<AbortHandle>,
-    },
+    /// By taking the right to answer from it, and by the function that it gave for the purpose. The timer watches its time.
+    Lua { answer: ToolAnswer, function: Option<StopTool>, timer: Option<AbortHandle> },
 }
 
 impl RunningTool {

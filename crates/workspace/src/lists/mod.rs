@@ -179,16 +179,11 @@ impl Lists {
             let word = if awaiting.is_over(self.shared.host.now()) { "expired" } else { "until" };
             format!(", {word} {}", self.shared.host.local_time(at))
         });
-        let question = question.map(|question| format!(": {}", shown(&question)));
+        let question = question.map(|question| format!(": {}", one_line(&question, LONGEST)));
         // The question says what the call is about.
-        let call = if question.is_some() { shown(tool) } else { self.subject(tool, input) };
+        let call = if question.is_some() { one_line(tool, LONGEST) } else { self.subject(tool, input) };
         format!("{call}: {what}{}{}", deadline.unwrap_or_default(), question.unwrap_or_default())
     }
-}
-
-/// A text of a model or a file, on one line.
-fn shown(text: &str) -> String {
-    one_line(text, LONGEST)
 }
 
 /// Looks at files, without those that are `open`. Gives a list without calls, and the calls that were found. It blocks on the disk.

@@ -221,23 +221,18 @@ impl Frontmatter {
 
     /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
     pub(crate) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
-        let drive = &conversation.drive;
+        let Some(is_named) = conversation.drive.asked(|options| options.provider.is_some()) else { return None };
+        let layers = self.shared.options.layers();
+        let mut said = [&file.file.layer].into_iter().chain(layers.iter().rev());
+        let chosen = said.find_map(|layer| layer.pointer("/provider"));
         // Where the options name none, it is the script.
         let is_script = file.config.provider == ProviderName::default();
-        if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
+        if !is_script || is_named || chosen.is_some_and(|provider| !provider.is_null()) {
             return None;
         }
         let words = "no provider is set. A script would answer instead of a model. Call `setup` with a `provider` in the \
                      configuration of Neovim, before or at VimEnter, or use --provider";
         Some(words.to_owned())
-    }
-
-    /// Whether the user has chosen the provider that is in effect for a file.
-    pub(crate) fn is_provider_chosen(&self, file: &Effective) -> bool {
-        let layers = self.shared.options.layers();
-        let own =
-            [&file.file.layer].into_iter().chain(layers.iter().rev()).find_map(|layer| layer.pointer("/provider"));
-        own.is_some_and(|provider| !provider.is_null())
     }
 }
 

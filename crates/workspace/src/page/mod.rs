@@ -87,11 +87,6 @@ pub struct Redraw {
 }
 
 impl Redraw {
-    /// Nothing yet, at this line.
-    fn at(line: usize) -> Self {
-        Self { lines: line..line, ..Self::default() }
-    }
-
     fn extend(&mut self, lines: Range<usize>) {
         self.lines = self.lines.start.min(lines.start)..self.lines.end.max(lines.end);
     }
@@ -181,7 +176,7 @@ impl Page {
     ) -> Redraw {
         let mut changes = changes.into_iter().peekable();
         let Some(next) = changes.peek() else { return Redraw::default() };
-        let mut changed = Redraw::at(next.first);
+        let mut changed = Redraw { lines: next.first..next.first, ..Redraw::default() };
         let update = || {
             let mut document = self.document.borrow_mut();
             let mut files = self.files.borrow_mut();

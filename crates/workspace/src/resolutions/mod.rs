@@ -331,11 +331,15 @@ impl Resolutions {
             _ => same.first().map(|prepared| prepared.input.clone()),
         };
         if let Some(input) = input.filter(|_| !same.is_empty()) {
-            let want = || match input {
+            // The caller hears of the end before anything else follows from it.
+            let is_awaited = prepared.iter().any(|prepared| prepared.is_awaited);
+            let before = self.shared.is_answering.get();
+            self.shared.is_answering.set(before || is_awaited);
+            match input {
                 Input::Resolve { by: ResolvedBy::Untrusted, .. } => self.end_untrusted(conversation, input, &prepared),
                 input => self.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(input))),
-            };
-            if prepared.iter().any(|prepared| prepared.is_awaited) { self.shared.answering(want) } else { want() }
+            }
+            self.shared.is_answering.set(before);
         }
         self.shared.tell(LoopEvent::Resolved(conversation));
         Ok(())

@@ -138,18 +138,18 @@ impl Resolutions {
             self.shared.host.notify(Level::Warn, &message);
             return None;
         }
-        Some(CallResult::text(own_words(content, "")))
+        Some(CallResult::text(own_words(content)))
     }
 
     /// The result that the text in the block of a question makes; `None` after a message.
     fn typed_answer(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
         let (Some(definition), ToolInput::Json(input)) = (self.shared.toolbox.get(&call.name), &*call.input) else {
-            return Some(CallResult::text(own_words(content, "")));
+            return Some(CallResult::text(own_words(content)));
         };
         match Form::of(&definition, input).answer_from_text(content) {
             // Text that is not the number or the words of a choice is the result as it stands, with its empty lines.
             Ok(Value::String(text)) if text == content.trim_end_matches('\n') => {
-                Some(CallResult::text(own_words(content, "")))
+                Some(CallResult::text(own_words(content)))
             }
             Ok(answer) => Some(answer_text(&answer)),
             Err(mistake) => {

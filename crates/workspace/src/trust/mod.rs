@@ -241,9 +241,9 @@ impl Gate {
         outside: Vec<ExternalFile>,
         is_allowed: impl Fn(&ExternalFile) -> bool,
     ) -> Admission {
-        let Some(HeldWish::Places { wish, search }) = self.held.take_if(|held| held.waits_for(search)) else {
-            return Admission::Wait;
-        };
+        let is_meant =
+            |held: &mut HeldWish| matches!(held, HeldWish::Places { search: of, .. } if of.number == search.number);
+        let Some(HeldWish::Places { wish, search }) = self.held.take_if(is_meant) else { return Admission::Wait };
         let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
         if asked.is_empty() && search.references.is_empty() {
             return Admission::Vet { search, allowed: Vec::new(), wish };
@@ -261,12 +261,5 @@ impl Gate {
             }
             _ => Admission::Wait,
         }
-    }
-}
-
-impl HeldWish {
-    /// Whether this wish waits to know where the files of a search lead.
-    fn waits_for(&self, located: &FileSearch) -> bool {
-        matches!(self, Self::Places { search, .. } if search.number == located.number)
     }
 }

@@ -93,16 +93,13 @@ impl Accounting {
         };
         let (provider, price) = (file.config.provider.name(), own_price(&file.config));
         let estimate = move || Estimate::of(&request, provider, price, SystemTime::now());
-        let id = conversation.id;
-        let show = move |this: &Self, estimate: Estimate| {
-            if this.shared.conversations.by_id(id).is_some() {
-                this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
-                if let Some(warning) = estimate.warning() {
-                    this.shared.host.notify(Level::Warn, &warning);
-                }
+        let show = |this: &Self, _: &Conversation, estimate: Estimate| {
+            this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
+            if let Some(warning) = estimate.warning() {
+                this.shared.host.notify(Level::Warn, &warning);
             }
         };
-        self.background.run(estimate, show);
+        self.background.run_for(conversation.id, estimate, show);
         false
     }
 }

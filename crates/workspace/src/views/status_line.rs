@@ -19,8 +19,9 @@ impl Views {
         let queued = conversation.outbox.with(|outbox| outbox.waiting().len());
         let queued = (queued > 0).then(|| format!("{queued} queued"));
         let used = self.usage.totals(Some(buffer));
-        let tokens = Some(total(&used.usage)).filter(|count| *count > 0);
-        let tokens = tokens.map(|count| format!("{} tokens", figures::tokens(count)));
+        let Usage { input, output, cache_read, cache_write, .. } = used.usage;
+        let all = input + output + cache_read + cache_write;
+        let tokens = (all > 0).then(|| format!("{} tokens", figures::tokens(all)));
         let cost = (used.requests > used.unpriced).then(|| figures::cost(&used));
         let parts = [model, self.doing(&conversation), waiting, queued, tokens, cost];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
@@ -62,9 +63,4 @@ impl Views {
 
 fn waits(count: usize) -> String {
     if count == 1 { "1 waits".to_owned() } else { format!("{count} wait") }
-}
-
-/// All tokens of some requests.
-fn total(usage: &Usage) -> u64 {
-    usage.input + usage.output + usage.cache_read + usage.cache_write
 }
