@@ -84,11 +84,11 @@ impl Shell for Effects<'_> {
     }
 
     fn outbox(&self) -> Outbox {
-        self.conversation.outbox.with(|outbox| outbox.state())
+        self.conversation.outbox.messages.borrow().state()
     }
 
     fn departing(&self, departure: Departure) -> Vec<String> {
-        self.conversation.outbox.with(|outbox| outbox.departing(departure))
+        self.conversation.outbox.messages.borrow().departing(departure)
     }
 
     fn departed(&self, departure: Departure) {

@@ -16,6 +16,7 @@ use crate::{
 use flemma_agent::{Input, Level};
 use flemma_chat::{self as chat, Author, Change};
 use flemma_model::UserError;
+use flemma_runtime::ConversationId;
 use flemma_tools::{Disk, overflow, rules::SHELL_TOOL};
 
 /// How long the editor waits for the disk when it exits.
@@ -27,14 +28,15 @@ impl Workspace {
     /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Workspace::parse_on`].
     pub fn attach(&self, buffer: i32) -> Rc<Conversation> {
         self.detach(buffer);
-        let (id, is_first) = self.shared.conversations.next_id();
-        if is_first {
+        let id = self.shared.conversations.ids.begin();
+        // The first one.
+        if id == 1 {
             self.clean_outputs();
             self.undo.clean_backups();
             self.ask_shell();
         }
         let file = self.saving.flights.borrow().get(&buffer).cloned().unwrap_or_default();
-        let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
+        let conversation = Rc::new(Conversation::new(ConversationId(id), buffer, &self.shared.host, file));
         self.shared.conversations.by_buffer.borrow_mut().insert(buffer, Rc::clone(&conversation));
         let file = self.shared.place(&conversation).file;
         self.journaling.read_journal(&conversation, &file);

@@ -13,6 +13,7 @@ use crate::{
     approval::lookups::Patience,
     calls::rest::Known,
     event::LoopEvent,
+    generation::Generation,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
     projects::Projects,
@@ -42,7 +43,7 @@ pub(crate) enum Leaving {
 #[derive(Default)]
 pub(crate) struct Conversations {
     pub(crate) by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
-    last_id: Cell<u64>,
+    pub(crate) ids: Generation,
 }
 
 impl Conversations {
@@ -54,13 +55,6 @@ impl Conversations {
     /// All conversations.
     pub(crate) fn all(&self) -> Vec<Rc<Conversation>> {
         self.by_buffer.borrow().values().map(Rc::clone).collect()
-    }
-
-    /// The id for the next conversation; says whether it is the first one.
-    pub(crate) fn next_id(&self) -> (ConversationId, bool) {
-        let last = self.last_id.get();
-        self.last_id.set(last + 1);
-        (ConversationId(last + 1), last == 0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What runs for one conversation, and how it is stopped.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::execution::lua_outcome::ToolAnswer;
+use crate::{execution::lua_outcome::ToolAnswer, generation::Generation};
 use flemma_agent::RequestId;
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -24,7 +24,7 @@ pub(crate) struct Tasks {
     tools: RefCell<HashMap<CallId, RunningTool>>,
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
-    last_run: Cell<u64>,
+    runs: Generation,
     /// Which files a policy has judged when it approved a call.
     judged: RefCell<HashMap<CallKey, Judged>>,
     /// Becomes ready, with an error, when the last call that writes files is over.
@@ -150,8 +150,7 @@ impl Tasks {
 
     /// The number for the next run.
     pub(crate) fn next_run(&self) -> u64 {
-        self.last_run.set(self.last_run.get() + 1);
-        self.last_run.get()
+        self.runs.begin()
     }
 
     /// The turn of one more call that writes files. It comes when those before are over; what it gives is dropped at its end.

@@ -288,11 +288,10 @@ pub(crate) fn restored(result: &RecordedResult) -> CallResult {
 
 /// Who has settled a call that was not running. What the user decides is recorded before, unless it was written into the block.
 fn settler(call: &OpenCall) -> Role {
-    match &call.placeholder {
-        Some(placeholder) if placeholder.block.status == Status::Denied => Role::Policy,
-        Some(placeholder) if placeholder.block.status == Status::Rejected || !placeholder.content.is_empty() => {
-            Role::User
-        }
+    match call.status() {
+        Some(Status::Denied) => Role::Policy,
+        Some(Status::Rejected) => Role::User,
+        Some(_) if !call.typed().is_empty() => Role::User,
         // It could not be started, such as a call of an unknown tool.
         _ => Role::Tool,
     }

@@ -201,16 +201,11 @@ impl Frontmatter {
         let is_busy = conversation.session.is_busy();
         let folder = self.shared.place(conversation).folder();
         let is_store_read = self.trust.is_read();
+        let lacks_trust = || self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
         let frontmatter = match conversation.page.frontmatter() {
-            Some(source) if !self.trust.trusts(conversation, &source) => {
-                if !is_store_read {
-                    FrontmatterTrust::Unread
-                } else if self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-                    FrontmatterTrust::Missing(source)
-                } else {
-                    FrontmatterTrust::Settled
-                }
-            }
+            Some(source) if self.trust.trusts(conversation, &source) => FrontmatterTrust::Settled,
+            Some(_) if !is_store_read => FrontmatterTrust::Unread,
+            Some(source) if lacks_trust() => FrontmatterTrust::Missing(source),
             _ => FrontmatterTrust::Settled,
         };
         let unvetted = if is_busy { Vec::new() } else { conversation.page.unvetted(&folder) };

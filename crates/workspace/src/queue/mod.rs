@@ -12,7 +12,7 @@ use crate::{
     Conversation, HostEffect,
     background::done_within,
     components::Queue,
-    queue::outbox::{MessageId, Outbox, OutboxState, QueuedMessage, Urgency},
+    queue::outbox::{MessageId, OutboxState, QueuedMessage, Urgency},
     views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
@@ -40,7 +40,7 @@ impl Queue {
             return false;
         }
         let since = conversation.since(text);
-        let is_added = conversation.outbox.change(|outbox| outbox.add(text, urgency, since)).is_some();
+        let is_added = conversation.outbox.messages.borrow_mut().add(text, urgency, since).is_some();
         if is_added {
             self.outbox_changed(&conversation);
             let waits = self.outbox_waits_for(&conversation, urgency == Urgency::NextRequest);
@@ -57,10 +57,10 @@ impl Queue {
     /// was told.
     pub fn unqueue(&self, buffer: i32, place: Option<usize>) -> Option<QueuedMessage> {
         let conversation = self.shared.conversation(buffer)?;
-        let message = conversation.outbox.change(|outbox| outbox.take_back(place));
+        let message = conversation.outbox.messages.borrow_mut().take_back(place);
         match (&message, place) {
             (Some(_), _) => self.outbox_changed(&conversation),
-            (None, Some(place)) if conversation.outbox.with(|outbox| !outbox.waiting().is_empty()) => {
+            (None, Some(place)) if !conversation.outbox.messages.borrow().waiting().is_empty() => {
                 self.shared.host.notify(Level::Info, &format!("there is no queued message {place}"));
             }
             (None, _) => self.shared.host.notify(Level::Info, "nothing is queued"),
@@ -71,10 +71,10 @@ impl Queue {
     /// Everything that is queued goes out before the next request.
     pub fn steer_with_queued(&self, buffer: i32) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
-        if conversation.outbox.with(|outbox| outbox.waiting().is_empty()) {
+        if conversation.outbox.messages.borrow().waiting().is_empty() {
             return self.shared.host.notify(Level::Info, "nothing is queued");
         }
-        conversation.outbox.change(Outbox::steer);
+        conversation.outbox.messages.borrow_mut().steer();
         self.outbox_changed(&conversation);
     }
 
@@ -82,7 +82,7 @@ impl Queue {
     fn outbox_changed(&self, conversation: &Conversation) {
         self.keep_outbox(conversation);
         self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
-        let is_ready = conversation.outbox.with(|outbox| outbox.state().is_ready);
+        let is_ready = conversation.outbox.messages.borrow().state().is_ready;
         let waits = || conversation.is_known() && !conversation.page.open_ids().is_empty();
         // A turn is about to begin.
         let is_wanted = conversation.holding.wanted.borrow().is_some() || conversation.gate.borrow_mut().is_waiting();
@@ -93,7 +93,7 @@ impl Queue {
 
     /// Something has left the outbox and is in the buffer now.
     pub(crate) fn outbox_departed(&self, conversation: &Conversation, departure: Departure) {
-        conversation.outbox.change(|outbox| outbox.departed(departure));
+        conversation.outbox.messages.borrow_mut().departed(departure);
         self.keep_outbox(conversation);
         self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         // What was queued must not be lost, and the reply may take minutes.
@@ -102,14 +102,14 @@ impl Queue {
 
     /// The file of a conversation has these messages now.
     pub(crate) fn outbox_was_written(&self, conversation: &Conversation, ids: &[MessageId]) {
-        if conversation.outbox.change(|outbox| outbox.written(ids)) {
+        if conversation.outbox.messages.borrow_mut().written(ids) {
             self.keep_outbox(conversation);
         }
     }
 
     /// Puts down what came back and is not in the document yet, when what happens now is over.
     pub(crate) fn put_down_later(&self, conversation: &Conversation) {
-        if conversation.outbox.with(Outbox::has_returned) {
+        if conversation.outbox.messages.borrow().has_returned() {
             self.background.post_for(conversation.id, |this, conversation| {
                 this.shared.feed(conversation, [Input::PutDown]);
             });
@@ -122,7 +122,7 @@ impl Queue {
         let outbox = &conversation.outbox;
         let moved = outbox.move_to(self.shared.place(conversation).file.as_ref());
         let has_user = self.shared.host.carries_on() && self.shared.host.has_ui() && !conversation.drive.is_known();
-        let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
+        let is_wanted = has_user || !outbox.messages.borrow().kept().is_empty();
         let is_due = outbox.kept.get() == OutboxState::Unknown && is_wanted;
         let Some(path) = outbox.path.borrow().clone().filter(|_| is_due) else { return };
         outbox.kept.set(OutboxState::Unread);
@@ -157,15 +157,13 @@ impl Queue {
         };
         outbox.kept.set(OutboxState::Known);
         let had_any = !kept.is_empty();
-        let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
+        let has_draft = !kept.draft.is_empty() && outbox.messages.borrow().draft().is_empty();
         conversation.page.with_document(|document, text| {
-            outbox.change(|outbox| {
-                outbox.take_kept(kept, |words, from| {
-                    chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
-                });
+            outbox.messages.borrow_mut().take_kept(kept, |words, from| {
+                chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
             });
         });
-        if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {
+        if had_any || before.is_some() || !outbox.messages.borrow().kept().is_empty() {
             self.keep_outbox(conversation);
         }
         if has_draft {
@@ -179,13 +177,13 @@ impl Queue {
     /// What the user was writing in the input window of a conversation and has not queued.
     pub fn draft(&self, buffer: i32) -> String {
         let conversation = self.shared.conversation(buffer);
-        conversation.map(|it| it.outbox.with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
+        conversation.map(|it| it.outbox.messages.borrow().draft().to_owned()).unwrap_or_default()
     }
 
     /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
     pub fn keep_draft(&self, buffer: i32, text: &str) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
-        if conversation.outbox.change(|outbox| outbox.set_draft(text)) {
+        if conversation.outbox.messages.borrow_mut().set_draft(text) {
             self.keep_outbox(&conversation);
         }
     }
@@ -196,7 +194,7 @@ impl Queue {
         self.read_outbox(conversation);
         let is_known = outbox.kept.get() == OutboxState::Known;
         let Some(path) = outbox.path.borrow().clone().filter(|_| is_known) else { return };
-        self.outboxes.set(&path, outbox.with(Outbox::kept));
+        self.outboxes.set(&path, outbox.messages.borrow().kept());
         let files = self.outboxes.clone();
         let then = |this: &Self, written: io::Result<()>| {
             if let Err(error) = written {

@@ -205,7 +205,7 @@ pub(crate) enum OutboxState {
 /// An outbox and its file.
 #[derive(Debug, Default)]
 pub struct KeptOutbox {
-    outbox: RefCell<Outbox>,
+    pub(crate) messages: RefCell<Outbox>,
     /// What is known of its file.
     pub(crate) kept: Cell<OutboxState>,
     /// The conversation's file to which it belongs, if it has one.
@@ -213,16 +213,6 @@ pub struct KeptOutbox {
 }
 
 impl KeptOutbox {
-    /// Looks at the outbox.
-    pub(crate) fn with<R>(&self, look: impl FnOnce(&Outbox) -> R) -> R {
-        look(&self.outbox.borrow())
-    }
-
-    /// Changes the outbox.
-    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Outbox) -> R) -> R {
-        change(&mut self.outbox.borrow_mut())
-    }
-
     /// It belongs to this file from now on. Gives the one before; `None` where nothing has changed.
     pub(crate) fn move_to(&self, path: &Path) -> Option<Option<PathBuf>> {
         let path = path.is_absolute().then(|| path.to_owned());
@@ -235,6 +225,6 @@ impl KeptOutbox {
 
     /// The messages that wait, in the order in which they are sent.
     pub fn queued(&self) -> Vec<QueuedMessage> {
-        self.with(|outbox| outbox.waiting().to_vec())
+        self.messages.borrow().waiting().to_vec()
     }
 }

@@ -7,10 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use crate::reviews::{
-    made::NotMade,
-    ready::{Found, Ready, label},
-    survey::SurveyQuestion,
+use crate::{
+    generation::Generation,
+    reviews::{
+        made::NotMade,
+        ready::{Found, Ready, label},
+        survey::SurveyQuestion,
+    },
 };
 use flemma_journal::{Binding, CallKey};
 use flemma_tools::{Content, Revision};
@@ -72,7 +75,7 @@ pub(crate) struct Proposals {
     pub(crate) survey: Cell<Option<u64>>,
     /// Whether something has changed since it began.
     pub(crate) is_late: Cell<bool>,
-    surveys: Cell<u64>,
+    surveys: Generation,
     /// What files had when changes of them were first shown that the user has approved since, in another form.
     first: RefCell<BTreeMap<CallKey, BTreeMap<PathBuf, Content>>>,
     /// How many changes the calls of tools that run have wanted to make, one after the other. A call keeps its number while it runs
@@ -127,7 +130,7 @@ impl Proposals {
     /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
     pub(crate) fn begin_anew(&self, key: &CallKey) {
         *self.changes.borrow_mut().entry(key.clone()).or_default() += 1;
-        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, ..Entry::default() };
+        let entry = Entry { earlier_survey: self.surveys.current(), is_due: true, ..Entry::default() };
         self.entries.borrow_mut().insert(key.clone(), entry);
         self.first.borrow_mut().remove(key);
     }
@@ -225,8 +228,7 @@ impl Proposals {
             self.is_late.set(true);
             return None;
         }
-        self.surveys.set(self.surveys.get() + 1);
-        self.survey.set(Some(self.surveys.get()));
+        self.survey.set(Some(self.surveys.begin()));
         self.survey.get()
     }
 

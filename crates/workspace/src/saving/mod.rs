@@ -26,7 +26,7 @@ impl Saving {
 
     /// The file has all of the text, so also what was queued and is in there.
     fn has_outbox(&self, conversation: &Conversation) {
-        let posted = conversation.outbox.with(|outbox| outbox.posted());
+        let posted = conversation.outbox.messages.borrow().posted();
         self.queue.outbox_was_written(conversation, &posted);
     }
 
@@ -52,7 +52,7 @@ impl Saving {
             drop(held);
             (problem, written.is_current())
         };
-        let (id, posted) = (conversation.id, conversation.outbox.with(|outbox| outbox.posted()));
+        let (id, posted) = (conversation.id, conversation.outbox.messages.borrow().posted());
         let then = move |this: &Self, (problem, is_current): (Option<UserError>, bool)| {
             if problem.is_none() {
                 this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));

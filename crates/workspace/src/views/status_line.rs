@@ -16,7 +16,7 @@ impl Views {
         let config = conversation.evaluated.config().unwrap_or_else(|| self.shared.config());
         let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
         let waiting = Some(conversation.waiting_count()).filter(|count| *count > 0).map(waits);
-        let queued = conversation.outbox.with(|outbox| outbox.waiting().len());
+        let queued = conversation.outbox.messages.borrow().waiting().len();
         let queued = (queued > 0).then(|| format!("{queued} queued"));
         let used = self.usage.totals(Some(buffer));
         let Usage { input, output, cache_read, cache_write, .. } = used.usage;
