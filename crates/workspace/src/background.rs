@@ -13,7 +13,7 @@ use std::{
 use tokio::task::AbortHandle;
 
 use crate::{Conversation, Workspace};
-use flemma_agent::Input;
+use flemma_agent::{Input, Level};
 use flemma_runtime::{ConversationId, Notice, Queue, Worker};
 
 /// What the main thread does with the result of a task.
@@ -127,6 +127,19 @@ impl<C> Background<C> {
         self.blocking(move || {
             let result = work();
             mailbox.job_for(id, move |component: &C, conversation| then(component, conversation, result));
+        });
+    }
+
+    /// Does something that nobody waits for, which may wait for the disk. If it fails, the log says so, and `failure` is what.
+    pub(crate) fn tidy(&self, failure: impl Into<String>, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        let (queue, failure) = (Arc::clone(&self.mailbox.queue), failure.into());
+        self.blocking(move || {
+            let done = work();
+            queue.push(Notice::Job(Box::new(move |workspace| {
+                if let Err(error) = done {
+                    workspace.shared.log(Level::Warn, &format!("{failure}: {error}"));
+                }
+            })));
         });
     }
 

@@ -232,13 +232,8 @@ impl Journaling {
     pub(crate) fn shorten_journal(&self, conversation: &Conversation) {
         let Some(path) = conversation.records.path().filter(|_| conversation.records.is_long.take()) else { return };
         let (journal, ids) = (self.journal.clone(), conversation.page.call_ids());
-        let name = path.display().to_string();
-        let then = move |this: &Self, shortened: io::Result<bool>| {
-            if let Err(error) = shortened {
-                this.shared.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
-            }
-        };
-        self.background.run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
+        let failure = format!("{}: the journal could not be shortened", path.display());
+        self.background.tidy(failure, move || journal.compact(&path, |key| ids.contains(&key.id)).map(drop));
     }
 }
 

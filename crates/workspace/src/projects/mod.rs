@@ -11,7 +11,6 @@ use std::{
 };
 
 use crate::components::ProjectConversations;
-use flemma_agent::Level;
 use flemma_chat::file_name;
 use flemma_model::UserError;
 use flemma_runtime::{Conversations, conversation_folder};
@@ -79,13 +78,8 @@ impl ProjectConversations {
             return;
         }
         let (note, file) = (self.shared.projects.note_of(&root), file.to_owned());
-        let then = |this: &Self, noted: std::io::Result<()>| {
-            if let Err(error) = noted {
-                let words = format!("the conversation that was used last could not be noted: {error}");
-                this.shared.log(Level::Warn, &words);
-            }
-        };
-        self.background.run(move || conversation_folder::note_last_used(&note, &file), then);
+        let failure = "the conversation that was used last could not be noted";
+        self.background.tidy(failure, move || conversation_folder::note_last_used(&note, &file));
     }
 
     /// The path for a new conversation of the project at `root`, in a folder that is made if it is not there. The file is not

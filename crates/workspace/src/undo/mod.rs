@@ -6,7 +6,6 @@
 pub(crate) mod interrupted;
 
 use std::{
-    io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -15,7 +14,6 @@ use std::{
 use serde::Deserialize;
 
 use crate::{Conversation, calls::key::Keyed as _, components::Undo, undo::interrupted::effects};
-use flemma_agent::Level;
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
 use flemma_journal::{CallKey, changes::Wanted};
@@ -177,22 +175,13 @@ impl Undo {
             return;
         }
         let backups = self.backups.clone();
-        self.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
+        self.background.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
     }
 
     /// Deletes old contents, away from the main thread.
     pub(crate) fn clean_backups(&self) {
         let (backups, limits) = (self.backups.clone(), limits(self.shared.config().tools.backups));
-        self.tidy("old contents of files could not be deleted", move || backups.clean(limits));
-    }
-
-    /// Does something away from the main thread. If it fails, the log says so.
-    fn tidy(&self, failure: &'static str, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
-        self.background.run(work, move |this: &Self, done| {
-            if let Err(error) = done {
-                this.shared.log(Level::Warn, &format!("{failure}: {error}"));
-            }
-        });
+        self.background.tidy("old contents of files could not be deleted", move || backups.clean(limits));
     }
 
     /// The conversation of a buffer, if files may be changed for it now.

@@ -137,11 +137,6 @@ impl Accounting {
         let known = &self.known_messages;
         known.put(key.clone(), note.clone());
         let file = self.notes.clone();
-        let add = move || file.add(&key, &note);
-        self.background.run(add, |this: &Self, added| {
-            if let Err(error) = added {
-                this.shared.log(Level::Warn, &format!("a note about a message was not kept: {error}"));
-            }
-        });
+        self.background.tidy("a note about a message was not kept", move || file.add(&key, &note));
     }
 }
