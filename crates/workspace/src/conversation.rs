@@ -12,7 +12,7 @@ use crate::{
     execution::tasks::Tasks,
     generation::Generation,
     journaling::records::Records,
-    options::effective::Evaluated,
+    options::effective::{Basis, Effective},
     ownership::holder::Holding,
     page::Page,
     ports::Host,
@@ -46,7 +46,8 @@ pub struct Conversation {
     pub(crate) bare_names: BareNames,
     /// What is queued.
     pub outbox: KeptOutbox,
-    pub(crate) evaluated: Evaluated,
+    /// The last evaluation of its frontmatter, with what that depends on.
+    pub(crate) evaluated: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// What the last request of this session changed about the tools that were offered.
     pub(crate) turn_tools: RefCell<Option<Rc<TurnTools>>>,
     pub(crate) gate: RefCell<Gate>,
@@ -88,7 +89,7 @@ impl Conversation {
     /// Lines came from another file or from a command.
     pub fn read_in(&self, lines: Range<usize>) {
         self.page.read_in(lines);
-        self.evaluated.forget();
+        self.evaluated.take();
     }
 
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of

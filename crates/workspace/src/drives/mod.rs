@@ -22,7 +22,7 @@ impl Drives {
     pub fn drive(&self, buffer: i32, options: DriveOptions) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
         conversation.drive.begin(options);
-        conversation.evaluated.forget();
+        conversation.evaluated.take();
         if let Err(problem) = conversation.drive.layer(&self.shared.config()) {
             return self.end_drive(&conversation, DriveEnd::Failed(Some(problem)));
         }
@@ -148,7 +148,7 @@ impl Drives {
     /// Ends the drive of a conversation that is driven.
     pub(crate) fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
         if conversation.drive.end(end) {
-            conversation.evaluated.forget();
+            conversation.evaluated.take();
             self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer });
         }
     }

@@ -1,6 +1,6 @@
 //! What is in effect for one conversation: its options, and what its file says of tools.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
 use crate::trust::FrontmatterCode;
 use flemma_chat::{Diagnostic, Severity};
@@ -60,30 +60,4 @@ pub(crate) struct Basis {
     pub(crate) source: Option<FrontmatterCode>,
     pub(crate) is_trusted: bool,
     pub(crate) generation: u64,
-}
-
-/// The last evaluation of a conversation's frontmatter.
-#[derive(Default)]
-pub(crate) struct Evaluated(RefCell<Option<(Basis, Rc<Effective>)>>);
-
-impl Evaluated {
-    /// The options as they were when they were last needed.
-    pub(crate) fn config(&self) -> Option<Rc<Config>> {
-        self.0.borrow().as_ref().map(|(_, effective)| Rc::clone(&effective.config))
-    }
-
-    /// The last evaluation, if it is still about the same.
-    pub(crate) fn get(&self, basis: &Basis) -> Option<Rc<Effective>> {
-        self.0.borrow().as_ref().filter(|(known, _)| known == basis).map(|(_, effective)| Rc::clone(effective))
-    }
-
-    /// Keeps an evaluation.
-    pub(crate) fn keep(&self, basis: Basis, effective: &Rc<Effective>) {
-        *self.0.borrow_mut() = Some((basis, Rc::clone(effective)));
-    }
-
-    /// The next need evaluates anew.
-    pub(crate) fn forget(&self) {
-        self.0.take();
-    }
 }

@@ -44,13 +44,15 @@ impl Frontmatter {
         let source = conversation.page.frontmatter();
         let is_trusted = source.as_ref().is_none_or(|source| self.trust.trusts(conversation, source));
         let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation.get() };
-        if let Some(known) = conversation.evaluated.get(&basis) {
-            return known;
+        if let Some((known, effective)) = &*conversation.evaluated.borrow()
+            && *known == basis
+        {
+            return Rc::clone(effective);
         }
         let mut effective = self.evaluate(conversation, basis.source.as_ref(), is_trusted);
         self.steer(conversation, &mut effective);
         let effective = Rc::new(effective);
-        conversation.evaluated.keep(basis, &effective);
+        conversation.evaluated.replace(Some((basis, Rc::clone(&effective))));
         effective
     }
 

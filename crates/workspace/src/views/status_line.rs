@@ -3,6 +3,8 @@
 //! A status line is drawn with every key, so nothing here evaluates options or reads the text. What is counted are the blocks
 //! of the calls that have no result yet.
 
+use std::rc::Rc;
+
 use crate::{Conversation, components::Views};
 use flemma_agent::Activity;
 use flemma_model::Usage;
@@ -13,7 +15,8 @@ impl Views {
     /// many messages are queued, and what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
     pub fn status_line(&self, buffer: i32) -> Option<String> {
         let conversation = self.shared.conversation(buffer)?;
-        let config = conversation.evaluated.config().unwrap_or_else(|| self.shared.config());
+        let known = conversation.evaluated.borrow().as_ref().map(|(_, effective)| Rc::clone(&effective.config));
+        let config = known.unwrap_or_else(|| self.shared.config());
         let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
         let waiting = Some(conversation.waiting_count()).filter(|count| *count > 0).map(waits);
         let queued = conversation.outbox.messages.borrow().waiting().len();
