@@ -20,8 +20,12 @@ use flemma_model::{CallId, Digest, UserError};
 use flemma_text::{
     hunk_places::HunkPlace,
     hunk_rows::{HunkRoom, HunkRows},
+    line_breaks,
 };
 use flemma_tools::{Content, LuaRef};
+
+/// How long comparing a file may take.
+const COMPARING: Duration = Duration::from_millis(500);
 
 /// How long comparing what is drawn may take.
 const DRAWING: Duration = Duration::from_millis(200);
@@ -66,7 +70,7 @@ impl Reviews {
                 conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
                 conversation.proposals.change(&key)
             });
-            let compared = move || reviewed(&key, &ready, change).compared();
+            let compared = move || reviewed(&key, &ready, change);
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
         self.reviewers.borrow_mut().push((conversation.id, key.clone(), Box::new(reviewer)));
@@ -239,6 +243,7 @@ fn takes(ready: &Ready, taken: Vec<Taken>) -> Option<(Vec<Take>, Vec<Vec<u8>>)> 
     Some((takes, edited))
 }
 
+/// The whole of what a call would write. It takes as long as comparing the contents of each file.
 fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
     let files =
         ready.proposal.files.iter().zip(ready.file_follows()).zip(&ready.made.files).map(|((file, after), made)| {
@@ -251,19 +256,21 @@ fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
                 contents.into_iter().flatten().any(|content| has_zero(&content)).then_some("binary")
             };
             let bytes = |content: &Option<Content>| content.as_ref().filter(|_| note.is_none())?.bytes.clone();
+            let (old, new) = (bytes(&file.old), bytes(&file.new));
+            let [had, gets] = [&old, &new].map(|content| content.as_ref().map_or(&[][..], |bytes| bytes));
             ReviewedFile {
                 path: file.path.to_string_lossy().into_owned(),
                 name: file.name.clone(),
-                old: bytes(&file.old),
-                new: bytes(&file.new),
+                hunks: HunkPlace::between(had, gets, COMPARING),
+                line_breaks: line_breaks::change(had, gets),
+                old,
+                new,
                 old_size: file.old.as_ref().map(|content| content.len),
                 new_size: file.new.as_ref().map(|content| content.len),
                 moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
                 after,
                 note,
                 is_read_only: file.is_read_only,
-                hunks: Vec::new(),
-                line_breaks: None,
                 // Of what has no text, only whether it was left out.
                 made: MadeFile { draft: made.draft.clone().filter(|_| note.is_none()), ..made.clone() },
             }
