@@ -17,7 +17,7 @@ use flemma_provider::usage::Record;
 use flemma_tools::Written;
 use flemma_workspace::{
     Host, HostEffect, LookedUp,
-    ports::{HostError, Place, Saved},
+    ports::{Place, Saved},
 };
 
 /// What `lua/flemma/host.lua` is told of an effect.
@@ -143,12 +143,12 @@ impl Host for Shim {
     }
 
     /// `:help nvim_buf_set_text()`, with `:help undojoin`.
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError> {
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), UserError> {
         let (start, end) = (edit.start, edit.end);
         let lines = self.lua.create_sequence_from(edit.lines.iter().map(String::as_str));
         let written = lines
             .and_then(|lines| self.write_lines((buffer, start.line, start.column, end.line, end.column, lines, joins)));
-        written.map_err(|error| HostError::new(convert::words(&error)))
+        written.map_err(|error| UserError::new(convert::words(&error)))
     }
 
     fn perform(&self, effect: HostEffect<'_>) {

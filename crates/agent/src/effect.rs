@@ -99,6 +99,7 @@ pub enum Level {
 }
 
 /// What a conversation is doing, for spinners and `:Flemma status`.
+#[expect(missing_docs, reason = "what is said of an activity says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Idle.
@@ -109,32 +110,16 @@ pub enum Activity {
     Capturing,
     /// A request was sent and nothing has arrived yet.
     Waiting,
-    /// A request failed and will be retried.
-    Retrying {
-        /// The number of the next attempt, from 2.
-        attempt: u32,
-        /// The error.
-        reason: String,
-    },
+    /// A request failed with this error and will be retried. The number is that of the next attempt, from 2.
+    Retrying { attempt: u32, reason: String },
     /// Thinking arrives.
     Thinking,
     /// Text arrives.
     Writing,
-    /// The input of a tool call arrives. It is not in the buffer until it is complete.
-    Calling {
-        /// The tool.
-        tool: String,
-        /// Bytes so far.
-        bytes: usize,
-    },
-    /// The provider runs a hosted tool.
-    Hosting {
-        /// The tool, as the vendor calls it.
-        tool: String,
-    },
-    /// Tools are running.
-    Executing {
-        /// How many of them.
-        running: usize,
-    },
+    /// The input of a call of a tool arrives, so many bytes by now. It is not in the buffer until it is complete.
+    Calling { tool: String, bytes: usize },
+    /// The provider runs a hosted tool, by the name that the vendor gives it.
+    Hosting { tool: String },
+    /// So many tools are running.
+    Executing { running: usize },
 }

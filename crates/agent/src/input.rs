@@ -10,6 +10,7 @@ use flemma_tools::Rendered;
 pub struct RequestId(pub u64);
 
 /// One event.
+#[expect(missing_docs, reason = "what is said of an input says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// The user continues the conversation: categorise, execute or send, whichever is next.
@@ -28,51 +29,22 @@ pub enum Input {
     ToolsReady,
     /// The user stops this running tool.
     CancelTool(CallId),
-    /// A piece of a reply arrived.
-    Event {
-        /// The request that it belongs to.
-        request: RequestId,
-        /// The piece.
-        event: Event,
-    },
-    /// The request failed.
-    Failed {
-        /// The request.
-        request: RequestId,
-        /// The error.
-        error: ProviderError,
-        /// A random number in `0.0..1.0` that spreads retries. The core itself is deterministic.
-        jitter: f64,
-    },
-    /// The pause before a retry is over.
-    BackoffOver {
-        /// The request to retry.
-        request: RequestId,
-    },
+    /// A piece of the reply to a request arrived.
+    Event { request: RequestId, event: Event },
+    /// The request failed. A random number in `0.0..1.0` spreads retries: the core itself is deterministic.
+    Failed { request: RequestId, error: ProviderError, jitter: f64 },
+    /// The pause before a retry of the request is over.
+    BackoffOver { request: RequestId },
     /// All effects so far have been performed, and the document shows them: decide what to do next. The response to
     /// `Effect::Review`.
     Review,
-    /// A tool has finished.
-    ToolFinished {
-        /// Its call.
-        call: CallId,
-        /// Its result.
-        answer: CallResult,
-    },
-    /// A tool was not started, because that could not be recorded.
-    NotStarted {
-        /// Its call.
-        call: CallId,
-        /// Why, for the user.
-        problem: String,
-    },
-    /// A tool has done nothing, because what the user has approved is not what it would do now. Its call waits again.
-    Outdated {
-        /// Its call.
-        call: CallId,
-        /// Why, for the user.
-        problem: String,
-    },
+    /// The tool of a call has finished, with this result.
+    ToolFinished { call: CallId, answer: CallResult },
+    /// The tool of a call was not started, because that could not be recorded; why, for the user.
+    NotStarted { call: CallId, problem: String },
+    /// The tool of a call has done nothing, because what the user has approved is not what it would do now; why, for the user. The call
+    /// waits again.
+    Outdated { call: CallId, problem: String },
     /// What the user has written to approve this call does not count: it waits again.
     Refused(CallId),
     /// A running call wants to write something, which was recorded: it waits for the decision about that.
@@ -81,15 +53,8 @@ pub enum Input {
     KeepApproved(Vec<CallId>),
     /// A call that waited for that goes on, without what it wanted to write.
     GoOn(CallId),
-    /// A call that waited has its result: the user's answer, the editor's, or an error because nobody answered.
-    Resolve {
-        /// The call.
-        call: CallId,
-        /// Its result.
-        answer: CallResult,
-        /// Who resolved it.
-        by: ResolvedBy,
-    },
+    /// A call that waited has its result: the user's answer, the editor's, or an error because nobody answered; and who resolved it.
+    Resolve { call: CallId, answer: CallResult, by: ResolvedBy },
     /// It is known what the references in the user's message mean, or why nothing is sent. The response to
     /// `Effect::Capture`.
     Captured(Result<(), UserError>),

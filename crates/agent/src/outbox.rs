@@ -32,10 +32,3 @@ pub enum Departure {
     /// What came back from an earlier session, in the same way.
     Returned,
 }
-
-impl Departure {
-    /// Whether it is sent.
-    pub const fn is_sent(self) -> bool {
-        matches!(self, Self::Steering | Self::Next)
-    }
-}

@@ -16,7 +16,7 @@ pub fn rejection(
     effect: Option<&str>,
     own_text: impl FnOnce(Option<&str>) -> Option<String>,
 ) -> CallResult {
-    let typed = Some(own_words(call.typed(), "")).filter(|typed| !typed.is_empty());
+    let typed = Some(own_words(call.typed())).filter(|typed| !typed.is_empty());
     let reason = match (words, typed) {
         (Some(words), Some(typed)) => Some(format!("{words}\n\n{typed}")),
         (words, typed) => words.map(str::to_owned).or(typed),
@@ -38,8 +38,8 @@ pub fn rejection(
     CallResult::error(rejected_again.map_or_else(|| said.clone(), |again| format!("{again}\n\n{said}")))
 }
 
-/// The text that the user typed into a block, unchanged, or `otherwise`. A result loses its final line break, which
+/// The text that the user typed into a block, unchanged. A result loses its final line break, which
 /// ends its last line; a last line that the user left empty is kept.
-pub fn own_words(content: &str, otherwise: &str) -> String {
-    if content.is_empty() { otherwise.to_owned() } else { format!("{content}\n") }
+pub fn own_words(content: &str) -> String {
+    if content.is_empty() { String::new() } else { format!("{content}\n") }
 }

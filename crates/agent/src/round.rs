@@ -176,7 +176,7 @@ impl Turn {
             return;
         }
         // What the user has typed was recorded a moment ago.
-        let is_typed = |answer: &CallResult| !content.is_empty() && answer.output == own_words(content, "");
+        let is_typed = |answer: &CallResult| !content.is_empty() && answer.output == own_words(content);
         if let Some(answer) = view.recorded(&call).filter(|answer| status != Status::Rejected && !is_typed(answer)) {
             step.restored(&call);
             return self.settle(&call, answer, step);
@@ -202,7 +202,7 @@ impl Turn {
                     true => "and the tool, which had begun before, did not go on",
                     false => "and the tool did not run",
                 };
-                self.settle(&call, CallResult::text(own_words(content, "")), step);
+                self.settle(&call, CallResult::text(own_words(content)), step);
                 self.autopilot.pause();
                 let warning = format!("{}: your text in the block was used as the result, {how}.", call.label());
                 step.advise(Level::Warn, warning, "Press Ctrl-] to continue.");

@@ -19,12 +19,10 @@ use super::{
     turn::Turn,
     view::first_error,
 };
-use flemma_chat as chat;
 use flemma_chat::{
-    AwaitKind, Awaiting, Diagnostic, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
+    self as chat, AwaitKind, Awaiting, Document, Ending, OpenCall, ReplyWriter, Status, StatusBlock, Text,
 };
-use flemma_model as model;
-use flemma_model::{CallId, Usage};
+use flemma_model::{self as model, CallId, Usage};
 use flemma_provider::{ErrorKind, ProviderError};
 
 /// The fewest effects that are performed at a time, however long that takes: what a key does is done in one go.
@@ -368,14 +366,14 @@ impl Session {
     fn send<S: Shell>(&self, request: RequestId, kind: RequestKind, shell: &S) {
         let diagnostics = shell.diagnostics();
         shell.diagnose(&diagnostics);
-        let refused = |diagnostics: &[Diagnostic]| {
-            let fault = first_error(diagnostics).unwrap_or_else(|| "the conversation cannot be read".to_owned());
-            format!("Not sent: {fault}")
+        let read = match first_error(&diagnostics) {
+            Some(_) => Err(diagnostics),
+            None => shell.with_document(|document, text| document.transcript(text)),
         };
-        let readable = if first_error(&diagnostics).is_some() { Err(refused(&diagnostics)) } else { Ok(()) };
-        let sent = readable
-            .and_then(|()| {
-                shell.with_document(|document, text| document.transcript(text)).map_err(|found| refused(&found))
+        let sent = read
+            .map_err(|found| {
+                let fault = first_error(&found).unwrap_or_else(|| "the conversation cannot be read".to_owned());
+                format!("Not sent: {fault}")
             })
             .and_then(|conversation| match (conversation.messages.last().map(|message| message.role), kind) {
                 (Some(model::Role::User), _) | (Some(model::Role::Assistant), RequestKind::Continuation) => {
@@ -440,7 +438,7 @@ fn post<S: Shell>(departure: Departure, shell: &S) {
         }
     }
     shell.departed(departure);
-    if !departure.is_sent() {
+    if matches!(departure, Departure::Unsent | Departure::Returned) {
         let what = if messages.len() == 1 { "message was not sent. It is" } else { "messages were not sent. They are" };
         let message = format!("Your queued {what} at the end, under `@You:`.");
         shell.advise(Level::Info, &message, "Press Ctrl-] to send what is there.");

@@ -226,15 +226,13 @@ pub enum CursorReason {
 }
 
 /// An event that other plugins are told about.
+#[expect(missing_docs, reason = "what is said of an event says what its fields are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LifecycleEvent<'a> {
     /// A request is sent.
     RequestSending,
-    /// A request has ended.
-    RequestFinished {
-        /// Whether its reply is complete.
-        complete: bool,
-    },
+    /// A request has ended; whether its reply is complete.
+    RequestFinished { complete: bool },
     /// A tool starts.
     ToolExecuting(&'a OpenCall),
     /// A call has its result.

@@ -16,7 +16,7 @@ use super::{
     view::View,
     work::Work,
 };
-use flemma_chat::{AwaitKind, Ending, OpenCall, Status, Tail};
+use flemma_chat::{AwaitKind, Awaiting, Ending, OpenCall, Status, Tail};
 
 const WORDS_HELD: &str = "All calls have their results, and your text below them was not sent.";
 
@@ -230,7 +230,8 @@ impl Turn {
 
     /// Comes to rest where calls wait, or where nothing is to go on by itself.
     fn rest_at(&mut self, calls: &[OpenCall], step: &mut Step<'_>) {
-        let waiting = calls.iter().find(|call| waits_for_user(call));
+        let is_users = |wait: Awaiting| wait.kind != AwaitKind::ClientExec;
+        let waiting = calls.iter().find(|call| call.awaiting().is_some_and(is_users));
         let is_attended = waiting.is_some() && !step.view.settings().is_unattended;
         if is_attended && self.sends_words && step.view.tail() == Tail::Unanswered {
             step.advise(Level::Info, WORDS_WAIT, "Approve or reject it first.");
@@ -386,9 +387,4 @@ fn say_what_waits(step: &mut Step<'_>) {
         ),
     };
     step.advise(Level::Info, words, advice);
-}
-
-/// Whether a call waits for the user.
-fn waits_for_user(call: &OpenCall) -> bool {
-    call.awaiting().is_some_and(|wait| wait.kind != AwaitKind::ClientExec)
 }

@@ -11,10 +11,8 @@ use std::{
 use super::{files, report::Failure};
 use flemma_agent::Level;
 use flemma_chat::{Author, Text, TextEdit};
-use flemma_workspace::{
-    FileLayout, Host, HostEffect, Workspace,
-    ports::{HostError, Place},
-};
+use flemma_model::UserError;
+use flemma_workspace::{FileLayout, Host, HostEffect, Workspace, ports::Place};
 
 /// The buffer of the one conversation that is open.
 pub(super) const BUFFER: i32 = 1;
@@ -81,7 +79,7 @@ impl Host for FileHost {
         Rc::clone(&self.lines) as Rc<dyn Text>
     }
 
-    fn write(&self, buffer: i32, edit: &TextEdit, _: bool) -> Result<(), HostError> {
+    fn write(&self, buffer: i32, edit: &TextEdit, _: bool) -> Result<(), UserError> {
         edit.apply(&mut self.lines.0.borrow_mut());
         self.is_changed.set(true);
         if let Some(workspace) = self.workspace.borrow().upgrade() {

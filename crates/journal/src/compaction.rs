@@ -16,7 +16,7 @@ pub fn kept(records: &[impl Borrow<Record>], keep: impl Fn(&CallKey) -> bool) ->
     for (index, record) in records() {
         ledger.apply(record);
         let first = open.entry(&record.key).or_default();
-        *first = match ledger.life(&record.key) {
+        *first = match ledger.of(&record.key).life {
             Life::Open { .. } => first.or(Some(index)),
             Life::Ended | Life::Unknown => None,
         };

@@ -21,36 +21,39 @@ use flemma_model::CallId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     calls: BTreeMap<CallKey, Lives>,
+    /// What is said of a call without records.
+    unknown: Lives,
 }
 
 /// The state of a key.
+#[expect(missing_docs, reason = "what is said of a life says what its fields are")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Life {
     /// There is no record of it that counts.
     #[default]
     Unknown,
-    /// It has no end yet.
-    Open {
-        /// Who approved it; `None` if nobody has since it was last categorised, or if it was rejected afterwards.
-        approved: Option<Actor>,
-        /// Its latest start.
-        started: Option<Timestamp>,
-    },
+    /// It has no end yet. Here are who approved it, `None` if nobody has since it was last categorised, or if it was rejected
+    /// afterwards, and its latest start.
+    Open { approved: Option<Actor>, started: Option<Timestamp> },
     /// It has a result.
     Ended,
 }
 
+/// What the records say of a key: its lives, one after another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Lives {
-    /// The latest life.
-    life: Life,
+pub struct Lives {
+    /// The latest one.
+    pub life: Life,
     /// If the latest record is a start: the start before it.
     before_start: Option<Option<Timestamp>>,
-    endings: usize,
-    last_result: Option<RecordedResult>,
-    ending: Option<Ending>,
-    /// What it waits for.
-    asked: Option<Asked>,
+    /// How many have ended.
+    pub endings: usize,
+    /// The result of the latest one that has ended.
+    pub last_result: Option<RecordedResult>,
+    /// How that ended.
+    pub ending: Option<Ending>,
+    /// What the latest one waits for, as far as that was recorded.
+    pub asked: Option<Asked>,
     /// When it was approved, if that counts.
     approved_at: Option<Timestamp>,
     /// Whether it was approved after its latest start.
@@ -59,10 +62,11 @@ struct Lives {
     shown: Option<Binding>,
     /// What the approval is for.
     bound: Option<Binding>,
-    /// What the user has made of its change, while no approval counts.
-    made: Option<Binding>,
-    /// What it wants to write, since it was started.
-    proposed: Option<Proposed>,
+    /// What the user has made of an open call's change, in a review in which they have decided nothing or for an approval that does
+    /// not count any more; `None` if it is as proposed.
+    pub made: Option<Binding>,
+    /// What it wants to write, since it was started; `None` if it waits for no decision about that.
+    pub proposed: Option<Proposed>,
 }
 
 /// How a life ended.
@@ -93,76 +97,43 @@ impl Ledger {
         self.calls.entry(record.key.clone()).or_default().apply(record);
     }
 
-    /// The latest life of a key.
-    pub fn life(&self, key: &CallKey) -> Life {
-        self.calls.get(key).map_or(Life::Unknown, |lives| lives.life.clone())
-    }
-
-    /// How many lives of a key have ended.
-    pub fn endings(&self, key: &CallKey) -> usize {
-        self.calls.get(key).map_or(0, |lives| lives.endings)
-    }
-
-    /// The result of the latest life of a key that has ended.
-    pub fn last_result(&self, key: &CallKey) -> Option<&RecordedResult> {
-        self.calls.get(key)?.last_result.as_ref()
-    }
-
-    /// What the latest life of a key waits for, as far as that was recorded.
-    pub fn asked(&self, key: &CallKey) -> Option<&Asked> {
-        self.calls.get(key)?.asked.as_ref()
+    /// What the records say of a key.
+    pub fn of(&self, key: &CallKey) -> &Lives {
+        self.calls.get(key).unwrap_or(&self.unknown)
     }
 
     /// Whether a call of this id was asked about with another input, and not with this one.
     pub fn is_changed(&self, key: &CallKey) -> bool {
         let is_open = |lives: &Lives| matches!(lives.life, Life::Open { .. });
-        let is_known = self.calls.get(key).is_some_and(|lives| is_open(lives) || lives.asked.is_some());
+        let is_known = is_open(self.of(key)) || self.of(key).asked.is_some();
         !is_known && self.calls.iter().any(|(other, lives)| other.id == key.id && is_open(lives))
     }
 
     /// Who has approved the latest life of a key, and when; `None` if that does not count.
     pub fn approval(&self, key: &CallKey) -> Option<(&Actor, Timestamp)> {
-        let lives = self.calls.get(key)?;
-        let Life::Open { approved: Some(by), .. } = &lives.life else { return None };
-        Some((by, lives.approved_at?))
+        let Lives { life: Life::Open { approved: Some(by), .. }, approved_at, .. } = self.of(key) else { return None };
+        Some((by, (*approved_at)?))
     }
 
     /// What the approval of the latest life of a key is for; `None` if it is not approved, or for whatever the call writes.
     pub fn binding(&self, key: &CallKey) -> Option<&Binding> {
-        self.approval(key)?;
-        self.last_binding(key)
+        self.bound(key).filter(|bound| bound.is_shown())
     }
 
     /// What is recorded with the approval of the latest life of a key; `None` if it is not approved, or nothing is.
     pub fn bound(&self, key: &CallKey) -> Option<&Binding> {
         self.approval(key)?;
-        self.calls.get(key)?.bound.as_ref()
-    }
-
-    /// What the user has made of an open call's change, in a review in which they have decided nothing or for an approval that does
-    /// not count any more; `None` if it is as proposed.
-    pub fn made(&self, key: &CallKey) -> Option<&Binding> {
-        self.calls.get(key)?.made.as_ref()
+        self.of(key).bound.as_ref()
     }
 
     /// What the latest approval was for, also if it does not count any more.
     pub fn last_binding(&self, key: &CallKey) -> Option<&Binding> {
-        self.calls.get(key)?.bound.as_ref().filter(|bound| bound.is_shown())
+        self.of(key).bound.as_ref().filter(|bound| bound.is_shown())
     }
 
     /// Whether a call was started, and approved again since: whoever did that knew that it was interrupted.
     pub fn is_approved_again(&self, key: &CallKey) -> bool {
-        self.approval(key).is_some() && self.calls.get(key).is_some_and(|lives| lives.is_approved_again)
-    }
-
-    /// What a call wants to write that was started; `None` if it waits for no decision about that.
-    pub fn proposed(&self, key: &CallKey) -> Option<&Proposed> {
-        self.calls.get(key)?.proposed.as_ref()
-    }
-
-    /// How the latest life of a key that has ended did; `None` if none has.
-    pub fn ending(&self, key: &CallKey) -> Option<&Ending> {
-        self.calls.get(key)?.ending.as_ref()
+        self.approval(key).is_some() && self.of(key).is_approved_again
     }
 
     /// How the latest life with this id ended, whatever its input was; `None` if none has ended.
@@ -182,7 +153,8 @@ impl Ledger {
 
     /// The calls that have started and ended, in the order of their keys, with the latest start.
     pub fn finished(&self) -> impl Iterator<Item = (&CallKey, Timestamp)> {
-        self.calls.iter().filter_map(|(key, lives)| Some((key, lives.finished()?)))
+        let ended = self.calls.iter().filter(|(_, lives)| lives.life == Life::Ended);
+        ended.filter_map(|(key, lives)| Some((key, lives.ending.as_ref()?.started?)))
     }
 }
 
@@ -203,11 +175,6 @@ impl Lives {
         {
             self.made = self.bound.clone().filter(Binding::is_changed);
         }
-    }
-
-    /// When its latest life started, if that has ended.
-    fn finished(&self) -> Option<Timestamp> {
-        if self.life == Life::Ended { self.ending.as_ref()?.started } else { None }
     }
 
     fn apply(&mut self, record: &Record) {

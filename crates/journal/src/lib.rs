@@ -18,7 +18,7 @@ mod record;
 
 pub use binding::{Binding, BoundFile, Take, Taken};
 pub use compaction::kept;
-pub use ledger::{Ending, Ledger, Life};
+pub use ledger::{Ending, Ledger, Life, Lives};
 pub use line::LineError;
 pub use proposed::{Before, Proposed, ProposedContent};
 pub use record::{Actor, Asked, CallKey, Decision, Event, Record, RecordedFile, RecordedResult, Role};

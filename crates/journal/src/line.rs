@@ -56,9 +56,10 @@ impl Record {
     /// When it is not a record of this or an older version.
     pub fn from_line(line: &[u8]) -> Result<Self, LineError> {
         let read = serde_json::from_slice::<Self>(line);
+        let has_result = |record: &Self| matches!(record.event, Event::Resolved(_) | Event::Expired(_));
         match (read, serde_json::from_slice(line)) {
             (_, Ok(Known { v, .. })) if v > VERSION => Err(LineError::Newer),
-            (Ok(record), Ok(Known { v: 1.., output })) if output.is_some() == record.event.has_result() => Ok(record),
+            (Ok(record), Ok(Known { v: 1.., output })) if output.is_some() == has_result(&record) => Ok(record),
             (Err(error), _) if error.is_eof() || line.contains(&0) => Err(LineError::Torn),
             _ => Err(LineError::Broken),
         }

@@ -50,6 +50,7 @@ impl CallKey {
 }
 
 /// What happened to a call.
+#[expect(missing_docs, reason = "what is said of an event says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -59,23 +60,14 @@ pub enum Event {
     Asked(Asked),
     /// What the user was shown of what the call would write, and which files it named. An approval that is recorded right after it, in
     /// the same batch, is for that only.
-    Bound {
-        /// The files.
-        shown: Binding,
-    },
+    Bound { shown: Binding },
     /// What the user has made of what the call would write, in a review in which they have decided nothing. If all of it is taken as it
     /// was proposed, they have made nothing of it. Only the memory has it; a journal of an earlier version may have it, too.
-    Made {
-        /// The files.
-        shown: Binding,
-    },
+    Made { shown: Binding },
     /// The tool is about to run.
     Started,
     /// The tool, which was started, wants to write this, and waits for the user's decision.
-    Proposed {
-        /// The files.
-        proposed: Proposed,
-    },
+    Proposed { proposed: Proposed },
     /// The decision about that was carried out, and the tool goes on.
     WentOn,
     /// What was recorded just before did not happen: the tool was not started, and the call waits again.
@@ -87,13 +79,6 @@ pub enum Event {
     /// It was decided whether the call may run. In the same batch, a rejection is followed by [`Event::Resolved`].
     #[serde(untagged)]
     Decided(Decision),
-}
-
-impl Event {
-    /// Whether it brings a result.
-    pub(super) const fn has_result(&self) -> bool {
-        matches!(self, Self::Resolved(_) | Self::Expired(_))
-    }
 }
 
 /// What a call waits for, for programs that do not know its tool.

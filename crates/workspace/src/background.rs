@@ -13,8 +13,8 @@ use std::{
 use tokio::task::AbortHandle;
 
 use crate::{Conversation, Workspace};
-use flemma_agent::Input;
-use flemma_runtime::{ConversationId, NextDrain, Notice, Queue, Worker};
+use flemma_agent::{Input, Level};
+use flemma_runtime::{ConversationId, Notice, Queue, Worker};
 
 /// What the main thread does with the result of a task.
 pub type Job = Box<dyn FnOnce(&Workspace) + Send>;
@@ -24,7 +24,7 @@ pub(crate) type JobWith<R> = Box<dyn FnOnce(&Workspace, R) + Send>;
 
 /// Where results are left for a component. A clone is the same mailbox.
 pub(crate) struct Mailbox<C: 'static> {
-    queue: Arc<Queue<Job>>,
+    pub(crate) queue: Arc<Queue<Job>>,
     component: fn(&Workspace) -> &C,
 }
 
@@ -74,8 +74,10 @@ impl<C> Mailbox<C> {
 
 /// What runs in the background for a component.
 pub(crate) struct Background<C: 'static> {
-    worker: Rc<Worker>,
-    mailbox: Mailbox<C>,
+    /// The threads themselves.
+    pub(crate) worker: Rc<Worker>,
+    /// Where tasks leave their results.
+    pub(crate) mailbox: Mailbox<C>,
 }
 
 impl Background<Workspace> {
@@ -90,34 +92,9 @@ impl Background<Workspace> {
         let mailbox = Mailbox { queue: Arc::clone(&self.mailbox.queue), component };
         Background { worker: Rc::clone(&self.worker), mailbox }
     }
-
-    /// What tasks have left, up to a bound, and when to come back.
-    pub(crate) fn drain(&self) -> (Vec<Notice<Job>>, NextDrain) {
-        self.mailbox.queue.drain()
-    }
-
-    /// Gives back what there was no time for.
-    pub(crate) fn give_back(&self, rest: Vec<Notice<Job>>) {
-        self.mailbox.queue.give_back(rest);
-    }
 }
 
 impl<C> Background<C> {
-    /// The threads themselves.
-    pub(crate) fn worker(&self) -> &Worker {
-        &self.worker
-    }
-
-    /// The same, to be kept.
-    pub(crate) fn worker_handle(&self) -> Rc<Worker> {
-        Rc::clone(&self.worker)
-    }
-
-    /// Where tasks leave their results.
-    pub(crate) fn mailbox(&self) -> &Mailbox<C> {
-        &self.mailbox
-    }
-
     /// Does something that may wait for the disk. Where the system has no threads left, it is done here.
     pub(crate) fn blocking(&self, work: impl FnOnce() + Send + 'static) {
         match self.worker.handle() {
@@ -150,6 +127,19 @@ impl<C> Background<C> {
         self.blocking(move || {
             let result = work();
             mailbox.job_for(id, move |component: &C, conversation| then(component, conversation, result));
+        });
+    }
+
+    /// Does something that nobody waits for, which may wait for the disk. If it fails, the log says so, and `failure` is what.
+    pub(crate) fn tidy(&self, failure: impl Into<String>, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        let (queue, failure) = (Arc::clone(&self.mailbox.queue), failure.into());
+        self.blocking(move || {
+            let done = work();
+            queue.push(Notice::Job(Box::new(move |workspace| {
+                if let Err(error) = done {
+                    workspace.shared.log(Level::Warn, &format!("{failure}: {error}"));
+                }
+            })));
         });
     }
 
@@ -190,15 +180,6 @@ impl<C> Background<C> {
     ) -> Option<AbortHandle> {
         let mailbox = self.mailbox.clone();
         self.worker.later(pause, move || mailbox.job_for(id, job)).ok()
-    }
-
-    /// Brings an input to a conversation after a pause; at once where no thread could wait.
-    pub(crate) fn later(&self, conversation: ConversationId, pause: Duration, input: Input) {
-        let mailbox = self.mailbox.clone();
-        let late = input.clone();
-        if self.worker.later(pause, move || mailbox.input(conversation, late)).is_err() {
-            self.mailbox.input(conversation, input);
-        }
     }
 }
 

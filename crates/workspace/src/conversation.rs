@@ -1,18 +1,18 @@
 //! One conversation: what it owns, piece by piece. What happens to it is told in [`crate::dispatch`].
 
 use std::{
-    cell::{Cell, RefCell, RefMut},
+    cell::{Cell, RefCell},
     ops::Range,
     rc::Rc,
 };
 
 use crate::{
+    calls::rest::Known,
     drives::Drive,
-    ending::TurnEnding,
     execution::tasks::Tasks,
     generation::Generation,
     journaling::records::Records,
-    options::effective::Evaluated,
+    options::effective::{Basis, Effective},
     ownership::holder::Holding,
     page::Page,
     ports::Host,
@@ -33,8 +33,9 @@ use flemma_tools::TurnTools;
 /// A conversation.
 #[derive(Default)]
 pub struct Conversation {
-    id: ConversationId,
-    buffer: i32,
+    pub(crate) id: ConversationId,
+    /// The number of its buffer.
+    pub buffer: i32,
     /// Its text, as far as it is read.
     pub page: Page,
     pub(crate) session: Session,
@@ -45,10 +46,11 @@ pub struct Conversation {
     pub(crate) bare_names: BareNames,
     /// What is queued.
     pub outbox: KeptOutbox,
-    pub(crate) evaluated: Evaluated,
+    /// The last evaluation of its frontmatter, with what that depends on.
+    pub(crate) evaluated: RefCell<Option<(Basis, Rc<Effective>)>>,
     /// What the last request of this session changed about the tools that were offered.
     pub(crate) turn_tools: RefCell<Option<Rc<TurnTools>>>,
-    gate: RefCell<Gate>,
+    pub(crate) gate: RefCell<Gate>,
     pub(crate) captures: Captures,
     pub(crate) holding: Holding,
     /// The questions that the user was asked about it. Only the answer to the last one counts.
@@ -56,7 +58,8 @@ pub struct Conversation {
     pub(crate) records: Records,
     pub(crate) deadlines: Generation,
     pub(crate) drive: Drive,
-    pub(crate) ending: TurnEnding,
+    /// What the user knows of the end that the latest turn came to; `None` if nobody told them anything.
+    pub(crate) ending: Cell<Option<Known>>,
     pub(crate) file: FileOnDisk,
     pub(crate) proposal: RefCell<Option<(u64, Rc<Proposal>)>>,
     pub(crate) proposals: Proposals,
@@ -78,62 +81,41 @@ impl Conversation {
         Self { id, buffer, page: Page::new(host.text(buffer)), file, ..Self::default() }
     }
 
-    pub(crate) fn id(&self) -> ConversationId {
-        self.id
-    }
-
-    /// The number of its buffer.
-    pub fn buffer(&self) -> i32 {
-        self.buffer
-    }
-
-    pub(crate) fn gate(&self) -> RefMut<'_, Gate> {
-        self.gate.borrow_mut()
-    }
-
     /// Whether a reply or a tool is at work.
     pub fn is_busy(&self) -> bool {
         self.session.is_busy()
     }
 
-    /// Whether the whole text is parsed.
-    pub fn is_complete(&self) -> bool {
-        self.page.is_complete()
-    }
-
     /// Lines came from another file or from a command.
     pub fn read_in(&self, lines: Range<usize>) {
         self.page.read_in(lines);
-        self.evaluated.forget();
+        self.evaluated.take();
     }
 
     /// The calls that a key could run or resolve, and whose blocks these lines touch, as far as they are parsed: the id and the tool of
     /// each, whether it has a status block, and a line of it. While a reply arrives, those without one are not complete.
     pub fn waiting_in(&self, lines: &Range<usize>) -> Vec<(String, String, bool, usize)> {
         self.page.with_parsed(|document, _| {
-            let waiting = document
-                .calls()
-                .waiting_in(lines)
-                .into_iter()
-                .filter(|(_, has_block, _)| *has_block || !self.is_busy());
+            let waiting = document.calls().waiting_in(lines).into_iter();
+            let waiting = waiting.filter(|(_, has_block, _)| *has_block || !self.is_busy());
             waiting.map(|(call, has_block, line)| (call.id.0.clone(), call.name.clone(), has_block, line)).collect()
         })
     }
 
     /// The folds of the messages in these lines, as far as they are parsed.
     pub fn folds(&self, lines: Range<usize>) -> Vec<FoldGroup> {
-        let is_changing = self.is_busy() || !self.is_complete();
+        let is_changing = self.is_busy() || !self.page.is_complete.get();
         self.page.with_parsed(|document, text| flemma_chat::folds(document, lines, text, is_changing))
     }
 
     /// Whether what the user wants of it waits for the disk.
     pub fn is_wanted(&self) -> bool {
-        self.holding.has_wish() || self.gate().is_reading()
+        self.holding.wanted.borrow().is_some() || self.gate.borrow_mut().is_reading()
     }
 
     /// Whether its text and its journal are read, so that it is known what its calls are.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_complete() && self.records.is_read()
+        self.page.is_complete.get() && self.records.is_read()
     }
 
     /// Whether nothing is under way: its calls may wait for somebody, but nothing of it goes on by itself.
@@ -179,7 +161,7 @@ impl Conversation {
         let is_unvetted = |reference: &Uncaptured| {
             matches!(reference.target, CaptureTarget::Editor(_))
                 && !page.is_by_user(reference.line..reference.line + 1)
-                && !page.files().allows_reference(&reference.written)
+                && !page.files().allowed_references.contains(&reference.written)
         };
         page.uncaptured().into_iter().filter(is_unvetted).map(|reference| (reference.line, reference.written)).collect()
     }
@@ -187,7 +169,7 @@ impl Conversation {
     /// What is wrong with the text, with the files that it names, and with its references.
     pub(crate) fn text_diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.page.diagnostics();
-        if self.captures.has_problems() {
+        if !self.captures.problems.borrow().is_empty() {
             found.extend(self.page.uncaptured().into_iter().filter_map(|reference| {
                 let problem = self.captures.problem(&reference.written)?;
                 let message = format!("{}: {problem}.", reference.written);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::{
     Conversation, Workspace,
+    calls::rest::Known,
     trust::{Wish, gatekeeper::BUSY},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
@@ -56,15 +57,9 @@ impl Workspace {
             Command::CancelTool { line } => self.cancel_tool(conversation, line),
             Command::Execute { line } => self.execute(conversation, line),
             Command::Decide { lines, choice } => {
-                if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.ownership.want_alone(conversation, Input::Decide(calls, choice, UndoStep::Own).into());
-                }
+                self.decide(conversation, lines, |calls| Input::Decide(calls, choice, UndoStep::Own).into());
             }
-            Command::AlwaysApprove { lines } => {
-                if let Some(calls) = self.calls_to_decide(conversation, lines) {
-                    self.ownership.want_alone(conversation, Wish::AlwaysApprove(calls));
-                }
-            }
+            Command::AlwaysApprove { lines } => self.decide(conversation, lines, Wish::AlwaysApprove),
             Command::Answer { question, is_yes } => self.answer(conversation, question, is_yes),
         }
     }
@@ -79,13 +74,13 @@ impl Workspace {
     /// Stops everything apart from decisions that are on their way to the disk. `was_deciding` says whether there were some that do not
     /// count any more.
     pub(crate) fn stop(&self, conversation: &Conversation, was_deciding: bool) {
-        let waited_for_trust = conversation.gate().cancel();
-        let waited_for_holder = conversation.holding.take_wish().is_some();
+        let waited_for_trust = conversation.gate.borrow_mut().cancel();
+        let waited_for_holder = conversation.holding.wanted.take().is_some();
         if (waited_for_trust || waited_for_holder || was_deciding) && !conversation.is_busy() {
             self.shared.host.notify(Level::Info, "cancelled: nothing was sent or run");
             self.shared.feed(conversation, [Input::Released]);
         } else {
-            conversation.ending.cancel();
+            conversation.ending.set(Some(Known::Cancelled));
             self.shared.feed(conversation, [Input::Cancel]);
         }
         self.ownership.lock_while_wanted(conversation);
@@ -96,8 +91,8 @@ impl Workspace {
         if !conversation.questions.is_current(question) {
             return;
         }
-        if conversation.gate().asks_about_files() {
-            let next = conversation.gate().files_were_answered(is_yes);
+        if conversation.gate.borrow_mut().asks_about_files() {
+            let next = conversation.gate.borrow_mut().files_were_answered(is_yes);
             self.admission.pass(conversation, next);
         } else {
             self.admission.frontmatter_was_answered(conversation, is_yes);
@@ -130,14 +125,13 @@ impl Workspace {
         }
     }
 
-    /// The calls whose blocks these lines touch; where there are none, the user is told.
-    fn calls_to_decide(&self, conversation: &Conversation, lines: Range<usize>) -> Option<Vec<CallId>> {
+    /// Decides about the calls whose blocks these lines touch; where there are none, the user is told.
+    fn decide(&self, conversation: &Conversation, lines: Range<usize>, wish: impl FnOnce(Vec<CallId>) -> Wish) {
         let calls = conversation.page.calls_in(lines);
         if calls.is_empty() {
             let message = "no call is pending here; move the cursor to its block, or select several";
-            self.shared.host.notify(Level::Info, message);
-            return None;
+            return self.shared.host.notify(Level::Info, message);
         }
-        Some(calls)
+        self.ownership.want_alone(conversation, wish(calls));
     }
 }

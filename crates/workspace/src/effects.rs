@@ -10,18 +10,18 @@ use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect, Workspace,
-    before_sending::Sending,
     calls::{Standing, key::Keyed as _},
+    page::Writing,
     shared::Leaving,
     usage::accounts::PricedRequest,
-    writer::Writer,
 };
 use flemma_agent::{
     Activity, CallResult, CursorTarget, Departure, Input, Level, LifecycleEvent, Outbox, Placement, RequestId,
     Settings, Shell, Stop, Verdict,
 };
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit};
+use flemma_chat::{
+    self as chat, AwaitKind, Awaiting, Diagnostic, Document, OpenCall, Severity, Speaker, Text, TextEdit,
+};
 use flemma_model::{CallId, ToolInput, Usage};
 use flemma_provider::{ErrorKind, ProviderError, auth::Environment};
 use flemma_runtime::{OnUpdate, Recipient, RequestUpdate, http::Timeouts};
@@ -41,12 +41,8 @@ impl<'a> Effects<'a> {
         Self { workspace, conversation, begun: Instant::now() }
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.workspace.shared, self.conversation)
-    }
-
     fn buffer(&self) -> i32 {
-        self.conversation.buffer()
+        self.conversation.buffer
     }
 
     fn perform(&self, effect: HostEffect<'_>) {
@@ -55,7 +51,7 @@ impl<'a> Effects<'a> {
 
     /// What the updates of a request become.
     fn on_update(&self, request: RequestId) -> OnUpdate {
-        let (mailbox, id) = (self.workspace.background.mailbox().clone(), self.conversation.id());
+        let (mailbox, id) = (self.workspace.background.mailbox.clone(), self.conversation.id);
         Arc::new(move |update| match update {
             RequestUpdate::Event(event) => mailbox.input(id, Input::Event { request, event }),
             RequestUpdate::Failed(error) => {
@@ -80,19 +76,19 @@ impl Shell for Effects<'_> {
     }
 
     fn apply(&self, edits: &[TextEdit]) {
-        self.writer().apply(edits);
+        self.workspace.shared.write(self.conversation, edits);
     }
 
     fn apply_own(&self, edits: &[TextEdit]) -> bool {
-        self.writer().apply_own(edits)
+        self.workspace.shared.write_as(self.conversation, Writing::Theirs, edits)
     }
 
     fn outbox(&self) -> Outbox {
-        self.conversation.outbox.with(|outbox| outbox.state())
+        self.conversation.outbox.messages.borrow().state()
     }
 
     fn departing(&self, departure: Departure) -> Vec<String> {
-        self.conversation.outbox.with(|outbox| outbox.departing(departure))
+        self.conversation.outbox.messages.borrow().departing(departure)
     }
 
     fn departed(&self, departure: Departure) {
@@ -108,7 +104,7 @@ impl Shell for Effects<'_> {
     }
 
     fn go_on_later(&self) {
-        self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+        self.workspace.background.post_for(self.conversation.id, |workspace, conversation| {
             workspace.shared.feed(conversation, []);
             workspace.resolutions.came_to_rest(conversation);
         });
@@ -134,43 +130,41 @@ impl Shell for Effects<'_> {
     }
 
     fn write_captures(&self) {
-        let captures = self.conversation.captures.take();
+        let captures = self.conversation.captures.ready.take();
         let edits = self.with_document(|document, text| chat::write_captures(document, text, &captures));
         self.apply(&edits);
     }
 
     fn send(&self, request: RequestId, conversation: chat::Transcript) -> Result<(), ProviderError> {
-        self.conversation.ending.begin();
+        self.conversation.ending.set(None);
         self.workspace.shared.check_names(true);
         let file = self.workspace.frontmatter.of(self.conversation);
         let config = &file.config;
         if let Some(problem) = self.workspace.frontmatter.lacks_provider(self.conversation, &file) {
             return Err(ProviderError::new(ErrorKind::InvalidRequest, problem));
         }
-        self.conversation.accounts.begin(PricedRequest::of(config));
+        self.conversation.accounts.request.replace(Some(PricedRequest::of(config)));
         if let Some(line) = self.conversation.page.last_marker(Speaker::You) {
             let note = self.conversation.replies.sent(line, Timestamp::now());
             self.workspace.usage.keep_note(self.conversation, line, note);
         }
         let turn = Rc::new(self.workspace.frontmatter.turn_tools(self.conversation, &file));
-        let Workspace { shared, permissions, .. } = self.workspace;
-        let sending = Sending { shared, permissions, conversation: self.conversation, file: &file, turn: &turn };
-        let body = sending.request(conversation);
+        let body = self.workspace.permissions.request(self.conversation, &file, &turn, conversation);
         *self.conversation.turn_tools.borrow_mut() = Some(turn);
         let page = &self.conversation.page;
-        page.files().begin_request();
+        page.files().left_out.clear();
         let readable = self.workspace.permissions.readable(self.conversation);
         let options = config.parameters_for(config.provider);
         let timeouts = Timeouts::of(&options);
         let recipient = Recipient::of(options, Environment::of_process());
-        let worker = self.workspace.background.worker();
+        let worker = &self.workspace.background.worker;
         let on_update = self.on_update(request);
         let handle =
-            worker.send(self.conversation.id(), recipient, body, readable, timeouts, on_update).map_err(|error| {
+            worker.send(self.conversation.id, recipient, body, readable, timeouts, on_update).map_err(|error| {
                 ProviderError::new(ErrorKind::InvalidRequest, format!("no thread could be started: {error}"))
             })?;
         self.conversation.tasks.add_request(request, handle);
-        self.conversation.drive.count_request();
+        self.conversation.drive.requests.update(|requests| requests + 1);
         // What was sent must not be lost, and the reply may take minutes.
         self.workspace.journaling.write_soon(self.conversation);
         Ok(())
@@ -181,11 +175,16 @@ impl Shell for Effects<'_> {
     }
 
     fn later(&self, pause: Duration, input: Input) {
-        self.workspace.background.later(self.conversation.id(), pause, input);
+        let (mailbox, id) = (&self.workspace.background.mailbox, self.conversation.id);
+        let (late, sooner) = (mailbox.clone(), input.clone());
+        // Where no thread could wait, it comes at once.
+        if self.workspace.background.worker.later(pause, move || late.input(id, input)).is_err() {
+            mailbox.input(id, sooner);
+        }
     }
 
     fn run(&self, call: &OpenCall) {
-        self.conversation.ending.begin();
+        self.conversation.ending.set(None);
         self.workspace.execution.run(self.conversation, call);
     }
 
@@ -285,7 +284,7 @@ impl Shell for Effects<'_> {
         let mut usage = None;
         match moment {
             LifecycleEvent::RequestSending | LifecycleEvent::RequestFinished { .. } => {
-                usage = self.conversation.accounts.take_ended();
+                usage = self.conversation.accounts.ended.take();
             }
             LifecycleEvent::ToolExecuting(_) => {}
             LifecycleEvent::ToolFinished(id) => {
@@ -327,7 +326,7 @@ impl Shell for Effects<'_> {
         let is_answering = self.workspace.shared.is_answering.get();
         if is_answering {
             self.conversation.is_review_due.set(true);
-            self.workspace.background.post_for(self.conversation.id(), |workspace, conversation| {
+            self.workspace.background.post_for(self.conversation.id, |workspace, conversation| {
                 conversation.is_review_due.set(false);
                 workspace.shared.feed(conversation, [Input::Review]);
                 workspace.resolutions.came_to_rest(conversation);
@@ -357,7 +356,7 @@ impl Shell for Effects<'_> {
     }
 
     fn rejection(&self, call: &OpenCall, reason: Option<&str>) -> CallResult {
-        self.workspace.answers.rejection(self.conversation, call, reason)
+        self.workspace.resolutions.rejection(self.conversation, call, reason)
     }
 
     fn is_authorised(&self, call: &OpenCall) -> bool {
@@ -367,12 +366,13 @@ impl Shell for Effects<'_> {
     /// Also whether its journal is read, and the conversation itself: what a request says of messages that were never sent is put together here,
     /// some of them at a time. The answer *no* comes with another [`Input::ToolsReady`] while there is more to read.
     fn tools_ready(&self) -> bool {
-        if !self.workspace.shared.can_run_tools() || !self.conversation.records.is_read() {
+        let shared = &self.workspace.shared;
+        if !shared.host.carries_on() || !shared.toolbox.is_ready() || !self.conversation.records.is_read() {
             return false;
         }
         let more = self.conversation.page.read_on();
         if more {
-            self.workspace.background.mailbox().input(self.conversation.id(), Input::ToolsReady);
+            self.workspace.background.mailbox.input(self.conversation.id, Input::ToolsReady);
         }
         !more
     }

@@ -1,6 +1,7 @@
 //! The loop: what the background has left, and what the components tell.
 
 use std::{
+    any::Any,
     iter::Peekable,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::{Duration, Instant},
@@ -68,7 +69,7 @@ impl Workspace {
 
     /// Leaves a job for a later [`Workspace::drain`].
     pub fn post(&self, job: Job) {
-        self.background.mailbox().job(job);
+        self.background.mailbox.job(job);
     }
 
     /// Takes what background work has left, for a while. Whatever there is no time for comes with the next call, which the
@@ -77,12 +78,12 @@ impl Workspace {
     /// # Panics
     /// If a conversation or a job did; everything that was taken is done first.
     pub fn drain(&self) {
-        let (notices, mut next) = self.background.drain();
+        let (notices, mut next) = self.background.mailbox.queue.drain();
         let mut notices = notices.into_iter().peekable();
-        let fed = catch_unwind(AssertUnwindSafe(|| self.feed_slice(&mut notices)));
+        let panic = self.feed_slice(&mut notices);
         let rest: Vec<_> = notices.collect();
         if !rest.is_empty() {
-            self.background.give_back(rest);
+            self.background.mailbox.queue.give_back(rest);
             next = NextDrain::Now;
         }
         match next {
@@ -98,12 +99,13 @@ impl Workspace {
         for waiting in due {
             (waiting.then)(self);
         }
-        if let Err(panic) = fed {
+        if let Some(panic) = panic {
             resume_unwind(panic);
         }
     }
 
-    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) {
+    /// Gives the first panic, if there was one: it must not cost another conversation its notices.
+    fn feed_slice(&self, notices: &mut Peekable<IntoIter<Notice<Job>>>) -> Option<Box<dyn Any + Send>> {
         let (mut failed, begun) = (None, Instant::now());
         while let Some(notice) = notices.next() {
             let fed = match notice {
@@ -124,10 +126,7 @@ impl Workspace {
                 break;
             }
         }
-        if let Some(panic) = failed {
-            // A panic in one conversation must not cost another its notices: the rest of the slice was fed all the same.
-            resume_unwind(panic);
-        }
+        failed
     }
 
     /// Does what waits longest for records that are on the disk now. Says whether there was anything.
@@ -147,23 +146,19 @@ impl Workspace {
         reply: impl FnOnce(&Self, Result<(), ResolveError>) + Send + 'static,
     ) {
         let call = call.clone();
-        self.when_settled(buffer, move |workspace| match workspace.conversation(buffer) {
+        let resolve = move |workspace: &Self| match workspace.conversation(buffer) {
             Some(conversation) => {
                 workspace.resolutions.resolve_call(&conversation, &call, resolution, role, Box::new(reply));
             }
             None => reply(workspace, Err(missing(&call))),
-        });
-    }
-
-    /// Does something as soon as the conversation in a buffer is settled, or there is none.
-    fn when_settled(&self, buffer: i32, then: impl FnOnce(&Self) + 'static) {
+        };
         if self.is_settled_or_gone(buffer) {
-            return then(self);
+            return resolve(self);
         }
         let until = Instant::now() + PATIENCE;
-        self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(then) });
-        let mailbox = self.background.mailbox().clone();
-        let _ = self.background.worker().later(PATIENCE, move || mailbox.job(|_| {}));
+        self.unsettled.borrow_mut().push(Unsettled { buffer, until, then: Box::new(resolve) });
+        let mailbox = self.background.mailbox.clone();
+        let _ = self.background.worker.later(PATIENCE, move || mailbox.job(|_| {}));
     }
 
     fn is_settled_or_gone(&self, buffer: i32) -> bool {

@@ -11,14 +11,15 @@
 //! ```
 //! use std::{cell::RefCell, rc::Rc, sync::mpsc, time::Duration};
 //! use flemma_chat::{Text, TextEdit};
-//! use flemma_workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{HostError, Place, Question}};
+//! use flemma_model::UserError;
+//! use flemma_workspace::{Command, Host, HostEffect, NoScripts, Workspace, ports::{Place, Question}};
 //!
 //! /// One buffer, and the questions that the user was asked.
 //! struct OneFile(Vec<String>, RefCell<Vec<Question>>);
 //!
 //! impl Host for OneFile {
 //!     fn text(&self, _buffer: i32) -> Rc<dyn Text> { Rc::new(self.0.clone()) }
-//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), HostError> { Err(HostError::new("nothing writes here")) }
+//!     fn write(&self, _: i32, _: &TextEdit, _: bool) -> Result<(), UserError> { Err(UserError::new("nothing writes here")) }
 //!     fn place(&self, _buffer: i32) -> Place { Place { file: "/tmp/a.chat".into(), ..Place::default() } }
 //!     fn perform(&self, effect: HostEffect<'_>) {
 //!         if let HostEffect::Ask { question, .. } = effect {
@@ -51,11 +52,11 @@ mod background;
 mod before_sending;
 mod calls;
 mod completion;
+pub mod components;
 mod conversation;
 mod dispatch;
 mod drives;
 mod effects;
-mod ending;
 mod event;
 mod event_loop;
 mod execution;
@@ -89,17 +90,18 @@ pub use calls::on_disk::{CallOnDisk, CallState, CallsOnDisk};
 pub use calls::pending::PendingCall;
 pub use calls::rest::Rest;
 pub use completion::{Completion, Item, ItemKind, MAX_FILES};
+pub use components::Workspace;
 pub use conversation::Conversation;
 pub use dispatch::Command;
 pub use drives::{DriveEnd, DriveOptions};
 pub use execution::lua_outcome::{LuaFile, LuaOutcome, LuaValue, MAX_TEXT, MAX_VALUES, ToolAnswer};
 pub use execution::tasks::{LatestOutput, StopTool};
 pub use execution::waiting_writes::WantedWrite;
-pub use lifecycle::Redraw;
 pub use lists::chat_files::{chat_files, project_chat_files};
 pub use lists::conversations::{ConversationRow, RowState};
 pub use lists::{WaitingCall, WaitingList, WaitingPlace};
 pub use options::switch::{Switched, Toggle};
+pub use page::Redraw;
 pub use ports::{Host, HostEffect, NoScripts, Scripts};
 pub use queue::outbox::{MessageId, Outbox, QueuedMessage, Since, Urgency};
 pub use references::captured_text::{EditorItem, EditorView, LookedUp};
@@ -114,17 +116,3 @@ pub use undo::{Proposed, TakeBack};
 pub use views::look::{Chunk, Look, LookStyle, Signs};
 pub use views::previews::{LiveView, OutputPiece, Preview, PreviewLine, RunningView};
 pub use views::status::{OptionLayer, OptionRow, StatusView};
-pub use workspace::Workspace;
-
-/// The components of a [`Workspace`].
-pub mod components {
-    pub use super::{
-        approval::Approval, approval::permissions::Permissions, calls::OpenCalls, calls::forms::Forms,
-        completion::Completions, drives::Drives, execution::Execution, execution::context::ToolContexts,
-        journaling::Journaling, journaling::recovery::Recovery, lists::Lists, options::Frontmatter,
-        options::switch::Switches, ownership::Ownership, projects::ProjectConversations, queue::Queue,
-        references::References, resolutions::Resolutions, resolutions::answers::Answers, reviews::Reviews,
-        saving::Saving, shared::Shared, tools::Tools, tools::toolbox::Toolbox, trust::gatekeeper::Gatekeeper,
-        trust::store::TrustStore, undo::Undo, usage::Accounting, views::Views,
-    };
-}

@@ -1,7 +1,6 @@
 //! Conversations that come, change and go.
 
 use std::{
-    ops::Range,
     rc::Rc,
     time::{Duration, Instant, SystemTime},
 };
@@ -9,15 +8,15 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Conversation, HostEffect, Workspace,
+    Conversation, DriveEnd, HostEffect, Workspace,
     effects::Effects,
-    page::{Changed, Writing},
+    page::{Redraw, Writing},
     shared::Leaving,
-    writer::Writer,
 };
 use flemma_agent::{Input, Level};
-use flemma_chat as chat;
-use flemma_chat::{Author, Change};
+use flemma_chat::{self as chat, Author, Change};
+use flemma_model::UserError;
+use flemma_runtime::ConversationId;
 use flemma_tools::{Disk, overflow, rules::SHELL_TOOL};
 
 /// How long the editor waits for the disk when it exits.
@@ -29,15 +28,16 @@ impl Workspace {
     /// A buffer is a conversation from now on. Nothing of it is parsed yet: see [`Workspace::parse_on`].
     pub fn attach(&self, buffer: i32) -> Rc<Conversation> {
         self.detach(buffer);
-        let (id, is_first) = self.shared.conversations.next_id();
-        if is_first {
+        let id = self.shared.conversations.ids.begin();
+        // The first one.
+        if id == 1 {
             self.clean_outputs();
             self.undo.clean_backups();
             self.ask_shell();
         }
         let file = self.saving.flights.borrow().get(&buffer).cloned().unwrap_or_default();
-        let conversation = Rc::new(Conversation::new(id, buffer, &self.shared.host, file));
-        self.shared.conversations.insert(Rc::clone(&conversation));
+        let conversation = Rc::new(Conversation::new(ConversationId(id), buffer, &self.shared.host, file));
+        self.shared.conversations.by_buffer.borrow_mut().insert(buffer, Rc::clone(&conversation));
         let file = self.shared.place(&conversation).file;
         self.journaling.read_journal(&conversation, &file);
         self.ownership.hold(&conversation, &file);
@@ -50,27 +50,28 @@ impl Workspace {
     fn clean_outputs(&self) {
         let outputs = self.shared.outputs.folder().to_owned();
         let clean = move || drop(overflow::clean(&outputs, overflow::KEEP, SystemTime::now()));
-        let _ = self.background.worker().spawn_blocking(clean);
+        let _ = self.background.worker.spawn_blocking(clean);
     }
 
     /// Asks the shell what it is, away from the main thread, so that it is known before the first command is judged.
     fn ask_shell(&self) {
         let shell =
             self.shared.config().tools.options_of(SHELL_TOOL).get("shell").and_then(Value::as_str).map(str::to_owned);
-        let _ = self.background.worker().spawn_blocking(move || {
+        let _ = self.background.worker.spawn_blocking(move || {
             Disk::default().grammar(shell.as_deref());
         });
     }
 
     /// A buffer is gone: what ran for it is stopped, and nothing more is written.
     pub fn detach(&self, buffer: i32) {
-        let conversation = self.shared.conversations.remove(buffer);
+        let conversation = self.shared.conversations.by_buffer.borrow_mut().remove(&buffer);
         if let Some(conversation) = conversation {
             let effects = Effects::new(self, &conversation);
             conversation.session.account(&effects, false);
             conversation.tasks.stop_all();
             self.ownership.leave(&conversation);
-            self.drives.lose_drive(&conversation);
+            let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
+            self.drives.end_drive(&conversation, DriveEnd::Failed(Some(problem)));
         }
     }
 
@@ -113,7 +114,7 @@ impl Workspace {
     /// Stops everything: the editor is about to exit. Waits for the records that are on their way to the disk, but not for
     /// ever.
     pub fn shut_down(&self) {
-        for conversation in self.shared.conversations.take_all() {
+        for conversation in self.shared.conversations.by_buffer.take().into_values() {
             conversation.tasks.stop_all();
             self.ownership.leave(&conversation);
         }
@@ -186,7 +187,7 @@ impl Workspace {
     pub fn ui_attached(&self) {
         for conversation in self.shared.conversations.all() {
             // What is still being read has offered nothing yet. To read it here would delay the first screen.
-            if conversation.is_complete() {
+            if conversation.page.is_complete.get() {
                 self.execution.offer_again(&conversation);
             }
             if conversation.is_known() && conversation.holding.is_here() {
@@ -198,16 +199,6 @@ impl Workspace {
 
 /// The step of undo of what Flemma writes for the user. Neovim counts its own from 1.
 const OWN_STEP: u64 = u64::MAX;
-
-/// What may look different after a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redraw {
-    /// The lines that were changed or have another meaning now: a fence that was opened makes code of what stands below it.
-    pub lines: Range<usize>,
-    /// The first lines of the message and of the block above them or around them, where they may look different
-    /// now: that of a block says how long it is.
-    pub heads: Vec<usize>,
-}
 
 impl Workspace {
     /// The text of a buffer changed: the lines `first..old_last` are now the lines `first..new_last`. `author` changed it,
@@ -233,7 +224,7 @@ impl Workspace {
 
     /// Who has really changed the text.
     fn author(&self, conversation: &Conversation, author: Author) -> Author {
-        match conversation.page.writing() {
+        match conversation.page.writing.get() {
             Writing::Nothing => author,
             Writing::Theirs => Author::Command { step: OWN_STEP },
             Writing::Its if conversation.session.is_replying() => Author::Model,
@@ -241,20 +232,20 @@ impl Workspace {
         }
     }
 
-    fn after_change(&self, conversation: &Conversation, Changed { lines, heads, tools }: Changed) -> Redraw {
+    fn after_change(&self, conversation: &Conversation, changed: Redraw) -> Redraw {
         let (page, is_busy) = (&conversation.page, conversation.is_busy());
-        let is_writing = page.writing() != Writing::Nothing;
-        if tools {
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
-            page.touch(!is_writing && page.is_complete() && !is_busy);
+        let is_writing = page.writing.get() != Writing::Nothing;
+        if changed.has_tools {
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
+            page.is_touched.set(!is_writing && page.is_complete.get() && !is_busy);
         }
         if page.is_unsettled() {
-            self.shared.host.perform(HostEffect::Unsettled { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Unsettled { buffer: conversation.buffer });
         }
         if is_busy && !is_writing {
             self.stop_for_foreign_change(conversation);
         }
-        Redraw { lines, heads }
+        changed
     }
 
     /// The user's edit of a buffer is complete.
@@ -262,7 +253,7 @@ impl Workspace {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
         conversation.page.settle();
         let is_here = conversation.holding.elsewhere().is_none();
-        if conversation.page.take_touched() && !conversation.is_busy() && is_here {
+        if conversation.page.is_touched.take() && !conversation.is_busy() && is_here {
             conversation.session.notice(&Effects::new(self, &conversation));
             self.resolutions.watch_deadlines(&conversation, true);
         }
@@ -288,16 +279,18 @@ impl Workspace {
         let session = &conversation.session;
         if session.is_replying() {
             // Not now: the text is just being changed.
-            self.background.post_for(conversation.id(), Self::mark_cut_off);
+            self.background.post_for(conversation.id, Self::mark_cut_off);
         }
         conversation.tasks.stop_all();
         session.account(&Effects::new(self, conversation), false);
         session.abandon();
-        self.shared.host.perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: false });
-        self.shared.host.perform(HostEffect::Show { buffer: conversation.buffer(), is_busy: false, is_other: false });
-        self.queue.put_outbox_down_later(conversation);
+        self.shared.host.perform(HostEffect::Lock { buffer: conversation.buffer, is_locked: false });
+        self.shared.host.perform(HostEffect::Show { buffer: conversation.buffer, is_busy: false, is_other: false });
+        // What is queued must not wait for a turn that nobody sees the end of.
+        self.background
+            .post_for(conversation.id, |this, conversation| this.shared.feed(conversation, [Input::Released]));
         // The text may have come from the file, which knows nothing of the end of a tool.
-        self.background.post_for(conversation.id(), |this, conversation| this.recovery.recover(conversation));
+        self.background.post_for(conversation.id, |this, conversation| this.recovery.recover(conversation));
         self.shared.host.notify(
             Level::Warn,
             "the buffer was changed by something else while a reply or a tool was running; everything was stopped",
@@ -310,25 +303,22 @@ impl Workspace {
         if conversation.is_busy() || edits.is_empty() {
             return;
         }
-        let writer = Writer::new(&self.shared, conversation);
         conversation.page.undo_step();
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
         let (edits, _) = conversation.page.with_document(|document, text| chat::open_prompt(document.messages(), text));
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
     }
 
     /// Shows what is wrong with a conversation's text.
     pub(crate) fn diagnose(&self, conversation: &Conversation) {
         let diagnostics = conversation.text_diagnostics();
         conversation.is_diagnosed.set(!diagnostics.is_empty());
-        self.shared.host.perform(HostEffect::Diagnose { buffer: conversation.buffer(), diagnostics: &diagnostics });
+        self.shared.host.perform(HostEffect::Diagnose { buffer: conversation.buffer, diagnostics: &diagnostics });
     }
 
     /// Brings the diagnostics that are shown in a buffer up to date.
     pub fn diagnose_again(&self, buffer: i32) {
-        if let Some(conversation) =
-            self.shared.conversation(buffer).filter(|conversation| conversation.is_diagnosed.get())
-        {
+        if let Some(conversation) = self.shared.conversation(buffer).filter(|it| it.is_diagnosed.get()) {
             self.diagnose(&conversation);
         }
     }

@@ -12,7 +12,6 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use thiserror::Error;
 
 use crate::{
     execution::{
@@ -62,18 +61,6 @@ pub(crate) fn folder_of(file: &str) -> Option<PathBuf> {
     Path::new(file).parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned)
 }
 
-/// Why a buffer was not changed, in the host's words.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct HostError(String);
-
-impl HostError {
-    /// An error with the host's words.
-    pub fn new(words: impl Into<String>) -> Self {
-        Self(words.into())
-    }
-}
-
 /// Shows, writes and asks. Only writing can fail: a host that cannot draw reports that itself and goes on.
 pub trait Host {
     /// The text of a buffer, for as long as the conversation lives. A buffer that is gone has no lines.
@@ -82,8 +69,8 @@ pub trait Host {
     /// Changes the text. `joins` puts the change into the step of undo before it.
     ///
     /// # Errors
-    /// When the buffer is gone or cannot be changed.
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError>;
+    /// When the buffer is gone or cannot be changed, in the host's words.
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), UserError>;
 
     /// Shows, tells or asks something; what a host has no means for, it leaves. Effects come up to 200 times a second while a reply arrives.
     fn perform(&self, effect: HostEffect<'_>);

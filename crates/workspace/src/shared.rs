@@ -8,12 +8,12 @@ use std::{
     sync::mpsc,
 };
 
-use serde_json::Value;
-
 use crate::{
     Conversation,
     approval::lookups::Patience,
+    calls::rest::Known,
     event::LoopEvent,
+    generation::Generation,
     options::layers::OptionLayers,
     ports::{Host, Place, Scripts},
     projects::Projects,
@@ -42,43 +42,19 @@ pub(crate) enum Leaving {
 /// The conversations, by buffer.
 #[derive(Default)]
 pub(crate) struct Conversations {
-    by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
-    last_id: Cell<u64>,
+    pub(crate) by_buffer: RefCell<BTreeMap<i32, Rc<Conversation>>>,
+    pub(crate) ids: Generation,
 }
 
 impl Conversations {
     /// The conversation with this id.
     pub(crate) fn by_id(&self, id: ConversationId) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().values().find(|conversation| conversation.id() == id).map(Rc::clone)
+        self.by_buffer.borrow().values().find(|conversation| conversation.id == id).map(Rc::clone)
     }
 
     /// All conversations.
     pub(crate) fn all(&self) -> Vec<Rc<Conversation>> {
         self.by_buffer.borrow().values().map(Rc::clone).collect()
-    }
-
-    /// The conversation of this buffer.
-    fn get(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow().get(&buffer).map(Rc::clone)
-    }
-
-    pub(crate) fn insert(&self, conversation: Rc<Conversation>) {
-        self.by_buffer.borrow_mut().insert(conversation.buffer(), conversation);
-    }
-
-    pub(crate) fn remove(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.by_buffer.borrow_mut().remove(&buffer)
-    }
-
-    pub(crate) fn take_all(&self) -> impl Iterator<Item = Rc<Conversation>> {
-        self.by_buffer.take().into_values()
-    }
-
-    /// The id for the next conversation; says whether it is the first one.
-    pub(crate) fn next_id(&self) -> (ConversationId, bool) {
-        let last = self.last_id.get();
-        self.last_id.set(last + 1);
-        (ConversationId(last + 1), last == 0)
     }
 }
 
@@ -132,13 +108,6 @@ impl Shared {
         }
     }
 
-    /// Does something whose consequences follow when the caller is answered.
-    pub(crate) fn answering(&self, work: impl FnOnce()) {
-        let before = self.is_answering.replace(true);
-        work();
-        self.is_answering.set(before);
-    }
-
     /// Whether a conversation does not go on here, because the editor exits or its drive was stopped. What was decided stays so for
     /// whoever opens it next.
     pub(crate) fn is_ending(&self, conversation: &Conversation) -> bool {
@@ -178,13 +147,15 @@ impl Shared {
 
     /// Tells the user something about a conversation.
     pub(crate) fn notify(&self, conversation: &Conversation, level: Level, message: &str) {
-        conversation.ending.told(level);
+        if level != Level::Info && conversation.ending.get().is_none() {
+            conversation.ending.set(Some(Known::Told));
+        }
         self.host.notify(level, &self.with_name(conversation, message));
     }
 
     /// A message about a conversation, which names it where the user does not see it.
     pub(crate) fn with_name(&self, conversation: &Conversation, message: &str) -> String {
-        if !self.has_editor(conversation) || self.host.is_in_sight(conversation.buffer()) {
+        if !self.has_editor(conversation) || self.host.is_in_sight(conversation.buffer) {
             return message.to_owned();
         }
         format!("{}: {message}", self.name(conversation))
@@ -196,21 +167,11 @@ impl Shared {
         Path::new(&file).file_name().map_or_else(|| "[No Name]".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Tells a Lua function what it has asked for.
-    pub fn give_answer(&self, callback: LuaRef, answer: Result<Value, UserError>) {
-        self.scripts.answered(callback, answer);
-    }
-
     /// Warns the user about a function of a definition, once for each function.
     pub(crate) fn warn_once(&self, function: LuaRef, message: &str) {
-        if self.toolbox.is_news_about(function) {
+        if self.toolbox.faulty.borrow_mut().insert(function) {
             self.warn(message);
         }
-    }
-
-    /// Whether tools may run now: conversations go on here, and every tool is known.
-    pub(crate) fn can_run_tools(&self) -> bool {
-        self.host.carries_on() && self.toolbox.is_ready()
     }
 
     /// Tells the user, once, of names in `auto_approve` and in presets that are no tools, as far as all sources have loaded.
@@ -229,7 +190,7 @@ impl Shared {
 
     /// Where a conversation is.
     pub(crate) fn place(&self, conversation: &Conversation) -> Place {
-        self.place_of(conversation.buffer())
+        self.place_of(conversation.buffer)
     }
 
     /// Where the conversation of a buffer is. The conversation of a project works on the project, wherever its file is.
@@ -243,12 +204,17 @@ impl Shared {
 
     /// Writes to the log, where there is one.
     pub fn log(&self, level: Level, line: &str) {
-        self.options.log(level, line);
+        let level = match level {
+            Level::Info => LevelFilter::Info,
+            Level::Warn => LevelFilter::Warn,
+            Level::Error => LevelFilter::Error,
+        };
+        self.log_line(level, line);
     }
 
     /// Writes to the log what somebody else's code has to say.
     pub fn log_line(&self, level: LevelFilter, line: &str) {
-        self.options.log_line(level, line);
+        self.options.log.borrow().line(level, line);
     }
 
     /// Warns the user, and writes that to the log.
@@ -269,6 +235,6 @@ impl Shared {
 
     /// The conversation of a buffer.
     pub fn conversation(&self, buffer: i32) -> Option<Rc<Conversation>> {
-        self.conversations.get(buffer)
+        self.conversations.by_buffer.borrow().get(&buffer).map(Rc::clone)
     }
 }

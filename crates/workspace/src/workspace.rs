@@ -1,165 +1,30 @@
-//! The application: its components, and how they are put together.
-//!
-//! A component owns one kind of state. It may ask those that are built before it; what is to happen in others, it tells the loop
-//! ([`LoopEvent`](crate::event::LoopEvent)).
+//! The application as it begins, and as its options change.
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::{Cell, OnceCell},
     path::Path,
     rc::Rc,
-    sync::mpsc,
 };
 
 use serde_json::json;
 
 use crate::{
-    Conversation,
-    approval::{
-        Approval, chain,
-        lookups::{Lookups, Patience},
-        permissions::Permissions,
-    },
+    Conversation, Workspace,
+    approval::{chain, lookups::Patience},
     background::Background,
-    calls::{OpenCalls, forms::Forms},
-    completion::Completions,
-    drives::Drives,
-    event_loop::Unsettled,
-    execution::{Execution, context::ToolContexts},
-    journaling::{Journaling, recovery::Recovery},
-    lists::Lists,
-    options::{Frontmatter, layers::OptionLayers, switch::Switches},
-    ownership::{Ownership, holder::Locks},
+    options::layers::OptionLayers,
     ports::{Host, Scripts},
-    projects::{ProjectConversations, Projects as ProjectFolders},
-    queue::Queue,
-    references::References,
-    resolutions::{Resolutions, answers::Answers},
-    reviews::Reviews,
-    saving::Saving,
+    projects::Projects as ProjectFolders,
     shared::{Conversations, Shared},
-    tools::{Tools, toolbox::Toolbox},
-    trust::{gatekeeper::Gatekeeper, store::TrustStore},
-    undo::Undo,
-    usage::{Accounting, known_messages::KnownMessages},
-    views::Views,
+    tools::toolbox::Toolbox,
 };
 use flemma_config::Config;
 use flemma_model::UserError;
-use flemma_runtime::{Folders, Journal, MessageNotes, OutboxFiles, Outputs, backups::Backups};
+use flemma_runtime::Outputs;
 use flemma_tools::approval::Resolve;
 
 /// The agent that permits nothing, while the options that name another one cannot be read.
 const UNREAD_AGENT: &str = "(unknown: the options of `setup` have a mistake)";
-
-/// Declares the application: its components in their order, each with those that it asks, and what it owns. `of background`: it
-/// has work done away from the main thread.
-macro_rules! components {
-    ($(#[$about:meta])* $workspace:ident($shared:ident, $background:ident, $state_dir:ident); $(
-        $(#[$doc:meta])*
-        $name:ident: $type:ident $(of $from:ident)?, asks [$($asked:ident),*] $(, owns { $($state:ident: $value:expr),* })?;
-    )*) => {
-        $(#[$about])*
-        pub struct $workspace {
-            /// What all components share.
-            pub shared: Rc<Shared>,
-            $($(#[$doc])* pub $name: Rc<$type>,)*
-            pub(crate) background: Background<Self>,
-            pub(crate) unsettled: RefCell<Vec<Unsettled<Self>>>,
-        }
-
-        impl $workspace {
-            fn build($shared: Rc<Shared>, $background: Background<Self>, $state_dir: &Path) -> Self {
-                $(let $name = Rc::new($type {
-                    shared: Rc::clone(&$shared),
-                    $(background: $from.of(|workspace: &Self| &*workspace.$name),)?
-                    $($asked: Rc::clone(&$asked),)*
-                    $($($state: $value,)*)?
-                });)*
-                Self { $shared, $($name,)* $background, unsettled: RefCell::default() }
-            }
-        }
-    };
-}
-
-components! {
-    /// The application. It lives on the main thread. State is behind cells that are borrowed for one statement at a time: Lua that
-    /// is called may call back.
-    Workspace(shared, background, state_dir);
-
-    /// What users trust: code in frontmatter, and files that may be shown.
-    trust: TrustStore of background, asks [], owns {
-        path: state_dir.join("trust.jsonl"),
-        trusted: RefCell::default(),
-        is_reading: Cell::default(),
-        is_told: Cell::default()
-    };
-    /// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
-    frontmatter: Frontmatter, asks [trust];
-    /// What tools and references may read and write, and where they run.
-    permissions: Permissions, asks [trust, frontmatter], owns { lookups: Lookups::default() };
-    /// Which process each conversation belongs to.
-    ownership: Ownership of background, asks [], owns { locks: Locks::new(state_dir.join("locks")) };
-    /// The records of calls: in memory, in the journal, and in which order they take effect.
-    journaling: Journaling of background, asks [ownership], owns {
-        journal: Journal::new(state_dir.join("journal")),
-        commits: mpsc::channel()
-    };
-    /// The changes of files that calls have made, and the way back.
-    undo: Undo of background, asks [permissions, ownership], owns {
-        backups: Backups::new(state_dir.join("changes"), state_dir.join("locks")),
-        session: format!("{}-{:016x}", std::process::id(), fastrand::u64(..))
-    };
-    /// What a tool is told about where it runs.
-    contexts: ToolContexts, asks [frontmatter, permissions, undo], owns { unsaved_edits: RefCell::default() };
-    /// What the user's policies say of a call.
-    approval: Approval, asks [frontmatter, permissions, contexts];
-    /// The open calls: what each waits for, and what was decided.
-    calls: OpenCalls of background, asks [frontmatter, approval];
-    /// What the model is told of a call that a person or the clock has ended.
-    answers: Answers, asks [undo];
-    /// What calls would write, and what users make of it.
-    reviews: Reviews of background, asks [frontmatter, journaling, undo, contexts, approval, calls], owns {
-        reviewers: RefCell::default()
-    };
-    /// The tools that run.
-    execution: Execution of background, asks [frontmatter, permissions, journaling, undo, contexts, approval, calls, reviews];
-    /// The messages that wait for their turn.
-    queue: Queue of background, asks [ownership, journaling, calls], owns {
-        outboxes: OutboxFiles::new(state_dir.join("outbox"))
-    };
-    /// What the references in a message mean when it is sent.
-    references: References of background, asks [permissions, ownership];
-    /// Decisions and answers: checked, recorded, and then carried out.
-    resolutions: Resolutions of background, asks [frontmatter, ownership, journaling, undo, approval, calls, answers, execution];
-    /// What requests have used, and the notes about messages.
-    usage: Accounting of background, asks [frontmatter, permissions], owns {
-        ledger: RefCell::default(),
-        known_messages: KnownMessages::default(),
-        notes: MessageNotes::new(state_dir.join("messages.jsonl"))
-    };
-    /// Conversations that are carried on without a user.
-    drives: Drives of background, asks [ownership, calls];
-    /// The way of a wish to the session: trust first.
-    admission: Gatekeeper of background, asks [trust, frontmatter, ownership, approval, calls, resolutions, drives];
-    /// A file that was opened, brought together with its journal.
-    recovery: Recovery, asks [frontmatter, ownership, journaling, undo, calls, reviews, queue, resolutions, drives];
-    /// The files of conversations, as they are written.
-    saving: Saving of background, asks [trust, ownership, journaling, queue], owns { flights: RefCell::default() };
-    /// The conversations of projects: where they are, and which was used last.
-    projects: ProjectConversations of background, asks [];
-    /// What completion offers.
-    completions: Completions of background, asks [permissions], owns { folders: Folders::default() };
-    /// The forms of questions.
-    forms: Forms of background, asks [journaling, permissions];
-    /// The tools that are registered.
-    tools: Tools of background, asks [];
-    /// The options that commands change while Neovim runs.
-    switches: Switches of background, asks [frontmatter];
-    /// What is drawn and said of conversations.
-    views: Views, asks [frontmatter, permissions, usage];
-    /// The lists of conversations and of calls that wait.
-    lists: Lists of background, asks [ownership, journaling, calls, projects];
-}
 
 impl Workspace {
     /// A workspace with the default options and tools, and no conversation.
@@ -176,7 +41,7 @@ impl Workspace {
         let shared = Rc::new(Shared {
             host,
             scripts,
-            worker: background.worker_handle(),
+            worker: Rc::clone(&background.worker),
             options: OptionLayers::default(),
             toolbox: Toolbox::with_builtins(),
             projects: ProjectFolders::new(state_dir.join("conversations")),
@@ -218,7 +83,7 @@ impl Workspace {
         log_dir: &Path,
     ) -> Result<(), Vec<UserError>> {
         let taken = self.take_options(wanted, policy, log_dir);
-        if taken.is_err() && !self.shared.options.is_set_up() {
+        if taken.is_err() && self.shared.options.layers()[0].is_null() {
             // It is not known which policy it was to be: until there is one, nothing runs by itself.
             let mut options = json!({ "tools": { "auto_approve": [] } });
             if wanted.get("agent").is_some_and(|agent| !agent.is_null()) {

@@ -159,7 +159,7 @@ fn at_once(lua: &Lua, binding: &Binding, buffer: i32, action: Action) -> mlua::R
             return workspace.queue.queue(buffer, &text.to_string(), urgency).into_lua_multi(lua);
         }
         Action::Unqueue { place } => {
-            return workspace.queue.unqueue(buffer, place).map(|message| message.text).into_lua_multi(lua);
+            return workspace.queue.unqueue(buffer, place).map(|message| message.kept.text).into_lua_multi(lua);
         }
         Action::Steer => {
             workspace.queue.steer_with_queued(buffer);
@@ -221,7 +221,7 @@ fn later(binding: &Binding, buffer: i32, action: Action, callback: Function) -> 
             let callback = binding.functions.keep(callback);
             binding.workspace.reviews.accept(buffer, &call, &revision.to_string(), taken, move |reviews, accepted| {
                 let problem = accepted.err().map_or(serde_json::Value::Null, |problem| problem.to_string().into());
-                reviews.shared.give_answer(callback, Ok(problem));
+                reviews.shared.scripts.answered(callback, Ok(problem));
             });
         }
         _ => return Err(mlua::Error::runtime("this does not call back")),

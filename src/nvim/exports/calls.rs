@@ -53,10 +53,10 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             Ok(resolution) => {
                 binding.workspace.resolve_later(buffer, &call, resolution, role, move |workspace, resolved| {
                     let outcome = resolved.map(|()| true.into()).map_err(|error| words(&error, role));
-                    workspace.shared.give_answer(callback, outcome);
+                    workspace.shared.scripts.answered(callback, outcome);
                 });
             }
-            Err(problem) => binding.workspace.shared.give_answer(callback, Err(problem)),
+            Err(problem) => binding.workspace.shared.scripts.answered(callback, Err(problem)),
         }
         Ok(MultiValue::new())
     })?;

@@ -22,7 +22,7 @@ pub(super) fn propose(binding: &Binding, buffer: i32, what: TakeBack, unsaved: V
             let files: Vec<_> = files.collect();
             json!({ "number": proposed.number, "lines": proposed.lines, "files": files })
         });
-        undo.shared.give_answer(callback, answer);
+        undo.shared.scripts.answered(callback, answer);
     });
 }
 
@@ -47,7 +47,7 @@ pub(super) fn restore(
                 })
                 .collect()
         });
-        undo.shared.give_answer(callback, answer);
+        undo.shared.scripts.answered(callback, answer);
     });
 }
 
@@ -65,6 +65,6 @@ pub(super) fn list(binding: &Binding, buffer: i32, callback: Function) {
             });
             files.collect::<Value>()
         });
-        undo.shared.give_answer(callback, answer);
+        undo.shared.scripts.answered(callback, answer);
     });
 }

@@ -17,11 +17,11 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     exports.add("complete", |_, binding, (buffer, line, column, lines, callback): Completing| {
         let callback = binding.functions.keep(callback);
         let Some(conversation) = binding.workspace.conversation(buffer) else {
-            binding.workspace.shared.give_answer(callback, Ok(Value::Null));
+            binding.workspace.shared.scripts.answered(callback, Ok(Value::Null));
             return Ok(true);
         };
         let tell = move |completions: &Completions, found: Option<Completion>| {
-            completions.shared.give_answer(callback, Ok(found.map_or(Value::Null, table)));
+            completions.shared.scripts.answered(callback, Ok(found.map_or(Value::Null, table)));
         };
         let draft = lines.map(|lines| lines.iter().map(ToString::to_string).collect());
         binding.workspace.completions.complete(&conversation, draft, line, column, tell);

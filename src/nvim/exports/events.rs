@@ -146,7 +146,7 @@ fn take(binding: &Binding, buffer: i32, event: BufferEvent) -> Option<bool> {
 
 fn redraw(redraw: Option<Redraw>) -> (Option<usize>, Option<usize>, Vec<usize>) {
     match redraw {
-        Some(Redraw { lines, heads }) => (Some(lines.start), Some(lines.end), heads),
+        Some(Redraw { lines, heads, .. }) => (Some(lines.start), Some(lines.end), heads),
         None => (None, None, Vec::new()),
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
     // entry (from 1), the text, or vim.NIL.
     exports.add("form", |lua, binding, (buffer, call, given): (i32, String, Option<Vec<Value>>)| {
         let conversation = binding.workspace.conversation(buffer);
-        let asked = conversation.and_then(|conversation| binding.workspace.forms.form(&conversation, &call));
+        let asked = conversation.and_then(|conversation| binding.workspace.calls.form(&conversation, &call));
         let Some(asked) = asked else { return ().into_lua_multi(lua) };
         let Some(given) = given else { return form(lua, &asked)?.into_lua_multi(lua) };
         match asked.form.answer(&given.iter().map(read).collect::<Vec<_>>()) {

@@ -35,19 +35,19 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
                 let (start, otherwise, callback) = (convert::path(start), convert::path(otherwise), keep());
                 workspace.lists.list_conversations(&start, &otherwise, move |lists, rows| {
                     let rows = rows.map(|rows| serde_json::to_value(rows).unwrap_or_default());
-                    lists.shared.give_answer(callback, rows);
+                    lists.shared.scripts.answered(callback, rows);
                 });
             }
             Listing::Waiting { folder, is_all } => {
                 let callback = keep();
                 workspace.lists.list_waiting(convert::path(folder), is_all, move |lists, list| {
-                    lists.shared.give_answer(callback, Ok(serde_json::to_value(list).unwrap_or_default()));
+                    lists.shared.scripts.answered(callback, Ok(serde_json::to_value(list).unwrap_or_default()));
                 });
             }
             Listing::ChangedFiles { buffer } => changes::list(binding, buffer, callback),
             Listing::FilesToPick { buffer, folder } => {
                 let Some(conversation) = workspace.conversation(buffer) else { return Ok(false) };
-                workspace.forms.files_to_pick(&conversation, folder, keep());
+                workspace.calls.files_to_pick(&conversation, folder, keep());
             }
             Listing::Models { provider } => workspace.switches.models(&provider, keep()),
         }

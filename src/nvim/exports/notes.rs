@@ -22,13 +22,13 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         let request = match request {
             Ok(request) => request,
             Err(problem) => {
-                binding.workspace.shared.give_answer(callback, Err(UserError::new(problem)));
+                binding.workspace.shared.scripts.answered(callback, Err(UserError::new(problem)));
                 return Ok(());
             }
         };
         let run = (buffer, &CallId(call.to_string_lossy()), run);
         binding.workspace.execution.use_pages(run, request, move |execution, answer| {
-            execution.shared.give_answer(callback, answer);
+            execution.shared.scripts.answered(callback, answer);
         });
         Ok(())
     })?;

@@ -48,7 +48,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
             (Kind::Resolver, Some(name)) => {
                 let (priority, description) = (definition.get("priority")?, definition.get("description")?);
                 let resolve = policies::resolver(lua, &binding.shim, definition.get::<Function>("resolve")?);
-                binding.workspace.approval.register_resolver(Resolver { name, description, priority, resolve });
+                binding.workspace.shared.toolbox.register_resolver(Resolver { name, description, priority, resolve });
                 Ok(())
             }
         };
@@ -59,7 +59,7 @@ pub(super) fn fill(exports: &Exports<'_>) -> mlua::Result<()> {
         Ok(match convert::variant(lua, &kind, None)? {
             Kind::Tool => binding.workspace.tools.unregister_tool(&name),
             Kind::Group => binding.workspace.shared.toolbox.unregister_group(&name),
-            Kind::Resolver => binding.workspace.approval.unregister_resolver(&name),
+            Kind::Resolver => binding.workspace.shared.toolbox.unregister_resolver(&name),
         })
     })?;
     // registered(what, fields or nil) -> what `Registered` says of it
@@ -106,7 +106,8 @@ fn list(lua: &Lua, binding: &Binding, what: Registered) -> mlua::Result<MultiVal
             let entry = |Resolver { name, priority, description, .. }: Resolver| {
                 Ok(table!(lua, name: name, priority: priority, description: description))
             };
-            convert::list(lua, workspace.approval.resolvers().into_iter().map(entry))?.into_lua_multi(lua)
+            let chain = workspace.shared.toolbox.chain();
+            convert::list(lua, chain.all().cloned().map(entry))?.into_lua_multi(lua)
         }
     }
 }

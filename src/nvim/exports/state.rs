@@ -72,7 +72,7 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
     let Some(conversation) = workspace.conversation(buffer) else {
         return match what {
             State::AtRest => true.into_lua_multi(lua),
-            State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
+            State::Unanswerable { call } => workspace.calls.why_not_answerable(buffer, &call).into_lua_multi(lua),
             _ => Ok(MultiValue::new()),
         };
     };
@@ -100,7 +100,7 @@ fn of_one(lua: &Lua, binding: &Binding, buffer: i32, what: State) -> mlua::Resul
             let status = workspace.views.status(&conversation);
             status.lines(width.unwrap_or(usize::MAX), matches!(page, Page::All)).into_lua_multi(lua)
         }
-        State::Unanswerable { call } => workspace.forms.why_not_answerable(buffer, &call).into_lua_multi(lua),
+        State::Unanswerable { call } => workspace.calls.why_not_answerable(buffer, &call).into_lua_multi(lua),
         State::DriveResult => driving::result(binding, buffer).into_lua_multi(lua),
         State::ToolsReady => workspace.shared.toolbox.is_ready().into_lua_multi(lua),
     }

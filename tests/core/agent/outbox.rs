@@ -31,7 +31,7 @@ impl Harness {
     }
 
     fn waiting(&self) -> Vec<String> {
-        self.outbox.borrow().waiting().iter().map(|message| message.text.clone()).collect()
+        self.outbox.borrow().waiting().iter().map(|message| message.kept.text.clone()).collect()
     }
 
     /// The texts of the user's messages in the last request.
@@ -355,7 +355,7 @@ impl Writer {
             Step::Unqueue(index) => {
                 let count = self.chat.waiting().len();
                 if count > 0 {
-                    let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap().text;
+                    let text = self.chat.outbox.borrow_mut().take_back(Some(index.index(count) + 1)).unwrap().kept.text;
                     self.texts.retain(|other| *other != text);
                     self.taken.push(text);
                 }

@@ -441,7 +441,7 @@ fn a_module_decides_and_is_its_own_entry() {
     }
     let words = "the module `broken.policy` in tools.auto_approve failed";
     assert_eq!(chat.told().iter().filter(|told| told.contains(words)).count(), 1);
-    assert!(chat.workspace.approval.resolvers().iter().all(|resolver| resolver.name != "mine.policy"));
+    assert!(chat.workspace.shared.toolbox.chain().all().all(|resolver| resolver.name != "mine.policy"));
 }
 
 #[test]

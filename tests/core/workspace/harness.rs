@@ -187,7 +187,7 @@ impl Harness {
     pub fn edit(&self, name: &str) -> i32 {
         let buffer = self.load(name);
         let conversation = self.workspace.attach(buffer);
-        while self.workspace.parse_on(conversation.buffer()) {}
+        while self.workspace.parse_on(conversation.buffer) {}
         self.workspace.saving.on_disk(buffer, &self.work(name));
         buffer
     }

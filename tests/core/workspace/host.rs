@@ -17,7 +17,7 @@ use flemma_chat::{Author, Change, Diagnostic, EditorSubject, Text, TextEdit};
 use flemma_model::UserError;
 use flemma_workspace::{
     EditorView, Host, HostEffect, LookedUp, Workspace,
-    ports::{HostError, Place, Question},
+    ports::{Place, Question},
 };
 
 /// One change of lines: where, what was there, and what came.
@@ -302,8 +302,8 @@ impl Host for FakeHost {
         self.buffer(buffer)
     }
 
-    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), HostError> {
-        let Some(found) = self.find(buffer) else { return Err(HostError::new(format!("there is no buffer {buffer}"))) };
+    fn write(&self, buffer: i32, edit: &TextEdit, joins: bool) -> Result<(), UserError> {
+        let Some(found) = self.find(buffer) else { return Err(UserError::new(format!("there is no buffer {buffer}"))) };
         {
             let mut history = found.history.borrow_mut();
             if !joins || history.done == 0 {

@@ -26,7 +26,7 @@ impl Harness {
 
     fn queued(&self) -> Vec<String> {
         let conversation = self.conversation();
-        conversation.outbox.queued().into_iter().map(|message| message.text).collect()
+        conversation.outbox.queued().into_iter().map(|message| message.kept.text).collect()
     }
 
     /// The lines below the text.
@@ -190,8 +190,8 @@ fn a_message_can_be_taken_back() {
     assert!(!chat.queue(" \n"));
     let buffer = chat.current();
     assert_eq!(chat.workspace.queue.unqueue(buffer, Some(4)), None);
-    assert_eq!(chat.workspace.queue.unqueue(buffer, Some(1)).unwrap().text, "one");
-    assert_eq!(chat.workspace.queue.unqueue(buffer, None).unwrap().text, "three");
+    assert_eq!(chat.workspace.queue.unqueue(buffer, Some(1)).unwrap().kept.text, "one");
+    assert_eq!(chat.workspace.queue.unqueue(buffer, None).unwrap().kept.text, "three");
     assert_eq!(chat.queued(), ["two"]);
     gate.open();
     chat.wait_for("Fine.");

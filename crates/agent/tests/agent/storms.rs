@@ -458,7 +458,7 @@ fn is_outside(call: &OpenCall) -> bool {
 /// What the user has typed into the block of a call.
 fn typed(call: &OpenCall) -> Option<String> {
     let content = &call.placeholder.as_ref()?.content;
-    (!content.is_empty()).then(|| own_words(content, ""))
+    (!content.is_empty()).then(|| own_words(content))
 }
 
 proptest! {

@@ -10,6 +10,7 @@ use crate::CallKey;
 use flemma_model::{CallId, UserError};
 
 /// Which changes are to be taken back.
+#[expect(missing_docs, reason = "what is said of them says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Those of the call that has made the last change that stands.
@@ -18,13 +19,8 @@ pub enum Wanted {
     Call(CallId),
     /// Those that the last command took back: they are made again.
     Redo,
-    /// All that were made after a message.
-    After {
-        /// The calls up to this message.
-        before: Vec<CallKey>,
-        /// The calls after it.
-        after: Vec<CallKey>,
-    },
+    /// All that were made after a message: the calls up to this message, and those after it.
+    After { before: Vec<CallKey>, after: Vec<CallKey> },
 }
 
 /// What became of a change.

@@ -31,24 +31,19 @@ const VERSION: u64 = 1;
 const SUM: usize = 16;
 
 /// A line of the log.
+#[expect(missing_docs, reason = "what is said of a line says what its fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is")]
 pub enum Line {
     /// A change is about to be made.
     #[serde(rename = "change")]
     Change(Box<Change>),
-    /// It was made.
+    /// The change of this name was made.
     #[serde(rename = "made")]
-    Made {
-        /// The change.
-        id: ChangeId,
-    },
-    /// It was not made.
+    Made { id: ChangeId },
+    /// The change of this name was not made.
     #[serde(rename = "not made")]
-    NotMade {
-        /// The change.
-        id: ChangeId,
-    },
+    NotMade { id: ChangeId },
 }
 
 impl Line {

@@ -33,12 +33,12 @@ proptest! {
         for (index, is_wanted) in wanted.iter().enumerate() {
             let key = key(index);
             if *is_wanted {
-                prop_assert_eq!(after.life(&key), before.life(&key));
-                prop_assert_eq!(after.endings(&key), before.endings(&key));
-                prop_assert_eq!(after.last_result(&key), before.last_result(&key));
-            } else if let Life::Open { .. } = before.life(&key) {
-                prop_assert_eq!(after.life(&key), before.life(&key));
-                prop_assert_eq!(after.endings(&key), 0);
+                prop_assert_eq!(&after.of(&key).life, &before.of(&key).life);
+                prop_assert_eq!(after.of(&key).endings, before.of(&key).endings);
+                prop_assert_eq!(&after.of(&key).last_result, &before.of(&key).last_result);
+            } else if let Life::Open { .. } = before.of(&key).life {
+                prop_assert_eq!(&after.of(&key).life, &before.of(&key).life);
+                prop_assert_eq!(after.of(&key).endings, 0);
             } else {
                 prop_assert!(short.iter().all(|record| record.key != key));
             }

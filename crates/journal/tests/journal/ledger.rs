@@ -12,7 +12,7 @@ fn replay(events: impl IntoIterator<Item = Event>) -> Ledger {
 }
 
 fn approver(ledger: &Ledger, key: &CallKey) -> Option<Actor> {
-    match ledger.life(key) {
+    match ledger.of(key).life.clone() {
         Life::Open { approved, .. } => approved,
         Life::Unknown | Life::Ended => None,
     }
@@ -32,14 +32,14 @@ fn resolved(output: &str) -> Event {
 
 #[test]
 fn a_call_lives_from_its_categorisation_to_its_result() {
-    assert_eq!(replay([]).life(&key(0)), Life::Unknown);
-    assert_eq!(replay([Event::Opened]).life(&key(0)), Life::Open { approved: None, started: None });
+    assert_eq!(replay([]).of(&key(0)).life, Life::Unknown);
+    assert_eq!(replay([Event::Opened]).of(&key(0)).life, Life::Open { approved: None, started: None });
     let ledger = replay([Event::Opened, approved(), Event::Started]);
     assert!(is_approved(&ledger));
     assert_eq!(starts(&ledger), [3]);
     let ledger = replay([Event::Opened, approved(), Event::Started, resolved("done")]);
-    assert_eq!((ledger.life(&key(0)), ledger.endings(&key(0))), (Life::Ended, 1));
-    assert_eq!(ledger.last_result(&key(0)), Some(&result("done")));
+    assert_eq!((ledger.of(&key(0)).life.clone(), ledger.of(&key(0)).endings), (Life::Ended, 1));
+    assert_eq!(ledger.of(&key(0)).last_result.as_ref(), Some(&result("done")));
     assert!(starts(&ledger).is_empty());
 }
 
@@ -78,7 +78,7 @@ fn an_approval_counts_in_its_own_life_and_for_its_own_input() {
     assert!(!is_approved(&replay([Event::Opened, resolved(""), approved(), Event::Started])), "it came too late");
     let ledger = Ledger::replay([record(key(0), 1, Event::Opened), record(key(0), 2, approved())]);
     for other in 1..4 {
-        assert_eq!(ledger.life(&key(other)), Life::Unknown, "another input, id or tool");
+        assert_eq!(ledger.of(&key(other)).life, Life::Unknown, "another input, id or tool");
     }
 }
 
@@ -95,24 +95,24 @@ fn a_start_is_known_until_its_end() {
 #[test]
 fn a_start_is_withdrawn_by_the_next_record_only() {
     let ledger = replay([Event::Opened, approved(), Event::Started, Event::Withdrawn]);
-    assert_eq!(ledger.life(&key(0)), Life::Open { approved: None, started: None });
+    assert_eq!(ledger.of(&key(0)).life, Life::Open { approved: None, started: None });
     // An earlier start happened, and stays.
     let again = [Event::Opened, Event::Started, Event::Opened, approved(), Event::Started, Event::Withdrawn];
     assert_eq!(starts(&replay(again)), [2]);
     let twice = [Event::Opened, Event::Started, Event::Opened, Event::Withdrawn, Event::Withdrawn];
     assert_eq!(starts(&replay(twice)), [2]);
-    assert_eq!(replay([Event::Withdrawn]).life(&key(0)), Life::Unknown);
-    assert_eq!(replay([Event::Opened, resolved(""), Event::Withdrawn]).life(&key(0)), Life::Ended);
+    assert_eq!(replay([Event::Withdrawn]).of(&key(0)).life, Life::Unknown);
+    assert_eq!(replay([Event::Opened, resolved(""), Event::Withdrawn]).of(&key(0)).life, Life::Ended);
 }
 
 #[test]
 fn the_first_end_of_a_life_counts() {
     let ledger = replay([Event::Opened, Event::Expired(result("late")), resolved("an answer")]);
-    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("late")), 1));
+    assert_eq!((ledger.of(&key(0)).last_result.as_ref(), ledger.of(&key(0)).endings), (Some(&result("late")), 1));
     let ledger = replay([Event::Opened, resolved("1"), resolved("2"), Event::Opened, resolved("3"), resolved("4")]);
-    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("3")), 2));
+    assert_eq!((ledger.of(&key(0)).last_result.as_ref(), ledger.of(&key(0)).endings), (Some(&result("3")), 2));
     let ledger = replay([resolved("an answer"), Event::Opened]);
-    assert_eq!((ledger.last_result(&key(0)), ledger.endings(&key(0))), (Some(&result("an answer")), 1));
+    assert_eq!((ledger.of(&key(0)).last_result.as_ref(), ledger.of(&key(0)).endings), (Some(&result("an answer")), 1));
 }
 
 /// It only says what a call waits for, and changes nothing else.
@@ -124,7 +124,7 @@ fn is_question(record: &Record) -> bool {
 fn a_question_is_that_of_the_latest_life() {
     let title = |events: &[Event]| {
         let ledger = replay(events.iter().cloned());
-        ledger.asked(&key(0)).and_then(|asked| asked.schema.as_ref()?["title"].as_str().map(str::to_owned))
+        ledger.of(&key(0)).asked.as_ref().and_then(|asked| asked.schema.as_ref()?["title"].as_str().map(str::to_owned))
     };
     assert_eq!(title(&[Event::Opened]), None);
     assert_eq!(title(&[Event::Opened, asked("1"), asked("2")]).as_deref(), Some("2"));
@@ -148,9 +148,9 @@ proptest! {
         let whole = Ledger::replay(history.clone());
         for key in (0..4).map(key) {
             let own = Ledger::replay(history.iter().filter(|record| record.key == key).cloned());
-            prop_assert_eq!(own.life(&key), whole.life(&key));
-            prop_assert_eq!(own.endings(&key), whole.endings(&key));
-            prop_assert_eq!(own.last_result(&key), whole.last_result(&key));
+            prop_assert_eq!(&own.of(&key).life, &whole.of(&key).life);
+            prop_assert_eq!(own.of(&key).endings, whole.of(&key).endings);
+            prop_assert_eq!(&own.of(&key).last_result, &whole.of(&key).last_result);
         }
     }
 
@@ -162,21 +162,21 @@ proptest! {
             let key = &record.key;
             let latest = history[..at].iter().rfind(|record| record.key == *key && !is_question(record));
             let is_undone = record.event == Event::Withdrawn && latest.is_some_and(|latest| latest.event == Event::Started);
-            let (before, endings) = (ledger.life(key), ledger.endings(key));
-            let last = ledger.last_result(key).cloned();
+            let (before, endings) = (ledger.of(key).life.clone(), ledger.of(key).endings);
+            let last = ledger.of(key).last_result.clone();
             ledger.apply(record);
-            let (after, is_end) = (ledger.life(key), matches!(record.event, Event::Resolved(_) | Event::Expired(_)));
+            let (after, is_end) = (ledger.of(key).life.clone(), matches!(record.event, Event::Resolved(_) | Event::Expired(_)));
             let started = |life: &Life| matches!(life, Life::Open { started: Some(_), .. });
             prop_assert!(!started(&before) || is_end || is_undone || started(&after), "a start was forgotten");
             prop_assert!(record.event != Event::Started || started(&after), "a start was ignored");
             prop_assert!(!is_end || after == Life::Ended, "an end was ignored");
             let ended = usize::from(is_end && before != Life::Ended);
-            prop_assert_eq!(ledger.endings(key), endings + ended, "one end per life");
+            prop_assert_eq!(ledger.of(key).endings, endings + ended, "one end per life");
             match &record.event {
                 Event::Resolved(result) | Event::Expired(result) if ended == 1 => {
-                    prop_assert_eq!(ledger.last_result(key), Some(result));
+                    prop_assert_eq!(ledger.of(key).last_result.as_ref(), Some(result));
                 }
-                _ => prop_assert_eq!(ledger.last_result(key), last.as_ref(), "the first end counts"),
+                _ => prop_assert_eq!(ledger.of(key).last_result.as_ref(), last.as_ref(), "the first end counts"),
             }
             if matches!((&before, &after), (Life::Ended, Life::Open { .. })) {
                 prop_assert!(matches!(record.event, Event::Opened | Event::Started), "nothing else begins a life");

@@ -13,7 +13,6 @@ use std::{
 
 use tokio::task;
 
-use flemma_model::ModelError;
 use flemma_tools::{Ask, Lookup, Silent};
 
 /// The longest that a worker waits for one answer, so that there is time left for the others.
@@ -52,11 +51,6 @@ impl Lookups {
 /// Says who does not answer, so that it is not known what a judgement needs.
 pub(crate) fn unanswered(silent: &Silent) -> String {
     format!("{silent}, so it is not known what your rules say of this call")
-}
-
-/// The same for a model whose call could not be judged.
-pub(crate) fn unanswered_for_model(silent: &Silent) -> ModelError {
-    ModelError::new(format!("This call did not run: {silent}, so it is not known whether it is permitted."))
 }
 
 /// The longest that the main thread waits. A disk that works answers in a few milliseconds.

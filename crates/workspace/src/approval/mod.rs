@@ -6,7 +6,7 @@ pub(crate) mod lookups;
 pub(crate) mod permissions;
 pub(crate) mod questions;
 
-use std::{path::PathBuf, rc::Rc, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
@@ -14,14 +14,12 @@ use crate::{
     Conversation,
     approval::{
         lookups::unanswered,
-        permissions::Permissions,
         questions::{PathQuestions, path_base},
     },
     calls::{Standing, key::Keyed as _},
-    execution::context::ToolContexts,
-    options::{Frontmatter, effective::Effective},
+    components::Approval,
+    options::effective::Effective,
     ports::Place,
-    shared::Shared,
 };
 use flemma_agent::Verdict;
 use flemma_chat::OpenCall;
@@ -33,14 +31,6 @@ use flemma_tools::{
     paths,
     rules::{self, CommandShell, PathBase, Target},
 };
-
-/// What the user's policies say of a call.
-pub struct Approval {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) contexts: Rc<ToolContexts>,
-}
 
 impl Approval {
     /// What happens to a call: whether it can run at all, and then what the approval chain decides.
@@ -87,7 +77,7 @@ impl Approval {
             self.permissions.log_not_permitted(&call.name, &problem);
             Verdict::Invalid(problem)
         })?;
-        let (path_base, buffer) = (questions.path_base_on(&disk), i64::from(conversation.buffer()));
+        let (path_base, buffer) = (questions.path_base_on(&disk), i64::from(conversation.buffer));
         let seen = questions.call(&path_base, &call.id, buffer, Some(&file));
         let verdict = self.shared.toolbox.chain().decide(&seen);
         self.log_failures(&verdict);

@@ -7,7 +7,6 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    rc::Rc,
     sync::Arc,
 };
 
@@ -16,13 +15,12 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::{
-        lookups::{Lookups, unanswered, unanswered_for_model},
+        lookups::unanswered,
         questions::{PathQuestions, path_base},
     },
-    options::{Frontmatter, effective::Effective, notes},
+    components::Permissions,
+    options::{effective::Effective, notes},
     ports::{Place, folder_of},
-    shared::Shared,
-    trust::store::TrustStore,
 };
 use flemma_agent::{Level, Verdict};
 use flemma_config::{AgentOptions, Config};
@@ -50,15 +48,6 @@ fn agents<'a>(config: &'a Config, file: &'a Effective) -> Result<Vec<(&'a str, &
     let chosen: BTreeSet<&String> = config.agent.iter().chain(&file.config.agent).collect();
     let of = |name: &'a String| config.agents.get(name).map(|options| (name.as_str(), options)).ok_or(name.as_str());
     chosen.into_iter().map(of).collect()
-}
-
-/// What tools and references may read and write, and where they run.
-pub struct Permissions {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) trust: Rc<TrustStore>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    /// What the disk is being asked.
-    pub(crate) lookups: Lookups,
 }
 
 impl Permissions {
@@ -132,7 +121,10 @@ impl Permissions {
         let problem = match (disk.lacks(), permitted) {
             (None, Ok(())) => return Ok(judged),
             (None, Err(problem)) => problem,
-            (Some(silent), _) if is_answered => unanswered_for_model(&silent),
+            (Some(silent), _) if is_answered => {
+                let words = format!("This call did not run: {silent}, so it is not known whether it is permitted.");
+                ModelError::new(words)
+            }
             (Some(silent), _) => return Err(Verdict::Unclear(unanswered(&silent))),
         };
         self.log_not_permitted(&questions.tool, &problem);

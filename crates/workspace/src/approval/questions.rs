@@ -102,25 +102,18 @@ impl PathQuestions {
 
     /// Where the files are that the call names.
     pub(crate) fn judged(&self, disk: &Disk) -> Judged {
-        let ((kind, read, write), mut judged) = (self.params(), Judged::default());
         if let Some((files, root)) = &self.proposed {
-            judge(
-                &mut judged,
-                disk,
-                files.clone(),
-                Some(root).filter(|root| files.iter().any(|file| file.starts_with(root))),
-            );
-            return judged;
+            let in_notes = files.iter().any(|file| file.starts_with(root));
+            return judge(disk, files.clone(), Some(root).filter(|_| in_notes));
         }
-        let params: Vec<&PathParams> =
-            [read, write].into_iter().flatten().filter(|params| !params.is_empty()).collect();
-        if params.is_empty() {
-            return judged;
+        let (kind, read, write) = self.params();
+        let params = || [read, write].into_iter().flatten().filter(|params| !params.is_empty());
+        if params().next().is_none() {
+            return Judged::default();
         }
-        let named = params.iter().filter_map(|params| named_paths(kind, params, &self.input, &self.folder).ok());
+        let named = params().filter_map(|params| named_paths(kind, params, &self.input, &self.folder).ok());
         let named = named.flatten().map(|named| named.path).collect();
-        judge(&mut judged, disk, named, Some(&self.folder).filter(|_| kind != PathKind::File));
-        judged
+        judge(disk, named, Some(&self.folder).filter(|_| kind != PathKind::File))
     }
 
     /// Checks that the agents of the conversation permit the call, and that what it names as paths are paths.
@@ -207,12 +200,16 @@ impl PathQuestions {
 }
 
 /// Where these files are, of a call that stays in `folder` if there is one.
-fn judge(judged: &mut Judged, disk: &Disk, files: Vec<PathBuf>, folder: Option<&PathBuf>) {
+fn judge(disk: &Disk, files: Vec<PathBuf>, folder: Option<&PathBuf>) -> Judged {
+    let mut judged = Judged::default();
     let mut add = |path: PathBuf| {
         let (real, is_linked) = (disk.real(&path), disk.is_linked(&path));
         judged.add(path, real, is_linked);
     };
-    let Some(folder) = folder else { return files.into_iter().for_each(add) };
+    let Some(folder) = folder else {
+        files.into_iter().for_each(add);
+        return judged;
+    };
     // A tool for notes uses other pages as well, and looks for all of them from the real folder.
     let root = disk.real(folder);
     for file in files {
@@ -222,4 +219,5 @@ fn judge(judged: &mut Judged, disk: &Disk, files: Vec<PathBuf>, folder: Option<&
     let real = disk.real(&root);
     judged.add_folder(folder.clone(), root.clone());
     judged.add_folder(root, real);
+    judged
 }

@@ -1,11 +1,9 @@
 //! What calls ask the user, and which files the editor may tell a model about.
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, background::Background, journaling::Journaling, shared::Shared,
-};
-use flemma_chat::{OpenCall, Status};
+use crate::{Conversation, components::OpenCalls};
+use flemma_chat::Status;
 use flemma_journal::{Ending, Role};
 use flemma_model::{CallId, ToolInput};
 use flemma_tools::{Context, Executor, LuaRef, builtin::files_to_pick, form::Form};
@@ -22,28 +20,14 @@ pub struct AskedForm {
     pub form: Form,
 }
 
-/// The forms of questions.
-pub struct Forms {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) permissions: Rc<Permissions>,
-}
-
-impl Forms {
+impl OpenCalls {
     /// What an open call asks the user. `None` if it has been answered meanwhile, or was never one that the user answers.
     pub fn form(&self, conversation: &Conversation, call: &str) -> Option<AskedForm> {
-        let waits = |call: &OpenCall| {
-            let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-            status.is_none_or(|status| status == Status::Pending)
-        };
-        let call = conversation.page.open_call(&CallId::from(call)).filter(waits)?;
+        let call = conversation.page.open_call(&CallId::from(call))?;
+        let waits = call.status().is_none_or(|status| status == Status::Pending);
         let definition = self.shared.toolbox.get(&call.name)?;
-        let input = match &*call.input {
-            ToolInput::Json(input) => input,
-            ToolInput::Malformed(_) => return None,
-        };
-        let is_asked = matches!(definition.executor, Executor::Human) && !call.aborted;
+        let ToolInput::Json(input) = &*call.input else { return None };
+        let is_asked = waits && matches!(definition.executor, Executor::Human) && !call.aborted;
         is_asked.then(|| AskedForm { tool: call.name.clone(), form: Form::of(&definition, input) })
     }
 

@@ -6,13 +6,13 @@ pub(crate) mod on_disk;
 pub(crate) mod pending;
 pub(crate) mod rest;
 
-use std::{rc::Rc, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::{
-    Conversation, approval::Approval, background::Background, calls::key::Keyed as _, execution::waiting_writes::names,
-    journaling::restored, options::Frontmatter, reviews::native, shared::Shared,
+    Conversation, calls::key::Keyed as _, components::OpenCalls, execution::waiting_writes::names,
+    journaling::restored, reviews::native,
 };
 use flemma_agent::{CallResult, Verdict};
 use flemma_chat::{AwaitKind, Awaiting, Diagnostic, OpenCall, Severity, Status, deadline};
@@ -55,18 +55,17 @@ impl Standing {
     /// What a journal says of an open call that nothing is at work on. `answered` counts the results of calls with this key
     /// in the document.
     pub(crate) fn of(ledger: &Ledger, key: &CallKey, answered: impl FnOnce() -> usize) -> Self {
-        match ledger.life(key) {
+        let lives = ledger.of(key);
+        match lives.life.clone() {
             // What was approved is what it wants to write.
-            Life::Open { approved, .. } if ledger.proposed(key).is_some() => {
-                approved.map_or(Self::Proposed, Self::Approved)
-            }
+            Life::Open { approved, .. } if lives.proposed.is_some() => approved.map_or(Self::Proposed, Self::Approved),
             Life::Open { started: None, approved: Some(actor) } => Self::Approved(actor),
             Life::Open { approved: Some(actor), .. } if ledger.is_approved_again(key) => Self::Approved(actor),
             Life::Open { started: Some(_), .. } => Self::Interrupted,
             Life::Unknown | Life::Open { .. } => Self::New,
             // Vendors reuse ids: the life that has ended may be that of an earlier call, which has its result.
-            Life::Ended => match ledger.last_result(key) {
-                Some(result) if ledger.endings(key) > answered() => Self::Ended(restored(result)),
+            Life::Ended => match &lives.last_result {
+                Some(result) if lives.endings > answered() => Self::Ended(restored(result)),
                 _ => Self::New,
             },
         }
@@ -78,19 +77,19 @@ impl Standing {
         if *self == Self::Interrupted {
             return Some(AwaitKind::Approval);
         }
-        let recorded = ledger.asked(key).and_then(|asked| AwaitKind::parse(&asked.kind));
+        let recorded = ledger.of(key).asked.as_ref().and_then(|asked| AwaitKind::parse(&asked.kind));
         recorded.or_else(|| match executor {
             Some(Executor::Human) => Some(AwaitKind::Elicitation),
             Some(Executor::Client(_) | Executor::Server(_) | Executor::Provider) => Some(AwaitKind::Approval),
             // It was categorised here, and asks for nothing else.
-            None => matches!(ledger.life(key), Life::Open { .. }).then_some(AwaitKind::Approval),
+            None => matches!(ledger.of(key).life, Life::Open { .. }).then_some(AwaitKind::Approval),
         })
     }
 }
 
 /// Whether the approval of a call has been carried out: it waits for the editor's user interface now.
 pub(crate) fn is_handed_on(ledger: &Ledger, key: &CallKey) -> bool {
-    ledger.asked(key).is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
+    ledger.of(key).asked.as_ref().is_some_and(|asked| AwaitKind::parse(&asked.kind) == Some(AwaitKind::ClientExec))
 }
 
 /// What a call says that waits for somebody; `None` if it waits for nobody. What a status in a file claims does not matter:
@@ -129,14 +128,6 @@ impl Conversation {
     }
 }
 
-/// The open calls: what each waits for, and what was decided.
-pub struct OpenCalls {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) approval: Rc<Approval>,
-}
-
 impl OpenCalls {
     /// Whether the status in the block of a call counts: the user or a policy of theirs has written it in this session, or
     /// the user's journal has the decision, or a run that went before had got so far.
@@ -150,9 +141,8 @@ impl OpenCalls {
     /// stopped or killed between writing the file and recording the start leaves such a call: its block says `approved` or
     /// `running`, and the journal knows nothing of it. Nobody is there to be asked, and without the block it would run.
     pub(crate) fn is_repeated(&self, conversation: &Conversation, call: &OpenCall) -> bool {
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
         conversation.drive.is_on()
-            && matches!(status, Some(Status::Approved | Status::Running))
+            && matches!(call.status(), Some(Status::Approved | Status::Running))
             && self.suspends_as(call).is_none()
             && self.shared.toolbox.get(&call.name).is_some_and(|definition| definition.idempotent)
             && !conversation.is_at_work_on(&call.id)
@@ -242,17 +232,12 @@ impl OpenCalls {
     fn wait(&self, kind: AwaitKind, definition: Option<&Definition>) -> Wait {
         let config = self.shared.config();
         let deadlines = &config.tools.deadlines;
+        let said = |pick: fn(&Definition) -> Option<Duration>| definition.and_then(pick);
         let (option, declared, default) = match kind {
-            AwaitKind::Approval => {
-                ("approval_timeout", definition.and_then(|definition| definition.approval_timeout), deadlines.approval)
-            }
-            AwaitKind::Elicitation => {
-                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.elicitation)
-            }
+            AwaitKind::Approval => ("approval_timeout", said(|tool| tool.approval_timeout), deadlines.approval),
+            AwaitKind::Elicitation => ("timeout", said(|tool| tool.timeout), deadlines.elicitation),
             AwaitKind::ClientExec if !self.shared.host.has_ui() => return deadlines.headless,
-            AwaitKind::ClientExec => {
-                ("timeout", definition.and_then(|definition| definition.timeout), deadlines.client)
-            }
+            AwaitKind::ClientExec => ("timeout", said(|tool| tool.timeout), deadlines.client),
         };
         let own = definition.and_then(|definition| {
             let seconds = config.tools.options_of(&definition.name).get(option).and_then(Value::as_f64)?;
@@ -269,7 +254,7 @@ impl OpenCalls {
             AwaitKind::Approval if conversation.standing(call) == Standing::Interrupted => Some(INTERRUPTED.to_owned()),
             AwaitKind::Approval => {
                 let key = call.key();
-                let names = conversation.records.with_ledger(|ledger| ledger.proposed(&key).map(names))?;
+                let names = conversation.records.with_ledger(|ledger| ledger.of(&key).proposed.as_ref().map(names))?;
                 Some(format!("Write {}?", one_line(&names.join(", "), NAMES)))
             }
         }

@@ -49,48 +49,23 @@ pub struct CallOnDisk {
     pub is_overdue: bool,
 }
 
-/// What becomes of an open call.
+/// What becomes of an open call. `awaiting` is what its block says.
+#[expect(missing_docs, reason = "what is said of a state says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallState {
-    /// It waits for a decision or an answer.
-    Waits {
-        /// What it waits for; `None` if only its block says that, and anybody may have written the block.
-        kind: Option<AwaitKind>,
-        /// What its block says.
-        awaiting: Awaiting,
-    },
-    /// It was started then, and it is not known whether it has ended. It waits for a decision.
-    Interrupted {
-        /// When it was started.
-        since: Timestamp,
-        /// Whether it runs again without a question, since that does no harm.
-        runs_again: bool,
-        /// What its block says.
-        awaiting: Awaiting,
-    },
-    /// Another process has started it, and is at work on the conversation.
-    Running {
-        /// When it was started.
-        since: Timestamp,
-        /// The process, if it says who it is.
-        by: Option<Owner>,
-    },
+    /// It waits for a decision or an answer; `None` if only its block says for which, and anybody may have written the block.
+    Waits { kind: Option<AwaitKind>, awaiting: Awaiting },
+    /// It was started then, and it is not known whether it has ended. It waits for a decision, unless it runs again without a question,
+    /// since that does no harm.
+    Interrupted { since: Timestamp, runs_again: bool, awaiting: Awaiting },
+    /// Another process has started it then, and is at work on the conversation. It may say who it is.
+    Running { since: Timestamp, by: Option<Owner> },
     /// It has no block yet: the policies of the user decide when the conversation goes on.
     Undecided,
-    /// It was approved, and runs when the conversation goes on.
-    Approved {
-        /// Who approved it.
-        by: Actor,
-        /// When.
-        at: Timestamp,
-    },
-    /// The journal has its result, which is written into the file when the conversation is opened.
-    Ended {
-        /// Who ended it.
-        by: Actor,
-        /// When.
-        at: Timestamp,
-    },
+    /// It was approved, by this actor and then, and runs when the conversation goes on.
+    Approved { by: Actor, at: Timestamp },
+    /// The journal has its result, by this actor and from then, which is written into the file when the conversation is opened.
+    Ended { by: Actor, at: Timestamp },
     /// Its block says that it may not run. It gets an error result when the conversation goes on.
     Refused(Status),
 }
@@ -154,7 +129,7 @@ impl CallState {
         let awaiting = waits(call, || matches!(standing, Standing::Approved(_)));
         match (standing, ledger.approval(key)) {
             (Standing::Ended(_), _) => {
-                if let Some(ending) = ledger.ending(key) {
+                if let Some(ending) = &ledger.of(key).ending {
                     return Self::Ended { by: ending.by.clone(), at: ending.at };
                 }
             }
@@ -166,10 +141,10 @@ impl CallState {
             }
             _ => {}
         }
-        match (call.placeholder.as_ref().map(|placeholder| placeholder.block.status), awaiting) {
+        match (call.status(), awaiting) {
             (Some(status @ (Status::Denied | Status::Rejected)), _) => Self::Refused(status),
             (_, awaiting) if *standing == Standing::Interrupted => {
-                let Life::Open { started: Some(since), .. } = ledger.life(key) else { return Self::Undecided };
+                let Life::Open { started: Some(since), .. } = ledger.of(key).life else { return Self::Undecided };
                 let runs_again = tool.is_some_and(|tool| tool.idempotent);
                 Self::Interrupted { since, runs_again, awaiting: awaiting.unwrap_or_default() }
             }

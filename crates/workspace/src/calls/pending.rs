@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{Conversation, calls::OpenCalls};
-use flemma_chat::{AwaitKind, OpenCall};
+use crate::{Conversation, components::OpenCalls};
+use flemma_chat::AwaitKind;
 use flemma_model::{CallId, ToolInput};
 
 /// A call that waits.
@@ -36,7 +36,7 @@ impl OpenCalls {
     /// The calls that wait in a buffer, or in all of them, in their order.
     pub fn pending_calls(&self, buffer: Option<i32>) -> Vec<PendingCall> {
         let all = self.shared.conversations.all();
-        let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer() == buffer));
+        let wanted = all.iter().filter(|conversation| buffer.is_none_or(|buffer| conversation.buffer == buffer));
         wanted.flat_map(|conversation| self.pending_in(conversation)).collect()
     }
 
@@ -50,8 +50,7 @@ impl OpenCalls {
             let is_over = awaiting.is_some_and(|awaiting| awaiting.is_over(now));
             is_over && !call.aborted && !conversation.records.is_claimed(&call.id)
         });
-        let has_text = |call: &OpenCall| call.placeholder.as_ref().is_some_and(|found| !found.content.is_empty());
-        calls.map(|call| (call.id.clone(), has_text(&call))).collect()
+        calls.map(|call| (call.id.clone(), !call.typed().is_empty())).collect()
     }
 
     /// Whether a call in a buffer is being resolved.
@@ -62,7 +61,7 @@ impl OpenCalls {
     }
 
     fn pending_in(&self, conversation: &Conversation) -> Vec<PendingCall> {
-        let (buffer, file) = (conversation.buffer(), self.shared.place(conversation).file);
+        let (buffer, file) = (conversation.buffer, self.shared.place(conversation).file);
         let now = self.shared.host.now();
         let calls = conversation.page.open_calls().into_iter().filter(|call| !call.aborted);
         let waiting = calls.filter_map(|call| {

@@ -3,13 +3,22 @@
 //! While a conversation is out of sight, its messages begin with its name ([`Shared::with_name`](crate::components::Shared::with_name)). A stop that no message has
 //! explained gets one of its own.
 
-use crate::{Conversation, PendingCall, calls::OpenCalls, ending::Known};
+use crate::{Conversation, PendingCall, components::OpenCalls};
 use flemma_agent::Level;
 use flemma_chat::{AwaitKind, Tail};
 use flemma_text::one_line;
 
 /// The longest question in a message, in characters.
 const LONGEST: usize = 80;
+
+/// What the user knows of the end that a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// A message said that something is wrong.
+    Told,
+    /// They have stopped it themselves.
+    Cancelled,
+}
 
 /// Why a conversation rests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +65,11 @@ impl OpenCalls {
         if conversation.is_busy() {
             return None;
         }
-        let known = conversation.ending.known();
+        let known = conversation.ending.get();
         if known == Some(Known::Cancelled) {
             return Some(Rest::Cancelled);
         }
-        let waiting = self.pending_calls(Some(conversation.buffer()));
+        let waiting = self.pending_calls(Some(conversation.buffer));
         let for_user: Vec<&PendingCall> = waiting.iter().filter(|call| call.kind != AwaitKind::ClientExec).collect();
         if let [first, others @ ..] = &for_user[..] {
             return Some(Rest::Waits(words(first, others.len())));
@@ -78,12 +87,12 @@ impl OpenCalls {
     /// A turn is over. Unless the next one begins at once, the user is told, if they do not look at the conversation.
     pub(crate) fn tell_rest_later(&self, conversation: &Conversation) {
         if self.shared.config().notify.stops && self.shared.has_editor(conversation) && !self.shared.is_leaving() {
-            self.background.post_for(conversation.id(), Self::tell_rest);
+            self.background.post_for(conversation.id, Self::tell_rest);
         }
     }
 
     fn tell_rest(&self, conversation: &Conversation) {
-        if self.shared.host.is_in_sight(conversation.buffer()) {
+        if self.shared.host.is_in_sight(conversation.buffer) {
             return;
         }
         let Some(rest) = self.rest(conversation) else { return };

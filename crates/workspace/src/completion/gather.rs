@@ -3,23 +3,21 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
 use crate::{
     Conversation,
-    approval::{chain, permissions::Permissions},
-    background::Background,
+    approval::chain,
     completion::{
         Completion, Item, ItemKind,
         options::{Sources, Syntax, group_item, tool_items},
         spot,
     },
-    shared::Shared,
+    components::Completions,
 };
 use flemma_chat::{AtWord, BEGINNINGS, Completable, Document, EditorSubject, Speaker, decoded_name, reference_name};
 use flemma_provider::ProviderName;
-use flemma_runtime::{FolderEntries, FolderQuery, Folders};
+use flemma_runtime::{FolderEntries, FolderQuery};
 use flemma_text::truncate::format_size;
 
 /// The most files of a folder that are offered at once.
@@ -39,15 +37,6 @@ const STARTS: [(&str, &str); 4] = [
 /// Takes what can be completed; `None` where nothing can.
 type Then = Box<dyn FnOnce(&Completions, Option<Completion>) + Send>;
 
-/// What completion offers.
-pub struct Completions {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) folders: Folders,
-}
-
 impl Completions {
     /// What can be put at byte `column` of a line: of the conversation, or of a message that is being written for later, of which `draft`
     /// are the lines. `then` gets it: at once, or, where a folder has to be read, when that is done. `None` where nothing can be
@@ -64,7 +53,7 @@ impl Completions {
         let found = match draft {
             Some(draft) => completable_in_draft(draft, line, column),
             // While the rest is parsed, nothing is known of the frontmatter's end.
-            None if conversation.is_busy() || !conversation.is_complete() => None,
+            None if conversation.is_busy() || !conversation.page.is_complete.get() => None,
             None => conversation.page.with_parsed(|document, text| Completable::at(document, line, column, text)),
         };
         let found = match found {
@@ -180,7 +169,7 @@ impl Completions {
             agents: self.permissions.agents_of(conversation),
             most,
         };
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let then = move |found: io::Result<FolderEntries>| {
             let found = found.unwrap_or_default();
             mailbox.job(move |this: &Self| answer(this, found));
@@ -188,7 +177,7 @@ impl Completions {
         let folders = self.folders.clone();
         if folders.ask(query, then) {
             let worker = folders.clone();
-            if self.background.worker().spawn_blocking(move || worker.work()).is_err() {
+            if self.background.worker.spawn_blocking(move || worker.work()).is_err() {
                 folders.give_up();
             }
         }

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-pub use gather::{Completions, MAX_FILES};
+pub use gather::MAX_FILES;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,36 +5,24 @@
 //! brought all calls to their results without a request, as when the journal had the results; everything else that keeps a
 //! conversation from going on is a failure, which the user was told of.
 
-use std::{cell::RefCell, rc::Rc};
+use std::cell::{Cell, RefCell};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    Conversation, HostEffect, background::Background, calls::OpenCalls, event::LoopEvent, ownership::Ownership,
-    ports::Question, shared::Shared, writer::Writer,
-};
+use crate::{Conversation, HostEffect, components::Drives, event::LoopEvent, ports::Question};
 use flemma_agent::{Input, Stop};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, Tail};
+use flemma_chat::{self as chat, AwaitKind, Tail};
 use flemma_config::{Config, switch::Switch};
 use flemma_model::UserError;
 use flemma_runtime::Owner;
-
-/// Conversations that are carried on without a user.
-pub struct Drives {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) calls: Rc<OpenCalls>,
-}
 
 impl Drives {
     /// Carries the conversation in a buffer on without a user. [`HostEffect::Driven`] tells of the end.
     pub fn drive(&self, buffer: i32, options: DriveOptions) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
         conversation.drive.begin(options);
-        conversation.evaluated.forget();
+        conversation.evaluated.take();
         if let Err(problem) = conversation.drive.layer(&self.shared.config()) {
             return self.end_drive(&conversation, DriveEnd::Failed(Some(problem)));
         }
@@ -46,8 +34,11 @@ impl Drives {
     /// Says whether the conversation is driven.
     pub fn stop_driving(&self, buffer: i32) -> bool {
         let Some(conversation) = self.shared.conversation(buffer).filter(|it| it.drive.is_on()) else { return false };
-        conversation.drive.cancel();
-        if conversation.is_busy() || conversation.gate().is_waiting() || conversation.holding.has_wish() {
+        conversation.drive.is_cancelled.set(true);
+        if conversation.is_busy()
+            || conversation.gate.borrow_mut().is_waiting()
+            || conversation.holding.wanted.borrow().is_some()
+        {
             // Who stops it takes no decision back.
             self.shared.tell(LoopEvent::Stop(&conversation));
         }
@@ -55,25 +46,17 @@ impl Drives {
         true
     }
 
-    /// The buffer of a driven conversation is gone.
-    pub(crate) fn lose_drive(&self, conversation: &Conversation) {
-        let problem = UserError::new("something in Neovim has unloaded the conversation or read it again");
-        self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
-    }
-
     /// What has happened may have brought a driven conversation to rest.
     pub(crate) fn look_at_drives(&self) {
-        let mut driven = self.shared.conversations.all();
-        driven.retain(|conversation| conversation.drive.is_on());
-        for conversation in driven {
-            self.look_at_drive(&conversation);
+        for conversation in self.shared.conversations.all().iter().filter(|it| it.drive.is_on()) {
+            self.look_at_drive(conversation);
         }
     }
 
     pub(crate) fn look_at_drive_later(&self, conversation: &Conversation) {
         if conversation.drive.is_on() {
             // Every drain looks at the drives.
-            self.background.post_for(conversation.id(), |_, _| {});
+            self.background.post_for(conversation.id, |_, _| {});
         }
     }
 
@@ -86,12 +69,12 @@ impl Drives {
             return self.end_drive(conversation, DriveEnd::Failed(Some(problem)));
         }
         let is_known = conversation.holding.is_here() && conversation.is_known();
-        if !is_known || conversation.gate().is_waiting() || !conversation.is_at_rest() {
+        if !is_known || conversation.gate.borrow_mut().is_waiting() || !conversation.is_at_rest() {
             return;
         }
         let drive = &conversation.drive;
         let has_open_calls = !conversation.page.open_ids().is_empty();
-        let stop = conversation.session.stop().filter(|_| drive.has_begun());
+        let stop = conversation.session.stop().filter(|_| drive.last.get().is_some());
         if drive.is_stopping() {
             return self.end_drive(conversation, DriveEnd::Failed(Some(UserError::new("it was stopped"))));
         }
@@ -99,8 +82,8 @@ impl Drives {
             let end = DriveEnd::Failed(reason(&stop, drive.max_turns().is_some()));
             return self.end_drive(conversation, end);
         }
-        if has_open_calls && drive.has_begun() {
-            let waiting = self.calls.pending_calls(Some(conversation.buffer()));
+        if has_open_calls && drive.last.get().is_some() {
+            let waiting = self.calls.pending_calls(Some(conversation.buffer));
             if waiting.iter().any(|call| call.kind == AwaitKind::ClientExec) {
                 // Without a user interface it ends by itself: `tools.deadlines.headless`.
                 return;
@@ -126,7 +109,8 @@ impl Drives {
 
     /// Does what Ctrl-] does.
     fn step_drive(&self, conversation: &Conversation, has_open_calls: bool) {
-        conversation.drive.begin_step(has_open_calls);
+        let drive = &conversation.drive;
+        drive.last.set(Some((drive.requests.get(), has_open_calls)));
         let input = self.left_to_do(conversation).unwrap_or(Input::Advance);
         self.ownership.want_alone(conversation, input.into());
         self.look_at_drive_later(conversation);
@@ -136,7 +120,7 @@ impl Drives {
     pub(crate) fn drop_cut_off(&self, conversation: &Conversation) {
         if conversation.drive.is_on() && !conversation.is_busy() {
             let edits = conversation.page.with_document(|document, text| chat::drop_cut_off(document.messages(), text));
-            Writer::new(&self.shared, conversation).apply(&edits);
+            self.shared.write(conversation, &edits);
         }
     }
 
@@ -144,11 +128,11 @@ impl Drives {
     pub(crate) fn drive_was_asked(&self, conversation: &Conversation, number: u64, question: &Question) -> bool {
         let Some(is_trusted) = conversation.drive.trusts() else { return false };
         if is_trusted {
-            self.background.post_for(conversation.id(), move |this, conversation| {
+            self.background.post_for(conversation.id, move |this, conversation| {
                 this.shared.tell(LoopEvent::Agreed(conversation, number));
             });
         } else {
-            conversation.gate().cancel();
+            conversation.gate.borrow_mut().cancel();
             self.end_drive(conversation, DriveEnd::Untrusted(question.clone()));
         }
         true
@@ -156,14 +140,16 @@ impl Drives {
 
     /// What the drive of a conversation came to, and how many requests were sent; `None` before its end.
     pub fn drive_result(&self, buffer: i32) -> Option<(DriveEnd, u32)> {
-        self.shared.conversation(buffer)?.drive.result()
+        let conversation = self.shared.conversation(buffer)?;
+        let end = conversation.drive.end.borrow().clone()?;
+        Some((end, conversation.drive.requests.get()))
     }
 
     /// Ends the drive of a conversation that is driven.
     pub(crate) fn end_drive(&self, conversation: &Conversation, end: DriveEnd) {
         if conversation.drive.end(end) {
-            conversation.evaluated.forget();
-            self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer() });
+            conversation.evaluated.take();
+            self.shared.host.perform(HostEffect::Driven { buffer: conversation.buffer });
         }
     }
 }
@@ -216,54 +202,44 @@ pub enum DriveEnd {
 
 /// The drive of a conversation.
 #[derive(Debug, Default)]
-pub(crate) struct Drive(RefCell<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    options: Option<DriveOptions>,
+pub(crate) struct Drive {
+    options: RefCell<Option<DriveOptions>>,
     /// Requests that were sent.
-    requests: u32,
+    pub(crate) requests: Cell<u32>,
     /// How many had been sent when the last step began, and whether calls were open then.
-    last: Option<(u32, bool)>,
-    is_cancelled: bool,
-    end: Option<DriveEnd>,
+    last: Cell<Option<(u32, bool)>>,
+    /// Whether the user wants it to stop.
+    is_cancelled: Cell<bool>,
+    end: RefCell<Option<DriveEnd>>,
 }
 
 impl Drive {
     /// A drive begins.
     pub(crate) fn begin(&self, options: DriveOptions) {
-        self.0.replace(State { options: Some(options), ..State::default() });
+        self.options.replace(Some(options));
+        self.requests.take();
+        self.last.take();
+        self.is_cancelled.take();
+        self.end.take();
     }
 
     /// It ends. Says whether the conversation was driven.
     pub(crate) fn end(&self, end: DriveEnd) -> bool {
-        let mut state = self.0.borrow_mut();
-        let was_on = state.options.take().is_some();
+        let was_on = self.options.take().is_some();
         if was_on {
-            state.end = Some(end);
+            self.end.replace(Some(end));
         }
         was_on
     }
 
-    /// What the drive came to, and how many requests were sent.
-    pub(crate) fn result(&self) -> Option<(DriveEnd, u32)> {
-        let state = self.0.borrow();
-        Some((state.end.clone()?, state.requests))
-    }
-
-    /// The user wants it to stop.
-    pub(crate) fn cancel(&self) {
-        self.0.borrow_mut().is_cancelled = true;
-    }
-
     /// Whether the conversation is still driven, and the user wants that to stop.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.is_on() && self.0.borrow().is_cancelled
+        self.is_on() && self.is_cancelled.get()
     }
 
     /// What is asked of the drive; `None` for a conversation that is not driven.
-    fn asked<R>(&self, of: impl FnOnce(&DriveOptions) -> R) -> Option<R> {
-        self.0.borrow().options.as_ref().map(of)
+    pub(crate) fn asked<R>(&self, of: impl FnOnce(&DriveOptions) -> R) -> Option<R> {
+        self.options.borrow().as_ref().map(of)
     }
 
     /// Whether what the file brings is trusted; `None` for a conversation that is not driven.
@@ -271,34 +247,19 @@ impl Drive {
         self.asked(|options| options.is_trusted)
     }
 
-    /// Whether a step was taken.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.0.borrow().last.is_some()
-    }
-
     /// Whether the conversation is driven.
     pub(crate) fn is_on(&self) -> bool {
-        self.0.borrow().options.is_some()
+        self.options.borrow().is_some()
     }
 
     /// Whether the conversation is driven, or was.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_on() || self.0.borrow().end.is_some()
-    }
-
-    /// Whether the drive chooses the provider.
-    pub(crate) fn names_provider(&self) -> bool {
-        self.asked(|options| options.provider.is_some()) == Some(true)
+        self.is_on() || self.end.borrow().is_some()
     }
 
     /// The maximum number of requests, if the drive sets one.
     pub(crate) fn max_turns(&self) -> Option<u32> {
         self.asked(|options| options.max_turns)?
-    }
-
-    /// A request is sent.
-    pub(crate) fn count_request(&self) {
-        self.0.borrow_mut().requests += 1;
     }
 
     /// The options of `config` with the provider and the model of the drive, as the words of `:Flemma switch`.
@@ -316,15 +277,8 @@ impl Drive {
 
     /// Whether a step from here would be more than the last one once again.
     pub(crate) fn is_progress(&self, has_open_calls: bool) -> bool {
-        let state = self.0.borrow();
-        state
-            .last
-            .is_none_or(|(requests, had_open_calls)| requests == state.requests && had_open_calls && !has_open_calls)
-    }
-
-    /// A step begins.
-    pub(crate) fn begin_step(&self, had_open_calls: bool) {
-        let mut state = self.0.borrow_mut();
-        state.last = Some((state.requests, had_open_calls));
+        self.last.get().is_none_or(|(requests, had_open_calls)| {
+            requests == self.requests.get() && had_open_calls && !has_open_calls
+        })
     }
 }

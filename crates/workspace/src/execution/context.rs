@@ -1,30 +1,13 @@
 //! What a tool may know and use of a conversation, and what the user has approved of what it would write.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use crate::{Conversation, approval::permissions::Permissions, options::Frontmatter, shared::Shared, undo::Undo};
-use flemma_journal::CallKey;
-use flemma_model::{CallId, Digest};
+use crate::{Conversation, components::ToolContexts};
+use flemma_journal::{Binding, CallKey};
+use flemma_model::CallId;
 use flemma_tools::{Approved, Context, Definition, KeptContent, NativeTool, PathKind, builtin::StoredWrite};
-
-/// What a tool is told about where it runs.
-pub struct ToolContexts {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) undo: Rc<Undo>,
-    /// What users have edited in reviews and is on its way to the disk.
-    pub(crate) unsaved_edits: RefCell<HashMap<Digest, Arc<Vec<u8>>>>,
-}
 
 impl ToolContexts {
     /// What a native tool may know and use of a conversation, whether it runs or only proposes.
@@ -46,14 +29,17 @@ impl ToolContexts {
     /// What the user has approved of what a call would write; `None` if that is not approved, or for whatever it writes.
     pub(crate) fn approved(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
         let binding = conversation.records.with_ledger(|ledger| ledger.binding(key).cloned())?;
-        Some(Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() })
+        Some(self.with_contents(binding))
     }
 
     /// What the user has made of a call's change before; `None` if it is whatever the call writes.
     pub(crate) fn earlier_decision(&self, conversation: &Conversation, key: &CallKey) -> Option<Approved> {
-        let made = conversation.records.made(key);
-        let made = made.map(|binding| Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() });
+        let made = conversation.records.made(key).map(|made| self.with_contents(made));
         made.or_else(|| self.approved(conversation, key))
+    }
+
+    fn with_contents(&self, binding: Binding) -> Approved {
+        Approved { binding, contents: self.edited_contents(), first: BTreeMap::new() }
     }
 
     /// Gives what users have edited in reviews, also if it is not on the disk yet.
@@ -88,7 +74,7 @@ impl ToolContexts {
 
     /// What writes that which a call has proposed while it ran; `None` if it waits for no decision about that.
     pub(crate) fn stored_write(&self, conversation: &Conversation, key: &CallKey) -> Option<Arc<dyn NativeTool>> {
-        let proposed = conversation.records.with_ledger(|ledger| ledger.proposed(key).cloned())?;
+        let proposed = conversation.records.with_ledger(|ledger| ledger.of(key).proposed.clone())?;
         Some(Arc::new(StoredWrite { proposed, contents: self.edited_contents() }))
     }
 

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     Conversation,
     calls::key::Keyed as _,
+    components::Execution,
     execution::{
-        Execution,
         lua_outcome::{Deliver, FilePlaces, ToolAnswer},
         tasks::{LatestOutput, Stop},
     },
@@ -137,12 +137,12 @@ impl Launch<'_> {
         tasks.add_tool(&self.call.id, run, latest, Stop::Native(cancel));
         tasks.begin_write(&self.call.id, run, commitment.clone());
         let future = Arc::clone(tool).run(input, context);
-        let mailbox = self.execution.background.mailbox().clone();
-        let (conversation, call) = (self.conversation.id(), self.call.clone());
+        let mailbox = self.execution.background.mailbox.clone();
+        let (conversation, call) = (self.conversation.id, self.call.clone());
         let name = call.name.clone();
         // Calls that write do so in the order in which they were approved.
         let turn = tool.is_proposing().then(|| tasks.next_write());
-        let started = self.execution.background.worker().spawn(async move {
+        let started = self.execution.background.worker.spawn(async move {
             let _done = OptionFuture::from(turn).await;
             let outcome = AssertUnwindSafe(future).catch_unwind().await;
             let outcome = outcome.unwrap_or_else(|_| {
@@ -190,7 +190,7 @@ impl Launch<'_> {
         let (execution, call, tasks) = (self.execution, self.call, &self.conversation.tasks);
         let background = &execution.background;
         let (run, latest) = (tasks.next_run(), LatestOutput::default());
-        let threads = background.worker().handle().ok();
+        let threads = background.worker.handle().ok();
         let place = execution.shared.place(self.conversation);
         let places = FilePlaces {
             outputs: execution.shared.outputs.folder().to_owned(),
@@ -204,7 +204,7 @@ impl Launch<'_> {
         tasks.set_judged(&call.id, self.judged.clone());
         let begun = Instant::now();
         let function = execution.shared.scripts.start(ToolRun {
-            buffer: self.conversation.buffer(),
+            buffer: self.conversation.buffer,
             definition,
             call,
             input,
@@ -223,8 +223,8 @@ impl Launch<'_> {
 
     /// The answer of a server tool finishes its run.
     pub(crate) fn finishes(&self) -> Deliver {
-        let mailbox = self.execution.background.mailbox().clone();
-        let (conversation, call) = (self.conversation.id(), self.call.id.clone());
+        let mailbox = self.execution.background.mailbox.clone();
+        let (conversation, call) = (self.conversation.id, self.call.id.clone());
         Arc::new(move |rendered: Rendered| {
             mailbox.input(conversation, Input::ToolFinished { call: call.clone(), answer: rendered.into() });
         })
@@ -232,8 +232,8 @@ impl Launch<'_> {
 
     /// The answer of a client tool resolves its call, as an answer from outside does.
     pub(crate) fn resolves(&self) -> Deliver {
-        let mailbox = self.execution.background.mailbox().clone();
-        let (id, call) = (self.conversation.id(), self.call.clone());
+        let mailbox = self.execution.background.mailbox.clone();
+        let (id, call) = (self.conversation.id, self.call.clone());
         Arc::new(move |rendered: Rendered| {
             let call = call.clone();
             mailbox.job_for(id, move |this, conversation| {
@@ -246,7 +246,7 @@ impl Launch<'_> {
     pub(crate) fn refuse(&self, error: String) {
         let answer = CallResult::error(error);
         let input = Input::ToolFinished { call: self.call.id.clone(), answer };
-        self.execution.background.mailbox().input(self.conversation.id(), input);
+        self.execution.background.mailbox.input(self.conversation.id, input);
     }
 
     /// A call does not run. It waits again, and `input` says why.
@@ -255,14 +255,14 @@ impl Launch<'_> {
         execution.did_not_start(conversation, self.call);
         // A client tool's call does not wait for the editor any more.
         execution.journaling.take_back(conversation, [self.call.key()]);
-        execution.background.mailbox().input(conversation.id(), input(self.call.id.clone()));
+        execution.background.mailbox.input(conversation.id, input(self.call.id.clone()));
     }
 
     /// Tells the user, once for each tool, that it holds up the editor for longer than it may take at all: it cannot be
     /// stopped.
     fn report_if_slow(&self, took: Duration, limit: Duration) {
         let tool = &self.call.name;
-        if took <= limit || !self.execution.shared.toolbox.is_news_that_slow(tool) {
+        if took <= limit || !self.execution.shared.toolbox.slow.borrow_mut().insert(tool.clone()) {
             return;
         }
         self.execution.shared.warn(&format!(

@@ -66,24 +66,15 @@ pub struct LuaOutcome {
 }
 
 /// The value that it returned.
+#[expect(missing_docs, reason = "what is said of a value says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum LuaValue {
     /// A string, or what is written as one.
     Text(Vec<u8>),
-    /// A failure.
-    Failure {
-        /// What went wrong.
-        error: Vec<u8>,
-        /// What it had to say before that.
-        output: Option<Vec<u8>>,
-    },
-    /// A table with a boolean `ok`.
-    Structured {
-        /// Its `ok`.
-        ok: bool,
-        /// The whole table.
-        value: serde_json::Value,
-    },
+    /// What went wrong, and what it had to say before that.
+    Failure { error: Vec<u8>, output: Option<Vec<u8>> },
+    /// A table with a boolean `ok`: that, and the whole table.
+    Structured { ok: bool, value: serde_json::Value },
     /// Any other table.
     Table(serde_json::Value),
 }
@@ -154,7 +145,10 @@ impl LuaOutcome {
         let rendered = |text, language| Rendered { text, is_error, language, attachments: Vec::new() };
         let is_long = bytes.len() > MAX_BYTES || truncate::count_lines(&bytes) > MAX_LINES;
         if !is_long && !is_part {
-            return rendered(text_of(bytes), language);
+            // Without a copy where they are UTF-8.
+            let text = String::from_utf8(bytes);
+            let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return rendered(text, language);
         }
         let (shown, mut notes) = if is_long {
             let (shown, note) = overflow::beginning(&bytes, &overflow::save(outputs, tool, &bytes));
@@ -206,11 +200,6 @@ fn show(mut rendered: Rendered, tool: &str, files: Vec<LuaFile>, places: &FilePl
         rendered.text = parts.collect::<Vec<_>>().join("\n\n");
     }
     rendered
-}
-
-/// Bytes as text, without a copy where they are UTF-8.
-fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Takes the result of a call. It may be called from any thread.

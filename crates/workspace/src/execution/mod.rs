@@ -7,27 +7,20 @@ pub(crate) mod lua_outcome;
 pub(crate) mod tasks;
 pub(crate) mod waiting_writes;
 
-use std::{env, rc::Rc, time::Duration};
+use std::{env, time::Duration};
 
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Conversation, HostEffect,
-    approval::{Approval, permissions::Permissions},
-    background::Background,
-    calls::{OpenCalls, key::Keyed as _},
+    calls::key::Keyed as _,
+    components::Execution,
     execution::{
-        context::ToolContexts,
         launch::Launch,
         tasks::{LatestOutput, Stop},
     },
-    journaling::Journaling,
-    options::Frontmatter,
     resolutions::{Resolution, answers::value_of},
-    reviews::Reviews,
-    shared::Shared,
-    undo::Undo,
 };
 use flemma_agent::{CallResult, Input, Level};
 use flemma_chat::{Language, OpenCall};
@@ -43,21 +36,6 @@ use flemma_tools::{
 /// How the life of a call ends whose key another call gets.
 const REPLACED: &str = "The call was deleted before it had a result.";
 
-/// The tools that run.
-pub struct Execution {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) contexts: Rc<ToolContexts>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) reviews: Rc<Reviews>,
-}
-
 impl Execution {
     /// Runs a call, once the journal is read and its start is recorded.
     pub(crate) fn run(&self, conversation: &Conversation, call: &OpenCall) {
@@ -68,7 +46,7 @@ impl Execution {
         if conversation.drive.is_on() {
             // After a kill, nobody would be there to read that a tool ran whose call the file lacks, and the model would call
             // it once more. And nobody is there who would notice the pause.
-            if let Some(problem) = self.shared.host.write_now(conversation.buffer()) {
+            if let Some(problem) = self.shared.host.write_now(conversation.buffer) {
                 return not_started(self, conversation, &call.id, problem);
             }
         } else {
@@ -105,7 +83,8 @@ impl Execution {
             return self.journaling.need_journal(conversation);
         }
         let key = call.key();
-        let by = records.approved_by(&key).unwrap_or_else(|| self.journaling.actor(Role::Policy));
+        let approved_by = records.with_ledger(|ledger| ledger.approval(&key).map(|(by, _)| by.clone()));
+        let by = approved_by.unwrap_or_else(|| self.journaling.actor(Role::Policy));
         let run = tasks.next_run();
         tasks.add_tool(&call.id, run, LatestOutput::default(), Stop::NotStarted);
         let records = self.journaling.records_of(conversation, call, by.role, [Event::Started]);
@@ -162,7 +141,7 @@ impl Execution {
         };
         // The options, the file and links may have changed since the call was decided on.
         let Some(()) = start.check(&definition, &input) else { return };
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let key = call.key();
         if let Some(tool) = self.contexts.stored_write(conversation, &key) {
             let call = call.clone();
@@ -204,7 +183,7 @@ impl Execution {
         timeout: Duration,
     ) -> Option<AbortHandle> {
         let call = call.clone();
-        self.background.later_for(conversation.id(), timeout, move |this, conversation| {
+        self.background.later_for(conversation.id, timeout, move |this, conversation| {
             this.stop_late(conversation, &call, run, timeout);
         })
     }
@@ -228,7 +207,7 @@ impl Execution {
         self.shared.feed(conversation, [Input::Outdated { call: call.id.clone(), problem: format!("{what}: {why}") }]);
         let open = conversation.page.open_call(&call.id);
         if let Some(fence) = open.and_then(|open| open.placeholder).map(|placeholder| placeholder.fence) {
-            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line: fence });
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer, line: fence });
         }
     }
 
@@ -301,7 +280,7 @@ impl Execution {
         self.drop_suspended(conversation, &key.id);
         conversation.tasks.forget_judged(&key);
         let life = records.life(&key);
-        if life == Life::Unknown && records.with_ledger(|ledger| ledger.asked(&key).is_none()) {
+        if life == Life::Unknown && records.with_ledger(|ledger| ledger.of(&key).asked.is_none()) {
             return;
         }
         let result = RecordedResult { output: REPLACED.to_owned(), is_error: true, ..RecordedResult::default() };
@@ -324,14 +303,13 @@ impl Execution {
         if overflow::fits(&answer.output) {
             return answer;
         }
-        let open = conversation.page.open_calls();
-        let call = open.iter().rfind(|call| call.id == *id);
-        let typed = call.and_then(|call| call.placeholder.as_ref()).map_or("", |placeholder| &placeholder.content);
+        let call = conversation.page.open_call(id);
+        let typed = call.as_ref().map_or("", |call| call.typed());
         if !typed.is_empty() && answer.output.trim_end() == typed.trim_end() {
             return answer;
         }
-        let mailbox = self.background.mailbox().clone();
-        let tool = call.map_or("", |call| &call.name);
+        let mailbox = self.background.mailbox.clone();
+        let tool = call.as_ref().map_or("", |call| &call.name);
         let saved = self.shared.outputs.save(tool, answer.output.clone(), move |error| {
             mailbox.job(move |this: &Self| {
                 this.shared.log(Level::Warn, &format!("the full output of a tool could not be saved: {error}"));
@@ -350,7 +328,7 @@ impl Execution {
         let stop = CancellationToken::new();
         if let Err(problem) = request.and_then(|request| self.start_command(request, callback, stop.clone())) {
             let result = CommandResult::not_started(problem);
-            self.background.mailbox().job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
+            self.background.mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         }
         stop
     }
@@ -368,8 +346,8 @@ impl Execution {
         let bash = self.shared.config().tools.options_of("bash");
         let kept = bash.get("keep_env").and_then(|kept| kept.as_array()).into_iter().flatten();
         request.keep_env.extend(kept.filter_map(|name| name.as_str()).map(str::to_owned));
-        let (mailbox, outputs) = (self.background.mailbox().clone(), self.shared.outputs.folder().to_owned());
-        let started = self.background.worker().spawn(async move {
+        let (mailbox, outputs) = (self.background.mailbox.clone(), self.shared.outputs.folder().to_owned());
+        let started = self.background.worker.spawn(async move {
             let result = run_command(request, stop, outputs).await;
             mailbox.job(move |this: &Self| this.shared.scripts.command_ended(callback, result));
         });

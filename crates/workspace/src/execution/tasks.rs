@@ -1,7 +1,7 @@
 //! What runs for one conversation, and how it is stopped.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::execution::lua_outcome::ToolAnswer;
+use crate::{execution::lua_outcome::ToolAnswer, generation::Generation};
 use flemma_agent::RequestId;
 use flemma_journal::CallKey;
 use flemma_model::CallId;
@@ -24,7 +24,7 @@ pub(crate) struct Tasks {
     tools: RefCell<HashMap<CallId, RunningTool>>,
     /// Runs that wait for the user's decision about what they want to write.
     suspended: RefCell<HashMap<CallId, Suspended>>,
-    last_run: Cell<u64>,
+    runs: Generation,
     /// Which files a policy has judged when it approved a call.
     judged: RefCell<HashMap<CallKey, Judged>>,
     /// Becomes ready, with an error, when the last call that writes files is over.
@@ -84,15 +84,8 @@ pub(crate) enum Stop {
     Begins,
     /// By a token, unless it has begun to change files.
     Native(CancellationToken),
-    /// By taking the right to answer from it, and by the function that it gave for the purpose.
-    Lua {
-        /// Its right to answer.
-        answer: ToolAnswer,
-        /// Its own function.
-        function: Option<StopTool>,
-        /// The task that watches the time.
-        timer: Option<AbortHandle>,
-    },
+    /// By taking the right to answer from it, and by the function that it gave for the purpose. The timer watches its time.
+    Lua { answer: ToolAnswer, function: Option<StopTool>, timer: Option<AbortHandle> },
 }
 
 impl RunningTool {
@@ -157,8 +150,7 @@ impl Tasks {
 
     /// The number for the next run.
     pub(crate) fn next_run(&self) -> u64 {
-        self.last_run.set(self.last_run.get() + 1);
-        self.last_run.get()
+        self.runs.begin()
     }
 
     /// The turn of one more call that writes files. It comes when those before are over; what it gives is dropped at its end.
@@ -241,28 +233,21 @@ impl Tasks {
 
     /// Takes a call that waits to be started; says whether it is one.
     pub(crate) fn take_waiting(&self, call: &CallId) -> bool {
-        let mut tools = self.tools.borrow_mut();
-        let waits = tools.get(call).is_some_and(|tool| matches!(tool.stop, Stop::Waits));
-        if waits {
-            tools.remove(call);
-        }
-        waits
+        let is_it = |id: &CallId, tool: &mut RunningTool| id == call && matches!(tool.stop, Stop::Waits);
+        self.tools.borrow_mut().extract_if(is_it).next().is_some()
     }
 
     /// A run waits for the decision about what it wants to write. Its time does not count meanwhile. `false` if this is not the
     /// call's run.
     pub(crate) fn suspend(&self, key: CallKey, run: u64, callback: LuaRef) -> bool {
-        let mut tools = self.tools.borrow_mut();
-        if tools.get(&key.id).is_none_or(|tool| tool.run != run) {
-            return false;
-        }
-        let Some(mut tool) = tools.remove(&key.id) else { return false };
+        let is_it = |id: &CallId, tool: &mut RunningTool| *id == key.id && tool.run == run;
+        let taken = self.tools.borrow_mut().extract_if(is_it).next();
+        let Some((call, mut tool)) = taken else { return false };
         if let Stop::Lua { timer, .. } = &mut tool.stop
             && let Some(timer) = timer.take()
         {
             timer.abort();
         }
-        let call = key.id.clone();
         self.suspended.borrow_mut().insert(call, Suspended { key, tool, callback, rejection: None });
         true
     }

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, key::Keyed as _},
+    components::Execution,
     event::LoopEvent,
-    execution::Execution,
     resolutions::answers::with_writes_before,
 };
 use flemma_agent::{CallResult, Input, Verdict};
@@ -39,6 +39,9 @@ const NOT_RESUMED: &str = "The editor was restarted, or the conversation was clo
 /// The same where the user cancelled the call in the moment in which the change was written.
 const CANCELLED: &str =
     "The user cancelled the call while this change was being written. The tool did not continue afterwards.";
+
+/// What a run hears that nobody waits for any more.
+const OVER: &str = "the call is over; nothing was written";
 
 /// What a tool wants a file to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +79,7 @@ impl Execution {
         let call = conversation.as_deref().and_then(|conversation| conversation.page.open_call(call));
         let (Some(conversation), Some(context), Some(call)) = (conversation, context, call) else {
             let problem = "the call is over, or waits for a decision already; nothing was written";
-            self.shared.give_answer(callback, Err(UserError::new(problem)));
+            self.tell_problem(callback, problem);
             return false;
         };
         let path = |file: &WantedWrite| match file.is_page {
@@ -99,18 +102,23 @@ impl Execution {
         };
         let wanting = Wanting { call, run, callback };
         let then = move |this: &Self, conversation: &Conversation, found: Result<FoundWrite, ModelError>| match found {
-            Err(problem) => this.shared.give_answer(callback, Err(UserError::new(problem.to_string()))),
+            Err(problem) => this.tell_problem(callback, &problem.to_string()),
             Ok(FoundWrite { proposal, .. }) if changes_nothing(&proposal) => {
                 let files = proposal.files.iter().map(|file| json!({ "path": file.name, "written": false }));
-                this.shared.give_answer(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
+                this.shared.scripts.answered(callback, Ok(json!({ "files": files.collect::<Vec<Value>>() })));
             }
             Ok(found) if is_decided && !has_concern(&found.proposal) => {
                 this.write_now(conversation, wanting, found, context)
             }
             Ok(found) => this.await_decision(conversation, wanting, found.proposed),
         };
-        self.background.run_for(conversation.id(), work, then);
+        self.background.run_for(conversation.id, work, then);
         is_asked
+    }
+
+    /// Tells a run why nothing is written of what it wants to write.
+    fn tell_problem(&self, callback: LuaRef, problem: &str) {
+        self.shared.scripts.answered(callback, Err(UserError::new(problem)));
     }
 
     /// Sets a run aside until somebody has decided about what it wants to write.
@@ -120,7 +128,7 @@ impl Execution {
         // What a policy has approved was the call itself.
         conversation.tasks.forget_judged(&key);
         if !conversation.tasks.suspend(key, run, callback) {
-            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self.tell_problem(callback, OVER);
         }
         let records = self.journaling.records_of(conversation, &call, Role::Tool, [Event::Proposed { proposed }]);
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
@@ -130,7 +138,7 @@ impl Execution {
                     let key = call.key();
                     conversation.proposals.begin_anew(&key);
                     // If it turns out to be impossible, nobody is asked.
-                    conversation.proposals.arrive(key);
+                    conversation.proposals.arrived.borrow_mut().insert(key);
                     this.shared.feed(conversation, [Input::Proposed(call.id)]);
                     this.shared.tell(LoopEvent::Resolved(conversation));
                     this.reviews.look_for_proposals(conversation);
@@ -145,15 +153,15 @@ impl Execution {
         let commitment = Commitment::default();
         context.commitment = commitment.clone();
         if !conversation.tasks.begin_write(&call.id, run, commitment.clone()) {
-            return self.shared.give_answer(callback, Err(UserError::new("the call is over; nothing was written")));
+            return self.tell_problem(callback, OVER);
         }
         // The approval is for whatever the file has by then.
         found.proposed.files.iter_mut().for_each(|file| file.before = Before::Unknown);
         let names = names(&found.proposed);
         let tool = Arc::new(StoredWrite { proposed: found.proposed, contents: found.contents });
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let turn = conversation.tasks.next_write();
-        let started = self.background.worker().spawn(async move {
+        let started = self.background.worker.spawn(async move {
             let done = turn.await;
             let outcome = tool.run(Value::Null, context).await;
             drop(done);
@@ -162,8 +170,7 @@ impl Execution {
             });
         });
         if started.is_err() {
-            self.shared
-                .give_answer(callback, Err(UserError::new("no thread could be started, so nothing was written")));
+            self.tell_problem(callback, "no thread could be started, so nothing was written");
         }
     }
 
@@ -181,7 +188,7 @@ impl Execution {
             return self.shared.scripts.forget(callback);
         }
         match conversation.tasks.end_write(&call.id, commitment, CANCELLED) {
-            None => self.shared.give_answer(callback, told(outcome, names, &[])),
+            None => self.shared.scripts.answered(callback, told(outcome, names, &[])),
             Some(words) => {
                 self.shared.scripts.forget(callback);
                 self.stop_tool(conversation, &call.id);
@@ -201,7 +208,7 @@ impl Execution {
         let (names, takes) = conversation.records.with_ledger(|ledger| {
             let takes =
                 ledger.binding(&key).map(|binding| binding.files.iter().map(|file| file.take.clone()).collect());
-            (ledger.proposed(&key).map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
+            (ledger.of(&key).proposed.as_ref().map(names).unwrap_or_default(), takes.unwrap_or_else(Vec::new))
         });
         let was_cancelled = conversation.tasks.is_hurried(&call.id);
         conversation.tasks.remove_tool(&call.id);
@@ -239,7 +246,7 @@ impl Execution {
         let woken = conversation.tasks.wake(&call.id, |run| self.watch_time(conversation, &call.id, run, timeout?));
         match woken {
             None => {}
-            Some((callback, false)) => self.shared.give_answer(callback, outcome),
+            Some((callback, false)) => self.shared.scripts.answered(callback, outcome),
             // It did not wait for what it hears now, and nothing else will end the call.
             Some((callback, true)) => {
                 self.shared.scripts.forget(callback);

@@ -6,20 +6,13 @@ pub(crate) mod recovery;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    rc::Rc,
-    sync::mpsc,
     time::Duration,
 };
 
 use jiff::Timestamp;
 
 use crate::{
-    Conversation, HostEffect,
-    background::{Background, Job},
-    calls::key::Keyed as _,
-    event::LoopEvent,
-    ownership::Ownership,
-    shared::Shared,
+    Conversation, HostEffect, background::Background, calls::key::Keyed as _, components::Journaling, event::LoopEvent,
 };
 use flemma_agent::{CallResult, Input, Level, Placement};
 use flemma_chat::{AwaitKind, Language, OpenCall, Status};
@@ -33,35 +26,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is told of a record that could not be written.
 pub(crate) fn not_recorded(error: &io::Error) -> UserError {
+    let words = words(error);
     let fix = match error.kind() {
         // The error says who has to end.
         io::ErrorKind::TimedOut => "",
         // Whoever has taken the conversation over has to end.
-        io::ErrorKind::ResourceBusy => {
-            return UserError::new(format!("{}; nothing was run or changed here", words(error)));
-        }
+        io::ErrorKind::ResourceBusy => return UserError::new(format!("{words}; nothing was run or changed here")),
         _ => "make room or fix the state folder, and ",
     };
-    UserError::new(format!(
-        "it could not be recorded ({}), so nothing was run or changed; {fix}try again",
-        words(error)
-    ))
+    UserError::new(format!("it could not be recorded ({words}), so nothing was run or changed; {fix}try again"))
 }
 
 /// What went wrong, without "(os error 28)", which does not help the user.
 fn words(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
-}
-
-/// The records of calls: in memory, in the journal, and in which order they take effect.
-pub struct Journaling {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journal: Journal,
-    /// What waited for records that are on the disk now, or that could not be written. When the editor exits, it is done without the
-    /// rest of what background work has left.
-    pub(crate) commits: (mpsc::Sender<Job>, mpsc::Receiver<Job>),
 }
 
 impl Journaling {
@@ -101,13 +79,13 @@ impl Journaling {
         records: Vec<Record>,
         then: impl FnOnce(&C, &Conversation, Result<(), UserError>) + Send + 'static,
     ) {
-        let id = conversation.id();
+        let id = conversation.id;
         let Some(path) = conversation.records.path() else {
             conversation.records.apply(&records);
             return then(component, conversation, Ok(()));
         };
         let (commits, own, mailbox) =
-            (self.commits.0.clone(), self.background.mailbox().clone(), background.mailbox().clone());
+            (self.commits.0.clone(), self.background.mailbox.clone(), background.mailbox.clone());
         self.journal.fenced(self.ownership.fence(conversation)).append(&path, records.clone(), move |written| {
             let _ = commits.send(mailbox.addressed_for(id, move |component, conversation| {
                 let written = written.map_err(|error| not_recorded(&error));
@@ -128,7 +106,7 @@ impl Journaling {
         conversation.records.apply(&records);
         let Some(path) = conversation.records.path() else { return };
         let fence = self.ownership.fence(conversation);
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let name = path.display().to_string();
         self.journal.fenced(fence).append(&path, records, move |outcome| {
             let Err(error) = outcome else { return };
@@ -185,7 +163,7 @@ impl Journaling {
     pub(crate) fn read_journal(&self, conversation: &Conversation, path: &str) {
         let path = PathBuf::from(path);
         let Some((attempt, origins)) = conversation.records.begin_reading(&path) else { return };
-        let (journal, id) = (self.journal.clone(), conversation.id());
+        let (journal, id) = (self.journal.clone(), conversation.id);
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.journal_was_read(conversation, attempt, read);
         };
@@ -211,7 +189,7 @@ impl Journaling {
             let again = move |this: &Self, conversation: &Conversation| {
                 this.journal_was_read(conversation, attempt, read);
             };
-            return self.background.post_for(conversation.id(), again);
+            return self.background.post_for(conversation.id, again);
         }
         let read = match read {
             Ok(read) => read,
@@ -225,7 +203,7 @@ impl Journaling {
             self.journal.fenced(self.ownership.fence(conversation)).append(&path, missing, drop);
         }
         // The lines of calls say how long they took.
-        self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
         self.shared.tell(LoopEvent::JournalRead(conversation));
         self.shared.feed(conversation, [Input::ToolsReady]);
         self.shared.tell(LoopEvent::Recover(conversation));
@@ -242,7 +220,7 @@ impl Journaling {
         ));
         let is_news = conversation.records.fail(problem.clone());
         // A wish that waited for longer would come as a surprise.
-        let was_wanted = conversation.holding.take_wish().is_some();
+        let was_wanted = conversation.holding.wanted.take().is_some();
         if is_news || was_wanted {
             self.shared.warn(&problem.to_string());
         }
@@ -254,13 +232,8 @@ impl Journaling {
     pub(crate) fn shorten_journal(&self, conversation: &Conversation) {
         let Some(path) = conversation.records.path().filter(|_| conversation.records.is_long.take()) else { return };
         let (journal, ids) = (self.journal.clone(), conversation.page.call_ids());
-        let name = path.display().to_string();
-        let then = move |this: &Self, shortened: io::Result<bool>| {
-            if let Err(error) = shortened {
-                this.shared.log(Level::Warn, &format!("{name}: the journal could not be shortened: {error}"));
-            }
-        };
-        self.background.run(move || journal.compact(&path, |key| ids.contains(&key.id)), then);
+        let failure = format!("{}: the journal could not be shortened", path.display());
+        self.background.tidy(failure, move || journal.compact(&path, |key| ids.contains(&key.id)).map(drop));
     }
 }
 
@@ -310,11 +283,10 @@ pub(crate) fn restored(result: &RecordedResult) -> CallResult {
 
 /// Who has settled a call that was not running. What the user decides is recorded before, unless it was written into the block.
 fn settler(call: &OpenCall) -> Role {
-    match &call.placeholder {
-        Some(placeholder) if placeholder.block.status == Status::Denied => Role::Policy,
-        Some(placeholder) if placeholder.block.status == Status::Rejected || !placeholder.content.is_empty() => {
-            Role::User
-        }
+    match call.status() {
+        Some(Status::Denied) => Role::Policy,
+        Some(Status::Rejected) => Role::User,
+        Some(_) if !call.typed().is_empty() => Role::User,
         // It could not be started, such as a call of an unknown tool.
         _ => Role::Tool,
     }
@@ -338,9 +310,9 @@ impl Journaling {
     /// Lets the host write the file when what happens now is over: calls that start together make one write.
     pub(crate) fn write_soon(&self, conversation: &Conversation) {
         if !conversation.is_write_due.replace(true) {
-            self.background.post_for(conversation.id(), |this, conversation| {
+            self.background.post_for(conversation.id, |this, conversation| {
                 conversation.is_write_due.replace(false);
-                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
+                this.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
             });
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use crate::generation::Generation;
-use flemma_journal::{Actor, Asked, Binding, CallKey, Ending, Ledger, Life, Record};
+use flemma_journal::{Asked, Binding, CallKey, Ending, Ledger, Life, Record};
 use flemma_model::{CallId, UserError};
 
 /// How far the journal is read. Nothing of it counts before it is read completely.
@@ -66,7 +66,7 @@ pub(crate) struct Records {
     /// The lost calls that the user was told of.
     told: RefCell<Vec<String>>,
     /// The calls of which the user was told that their deadline has passed.
-    late: RefCell<HashSet<CallId>>,
+    pub(crate) late: RefCell<HashSet<CallId>>,
 }
 
 impl Records {
@@ -146,20 +146,12 @@ impl Records {
 
     /// How the latest life of a call that has ended did.
     pub(crate) fn ending(&self, key: &CallKey) -> Option<Ending> {
-        self.ledger.borrow().ending(key).cloned()
+        self.ledger.borrow().of(key).ending.clone()
     }
 
     /// The latest life of a call.
     pub(crate) fn life(&self, key: &CallKey) -> Life {
-        self.ledger.borrow().life(key)
-    }
-
-    /// Who approved a call that is open.
-    pub(crate) fn approved_by(&self, key: &CallKey) -> Option<Actor> {
-        match self.life(key) {
-            Life::Open { approved, .. } => approved,
-            Life::Unknown | Life::Ended => None,
-        }
+        self.ledger.borrow().of(key).life.clone()
     }
 
     /// Lends the state of all calls.
@@ -208,11 +200,6 @@ impl Records {
         self.is_forgotten.set(true);
     }
 
-    /// Whether the user was not told yet that the deadline of this call has passed.
-    pub(crate) fn is_late_news(&self, call: &CallId) -> bool {
-        self.late.borrow_mut().insert(call.clone())
-    }
-
     /// Whether the user was not told of these lost calls before.
     pub(crate) fn is_news(&self, lost: &[String]) -> bool {
         self.told.replace(lost.to_vec()) != lost
@@ -220,25 +207,25 @@ impl Records {
 
     /// What the user has made of a call's change in a review in which they have decided nothing.
     pub(crate) fn made(&self, key: &CallKey) -> Option<Binding> {
-        self.with_ledger(|ledger| ledger.made(key).cloned())
+        self.with_ledger(|ledger| ledger.of(key).made.clone())
     }
 
     /// Whether the tool of a call waits with what it wants to write, or did.
     pub(crate) fn has_proposed(&self, key: &CallKey) -> bool {
-        self.with_ledger(|ledger| ledger.proposed(key).is_some())
+        self.with_ledger(|ledger| ledger.of(key).proposed.is_some())
     }
 
     /// Whether a call was ever started.
     pub(crate) fn has_begun(&self, key: &CallKey) -> bool {
-        self.with_ledger(|ledger| match ledger.life(key) {
+        self.with_ledger(|ledger| match &ledger.of(key).life {
             Life::Unknown => false,
             Life::Open { started, .. } => started.is_some(),
-            Life::Ended => ledger.ending(key).is_some_and(|ending| ending.started.is_some()),
+            Life::Ended => ledger.of(key).ending.as_ref().is_some_and(|ending| ending.started.is_some()),
         })
     }
 
     /// What a call was recorded to ask for.
     pub(crate) fn asked(&self, key: &CallKey) -> Option<Asked> {
-        self.with_ledger(|ledger| ledger.asked(key).cloned())
+        self.with_ledger(|ledger| ledger.of(key).asked.clone())
     }
 }

@@ -1,21 +1,11 @@
 //! A file that was opened: what the journal knows of its calls is brought together with what the file says.
 
-use std::rc::Rc;
-
 use jiff::Timestamp;
 
 use crate::{
     Conversation,
-    calls::{OpenCalls, Standing, asks_again, key::Keyed as _},
-    drives::Drives,
-    journaling::Journaling,
-    options::Frontmatter,
-    ownership::Ownership,
-    queue::Queue,
-    resolutions::Resolutions,
-    reviews::Reviews,
-    shared::Shared,
-    undo::Undo,
+    calls::{Standing, asks_again, key::Keyed as _},
+    components::{Drives, Recovery},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep};
 use flemma_chat::{OpenCall, Status};
@@ -26,20 +16,6 @@ use flemma_tools::Registry;
 /// How many calls a message names.
 const LISTED: usize = 5;
 
-/// A file that was opened, brought together with its journal.
-pub struct Recovery {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) reviews: Rc<Reviews>,
-    pub(crate) queue: Rc<Queue>,
-    pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) drives: Rc<Drives>,
-}
-
 impl Recovery {
     /// Brings a conversation and its journal together, once both are read and no other process holds the conversation. What
     /// the user wanted in the meantime comes after that.
@@ -48,7 +24,7 @@ impl Recovery {
             return;
         }
         let news = if conversation.is_busy() { Vec::new() } else { self.bring_together(conversation) };
-        match conversation.holding.take_wish() {
+        match conversation.holding.wanted.take() {
             // The user has decided about a call without knowing this of it.
             Some(wish) if wish.decides_about(&news) => {
                 let message = "nothing was decided: the state of the call has changed since; look at it again";
@@ -87,15 +63,13 @@ impl Recovery {
             // Where nothing runs, that is left to who opens it next.
             Standing::Interrupted if !self.shared.host.carries_on() => false,
             Standing::Interrupted => {
-                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file may be older than the start. Nobody may approve the call without knowing of it.
                 let is_told = call.awaiting().is_some_and(|awaiting| asks_again(&awaiting));
-                !is_told && !matches!(status, Some(Status::Denied | Status::Rejected))
+                !is_told && !matches!(call.status(), Some(Status::Denied | Status::Rejected))
             }
             Standing::New | Standing::Approved(_) | Standing::Proposed => {
-                let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
                 // The file is older than what the call wants to write.
-                status == Some(Status::Running)
+                call.status() == Some(Status::Running)
                     && conversation.records.has_proposed(&call.key())
                     && self.shared.host.carries_on()
                     && !conversation.is_at_work_on(&call.id)
@@ -110,10 +84,10 @@ impl Recovery {
         let (unfinished, finished) = conversation.records.with_ledger(|ledger| {
             let answered = |key: &CallKey| conversation.page.answered(key);
             let unfinished = ledger.unfinished().filter(|(key, _)| !here.contains(key));
-            let unfinished = unfinished.filter(|(key, _)| answered(key) == ledger.endings(key));
+            let unfinished = unfinished.filter(|(key, _)| answered(key) == ledger.of(key).endings);
             // If the file was written after the start, it had the call then, and the user has deleted it.
             let finished = ledger.finished().filter(|(_, at)| written.is_some_and(|written| written < *at));
-            let finished = finished.filter(|(key, _)| !here.contains(key) && answered(key) < ledger.endings(key));
+            let finished = finished.filter(|(key, _)| !here.contains(key) && answered(key) < ledger.of(key).endings);
             (self.named(unfinished), self.named(finished))
         });
         if !unfinished.is_empty() && conversation.records.is_news(&unfinished) {
@@ -159,7 +133,7 @@ impl Recovery {
         let is_unrecorded = |call: &&OpenCall| {
             let key = call.key();
             let is_open = matches!(conversation.records.life(&key), Life::Open { .. });
-            let is_asked = conversation.records.with_ledger(|ledger| ledger.asked(&key).is_some());
+            let is_asked = conversation.records.with_ledger(|ledger| ledger.of(&key).asked.is_some());
             call.awaiting().is_some() && !is_open && !is_asked
         };
         let found: Vec<&OpenCall> = calls.iter().filter(is_unrecorded).collect();

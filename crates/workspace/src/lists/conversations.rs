@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{Conversation, lists::Lists};
+use crate::{Conversation, components::Lists};
 use flemma_chat::{Glance, given_title};
 use flemma_model::UserError;
 use flemma_runtime::ListedConversation;
@@ -104,13 +104,11 @@ impl Lists {
 
     fn rows(&self, root: &Path, found: Vec<ListedConversation>, dates: &Dates) -> Vec<ConversationRow> {
         let mut open = self.open_below(root);
-        let mut listed: Vec<ConversationRow> = Vec::new();
-        for ListedConversation { path, modified, glance } in found {
-            listed.push(match open.remove(&path) {
-                Some(conversation) => self.open_row(path, Some(modified), &conversation),
-                None => self.row(path, Some(modified), glance),
-            });
-        }
+        let listed = found.into_iter().map(|ListedConversation { path, modified, glance }| match open.remove(&path) {
+            Some(conversation) => self.open_row(path, Some(modified), &conversation),
+            None => self.row(path, Some(modified), glance),
+        });
+        let listed: Vec<ConversationRow> = listed.collect();
         // The names of new ones begin with their dates.
         let others = open.into_iter().rev();
         let others = others.map(|(path, conversation)| {
@@ -135,7 +133,7 @@ impl Lists {
         let glance = Glance::of_text(conversation.page.text());
         let state = if conversation.is_busy() {
             RowState::Working
-        } else if self.calls.pending_calls(Some(conversation.buffer())).is_empty() {
+        } else if self.calls.pending_calls(Some(conversation.buffer)).is_empty() {
             RowState::Idle
         } else {
             RowState::Waiting

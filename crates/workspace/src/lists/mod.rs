@@ -10,24 +10,16 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    rc::Rc,
     time::{Duration, Instant},
 };
 
 use serde::{Serialize, Serializer};
 
 use crate::{
-    background::Background,
-    calls::{
-        OpenCalls,
-        on_disk::{CallOnDisk, CallState, CallsOnDisk},
-    },
-    journaling::Journaling,
+    calls::on_disk::{CallOnDisk, CallState, CallsOnDisk},
+    components::Lists,
     lists::chat_files::chat_files,
-    ownership::Ownership,
-    projects::ProjectConversations,
     saving::file_layout::FileLayout,
-    shared::Shared,
 };
 use flemma_chat::{AwaitKind, Awaiting, Document};
 use flemma_model::{CallId, ToolInput, UserError};
@@ -84,25 +76,6 @@ fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&path.to_string_lossy())
 }
 
-/// What was found on the disk.
-#[derive(Default)]
-struct Scan {
-    calls: Vec<(PathBuf, CallOnDisk)>,
-    problems: Vec<String>,
-    is_cut_short: bool,
-}
-
-/// The lists of conversations and of calls that wait.
-pub struct Lists {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) projects: Rc<ProjectConversations>,
-}
-
 impl Lists {
     /// Lists the calls that wait in the open conversations, in those below `folder`, and, if `is_all`, in those whose calls
     /// this user's journal knows. `then` is called with the list when the files are read.
@@ -129,24 +102,23 @@ impl Lists {
         lines.get(count.max(1) - 1).or(lines.last()).copied()
     }
 
-    fn waiting_list(&self, found: Scan) -> WaitingList {
+    fn waiting_list(&self, (list, on_disk): (WaitingList, Vec<(PathBuf, CallOnDisk)>)) -> WaitingList {
         let mut calls = self.waiting_here();
-        let files = found.calls.into_iter().map(|(file, call)| WaitingCall {
+        calls.extend(on_disk.into_iter().map(|(file, call)| WaitingCall {
             text: self.sentence(&call.tool, &call.input, &call.state),
             place: WaitingPlace::File(file),
             line: call.line,
             id: call.id,
-        });
-        calls.extend(files);
-        WaitingList { calls, problems: found.problems, is_cut_short: found.is_cut_short }
+        }));
+        WaitingList { calls, ..list }
     }
 
     /// The calls that wait in the open conversations.
     fn waiting_here(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
         for conversation in self.shared.conversations.all() {
-            let place = WaitingPlace::Buffer(conversation.buffer());
-            for call in self.calls.pending_calls(Some(conversation.buffer())) {
+            let place = WaitingPlace::Buffer(conversation.buffer);
+            for call in self.calls.pending_calls(Some(conversation.buffer)) {
                 let awaiting = Awaiting { kind: call.kind, expires: call.expires, ..Awaiting::default() };
                 let input = call.input.map_or(ToolInput::Malformed(String::new()), ToolInput::Json);
                 let text = self.words(&call.tool, &input, call.question, &awaiting);
@@ -207,42 +179,39 @@ impl Lists {
             let word = if awaiting.is_over(self.shared.host.now()) { "expired" } else { "until" };
             format!(", {word} {}", self.shared.host.local_time(at))
         });
-        let question = question.map(|question| format!(": {}", shown(&question)));
+        let question = question.map(|question| format!(": {}", one_line(&question, LONGEST)));
         // The question says what the call is about.
-        let call = if question.is_some() { shown(tool) } else { self.subject(tool, input) };
+        let call = if question.is_some() { one_line(tool, LONGEST) } else { self.subject(tool, input) };
         format!("{call}: {what}{}{}", deadline.unwrap_or_default(), question.unwrap_or_default())
     }
 }
 
-/// A text of a model or a file, on one line.
-fn shown(text: &str) -> String {
-    one_line(text, LONGEST)
-}
-
-/// Looks at files, without those that are `open`. It blocks on the disk.
-fn look(folder: &Path, known: Vec<PathBuf>, open: &[PathBuf], disk: &CallsOnDisk) -> Scan {
+/// Looks at files, without those that are `open`. Gives a list without calls, and the calls that were found. It blocks on the disk.
+fn look(
+    folder: &Path,
+    known: Vec<PathBuf>,
+    open: &[PathBuf],
+    disk: &CallsOnDisk,
+) -> (WaitingList, Vec<(PathBuf, CallOnDisk)>) {
     let end = Instant::now() + PATIENCE;
-    let mut found = Scan::default();
+    let (mut list, mut found) = (WaitingList::default(), Vec::new());
     // A file may be reached under several names.
     let mut seen: BTreeSet<PathBuf> = open.iter().filter_map(|file| file.canonicalize().ok()).collect();
     let known = known.into_iter().filter(|file| file.is_absolute()).map(Ok);
     for file in chat_files(folder).chain(known) {
         if Instant::now() > end {
-            found.is_cut_short = true;
+            list.is_cut_short = true;
             break;
         }
-        let outcome = match &file {
-            Ok(file) => read(file, &mut seen, disk),
-            Err(error) => Err(UserError::new(error.to_string())),
-        };
-        match (outcome, file) {
-            (Ok(calls), Ok(file)) => found.calls.extend(calls.into_iter().map(|call| (file.clone(), call))),
-            (Err(problem), _) => found.problems.push(problem.to_string()),
-            (Ok(_), Err(_)) => {}
-        }
+        let read = file.map_err(|error| UserError::new(error.to_string())).and_then(|file| {
+            let calls = read(&file, &mut seen, disk)?;
+            found.extend(calls.into_iter().map(|call| (file.clone(), call)));
+            Ok(())
+        });
+        list.problems.extend(read.err().map(|problem| problem.to_string()));
     }
-    found.calls.sort_by(|(one, _), (other, _)| one.cmp(other));
-    found
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    (list, found)
 }
 
 /// The calls that wait in a file; none if it is not there, or was seen before.

@@ -1,8 +1,9 @@
 //! What is in effect for one conversation: its options, and what its file says of tools.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
-use flemma_chat::{Diagnostic, Document, Severity, Text};
+use crate::trust::FrontmatterCode;
+use flemma_chat::{Diagnostic, Severity};
 use flemma_config::{Config, FileOptions};
 use flemma_tools::{FileTools, Policy, approval::BufferPolicy};
 
@@ -53,63 +54,10 @@ impl Fault {
     }
 }
 
-/// Frontmatter as it stands in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    /// The language, as the fence names it.
-    pub(crate) language: String,
-    /// What stands between the fences.
-    pub(crate) code: String,
-}
-
-impl Source {
-    /// The frontmatter of a document, if it has any that is complete.
-    pub(crate) fn of(document: &Document, text: &dyn Text) -> Option<Self> {
-        let matter = document.frontmatter().filter(|matter| matter.closed)?;
-        let mut code = String::new();
-        text.read(1..matter.lines - 1, &mut |line: &str| {
-            code.push_str(line);
-            code.push('\n');
-        });
-        Some(Self { language: matter.language.clone(), code })
-    }
-
-    /// The lines between the fences.
-    pub(crate) fn lines(&self) -> std::ops::Range<usize> {
-        1..1 + self.code.lines().count()
-    }
-}
-
 /// What an evaluation depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Basis {
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<FrontmatterCode>,
     pub(crate) is_trusted: bool,
     pub(crate) generation: u64,
-}
-
-/// The last evaluation of a conversation's frontmatter.
-#[derive(Default)]
-pub(crate) struct Evaluated(RefCell<Option<(Basis, Rc<Effective>)>>);
-
-impl Evaluated {
-    /// The options as they were when they were last needed.
-    pub(crate) fn config(&self) -> Option<Rc<Config>> {
-        self.0.borrow().as_ref().map(|(_, effective)| Rc::clone(&effective.config))
-    }
-
-    /// The last evaluation, if it is still about the same.
-    pub(crate) fn get(&self, basis: &Basis) -> Option<Rc<Effective>> {
-        self.0.borrow().as_ref().filter(|(known, _)| known == basis).map(|(_, effective)| Rc::clone(effective))
-    }
-
-    /// Keeps an evaluation.
-    pub(crate) fn keep(&self, basis: Basis, effective: &Rc<Effective>) {
-        *self.0.borrow_mut() = Some((basis, Rc::clone(effective)));
-    }
-
-    /// The next need evaluates anew.
-    pub(crate) fn forget(&self) {
-        self.0.take();
-    }
 }

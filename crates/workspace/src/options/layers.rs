@@ -9,8 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use flemma_agent::Level;
-use flemma_config::{Config, LevelFilter, Logging};
+use flemma_config::{Config, Logging};
 use flemma_model::UserError;
 use flemma_runtime::Log;
 
@@ -21,8 +20,8 @@ pub(crate) struct OptionLayers {
     setup: RefCell<Value>,
     runtime: RefCell<Value>,
     /// Whether `tools.auto_approve` of `setup` is a function.
-    is_policy_function: Cell<bool>,
-    log: RefCell<Log>,
+    pub(crate) is_policy_function: Cell<bool>,
+    pub(crate) log: RefCell<Log>,
     /// Where the log is unless the options say otherwise.
     log_dir: RefCell<PathBuf>,
 }
@@ -31,16 +30,6 @@ impl OptionLayers {
     /// The options that are in effect.
     pub(crate) fn effective(&self) -> Rc<Config> {
         Rc::clone(&self.effective.borrow())
-    }
-
-    /// Whether `setup` was given.
-    pub(crate) fn is_set_up(&self) -> bool {
-        !self.setup.borrow().is_null()
-    }
-
-    /// Whether `tools.auto_approve` of `setup` is a function.
-    pub(crate) fn is_policy_function(&self) -> bool {
-        self.is_policy_function.get()
     }
 
     /// What `setup` was given, and what was set since.
@@ -93,20 +82,5 @@ impl OptionLayers {
     /// The log's file.
     pub(crate) fn log_path(&self) -> PathBuf {
         self.log_path_of(&self.effective().logging)
-    }
-
-    /// Writes to the log, if there is one.
-    pub(crate) fn log(&self, level: Level, line: &str) {
-        let level = match level {
-            Level::Info => LevelFilter::Info,
-            Level::Warn => LevelFilter::Warn,
-            Level::Error => LevelFilter::Error,
-        };
-        self.log_line(level, line);
-    }
-
-    /// The same at any level.
-    pub(crate) fn log_line(&self, level: LevelFilter, line: &str) {
-        self.log.borrow().line(level, line);
     }
 }

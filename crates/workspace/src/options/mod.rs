@@ -18,10 +18,10 @@ use serde_json::Value;
 use crate::{
     Conversation,
     approval::chain,
-    options::effective::{Basis, Effective, Fault, Source},
+    components::Frontmatter,
+    options::effective::{Basis, Effective, Fault},
     ports::FrontmatterRun,
-    shared::Shared,
-    trust::{FrontmatterTrust, GateFacts, store::TrustStore},
+    trust::{FrontmatterCode, FrontmatterTrust, GateFacts},
 };
 use flemma_chat::OpenCall;
 use flemma_config::{
@@ -38,29 +38,25 @@ use flemma_tools::{
     rules::Rule,
 };
 
-/// The options of each conversation: those of `setup`, under what its frontmatter says and who started it asked for.
-pub struct Frontmatter {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) trust: Rc<TrustStore>,
-}
-
 impl Frontmatter {
     /// What is in effect for a conversation now.
     pub(crate) fn of(&self, conversation: &Conversation) -> Rc<Effective> {
         let source = conversation.page.frontmatter();
         let is_trusted = source.as_ref().is_none_or(|source| self.trust.trusts(conversation, source));
-        let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation() };
-        if let Some(known) = conversation.evaluated.get(&basis) {
-            return known;
+        let basis = Basis { source, is_trusted, generation: self.shared.toolbox.generation.get() };
+        if let Some((known, effective)) = &*conversation.evaluated.borrow()
+            && *known == basis
+        {
+            return Rc::clone(effective);
         }
         let mut effective = self.evaluate(conversation, basis.source.as_ref(), is_trusted);
         self.steer(conversation, &mut effective);
         let effective = Rc::new(effective);
-        conversation.evaluated.keep(basis, &effective);
+        conversation.evaluated.replace(Some((basis, Rc::clone(&effective))));
         effective
     }
 
-    fn evaluate(&self, conversation: &Conversation, source: Option<&Source>, is_trusted: bool) -> Effective {
+    fn evaluate(&self, conversation: &Conversation, source: Option<&FrontmatterCode>, is_trusted: bool) -> Effective {
         let without = |fault: Option<Fault>| Effective {
             config: self.shared.config(),
             tools: None,
@@ -113,11 +109,11 @@ impl Frontmatter {
     fn read_frontmatter(
         &self,
         conversation: &Conversation,
-        source: &Source,
+        source: &FrontmatterCode,
         is_trusted: bool,
     ) -> Result<FrontmatterRun, Fault> {
-        let Source { language, code } = source;
-        let mut known = match self.shared.scripts.parse(conversation.buffer(), language, code) {
+        let FrontmatterCode { language, code } = source;
+        let mut known = match self.shared.scripts.parse(conversation.buffer, language, code) {
             Ok(parsed) => {
                 let value =
                     parsed.map_err(|problem| Fault::new(0, format!("the {language} frontmatter: {problem}")))?;
@@ -166,7 +162,7 @@ impl Frontmatter {
 
     fn defaults(&self) -> Defaults {
         let config = self.shared.config();
-        let is_list = !self.shared.options.is_policy_function();
+        let is_list = !self.shared.options.is_policy_function.get();
         Defaults {
             config: serde_json::to_value(&*config).unwrap_or_default(),
             tools: self.shared.toolbox.default_tools(),
@@ -207,16 +203,11 @@ impl Frontmatter {
         let is_busy = conversation.session.is_busy();
         let folder = self.shared.place(conversation).folder();
         let is_store_read = self.trust.is_read();
+        let lacks_trust = || self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust);
         let frontmatter = match conversation.page.frontmatter() {
-            Some(source) if !self.trust.trusts(conversation, &source) => {
-                if !is_store_read {
-                    FrontmatterTrust::Unread
-                } else if self.of(conversation).fault.as_ref().is_some_and(|fault| fault.lacks_trust) {
-                    FrontmatterTrust::Missing(source.into())
-                } else {
-                    FrontmatterTrust::Settled
-                }
-            }
+            Some(source) if self.trust.trusts(conversation, &source) => FrontmatterTrust::Settled,
+            Some(_) if !is_store_read => FrontmatterTrust::Unread,
+            Some(source) if lacks_trust() => FrontmatterTrust::Missing(source),
             _ => FrontmatterTrust::Settled,
         };
         let unvetted = if is_busy { Vec::new() } else { conversation.page.unvetted(&folder) };
@@ -227,23 +218,18 @@ impl Frontmatter {
 
     /// Why a driven conversation is not sent to this provider: nobody has chosen it, so a script would reply.
     pub(crate) fn lacks_provider(&self, conversation: &Conversation, file: &Effective) -> Option<String> {
-        let drive = &conversation.drive;
+        let Some(is_named) = conversation.drive.asked(|options| options.provider.is_some()) else { return None };
+        let layers = self.shared.options.layers();
+        let mut said = [&file.file.layer].into_iter().chain(layers.iter().rev());
+        let chosen = said.find_map(|layer| layer.pointer("/provider"));
         // Where the options name none, it is the script.
         let is_script = file.config.provider == ProviderName::default();
-        if !drive.is_on() || !is_script || drive.names_provider() || self.is_provider_chosen(file) {
+        if !is_script || is_named || chosen.is_some_and(|provider| !provider.is_null()) {
             return None;
         }
         let words = "no provider is set. A script would answer instead of a model. Call `setup` with a `provider` in the \
                      configuration of Neovim, before or at VimEnter, or use --provider";
         Some(words.to_owned())
-    }
-
-    /// Whether the user has chosen the provider that is in effect for a file.
-    pub(crate) fn is_provider_chosen(&self, file: &Effective) -> bool {
-        let layers = self.shared.options.layers();
-        let own =
-            [&file.file.layer].into_iter().chain(layers.iter().rev()).find_map(|layer| layer.pointer("/provider"));
-        own.is_some_and(|provider| !provider.is_null())
     }
 }
 
@@ -277,7 +263,7 @@ impl Frontmatter {
         }
         let asked = self.shared.toolbox.registry().to_ask(file.tools.as_ref(), &turn);
         for (tool, function, is_named) in asked {
-            let answer = self.shared.scripts.is_enabled(function, conversation.buffer(), is_named);
+            let answer = self.shared.scripts.is_enabled(function, conversation.buffer, is_named);
             let is_enabled = answer.unwrap_or_else(|problem| {
                 let hint = "It may return true or false. Until it does, the tool is not offered to models";
                 self.shared.warn_once(function, &format!("the tool `{tool}`: `enabled` {problem}. {hint}"));

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Conversation, options::Frontmatter, ports::Place};
+use crate::{Conversation, components::Frontmatter, ports::Place};
 use flemma_config::{Config, FileOptions};
 use flemma_model::ModelError;
 use flemma_tools::{

@@ -4,16 +4,11 @@
 //! All of it is one layer of options over those of `setup`, for all conversations, until the editor exits or `setup` is
 //! called. A file's own frontmatter lies above it; where that makes a difference, the message says so.
 
-use std::{path::Path, rc::Rc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::{
-    Conversation,
-    background::Background,
-    options::{Frontmatter, effective::Effective},
-    shared::Shared,
-};
+use crate::{Conversation, components::Switches, options::effective::Effective};
 use flemma_config::{
     Config,
     switch::{Switch, complete, describe, parameters_in},
@@ -62,13 +57,6 @@ impl Toggle {
     }
 }
 
-/// The options that commands change while Neovim runs.
-pub struct Switches {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-}
-
 impl Switches {
     /// Does what the words of `:Flemma switch` say.
     ///
@@ -113,7 +101,7 @@ impl Switches {
     fn keeping(&self, what: impl Fn(&Effective) -> Option<String>) -> Vec<String> {
         let conversations = self.shared.conversations.all();
         // One that is still being read is told of when it is asked to do something.
-        let read = conversations.iter().filter(|conversation| conversation.is_complete());
+        let read = conversations.iter().filter(|conversation| conversation.page.is_complete.get());
         let kept = read.filter_map(|conversation| {
             let file = self.frontmatter.of(conversation);
             let own = file.file.layer.as_object().is_some_and(|layer| !layer.is_empty());
@@ -175,7 +163,7 @@ impl Switches {
 
     /// Finds the models of a provider: those that are known, or those that the server lists. `callback` gets them.
     pub fn models(&self, provider: &str, callback: LuaRef) {
-        let answer = |models: Result<Value, UserError>| self.shared.give_answer(callback, models);
+        let answer = |models: Result<Value, UserError>| self.shared.scripts.answered(callback, models);
         let Some(provider) = ProviderName::from_name(provider) else { return answer(Ok(json!([]))) };
         if let Some(known) = provider.models() {
             return answer(Ok(json!(known)));
@@ -184,12 +172,12 @@ impl Switches {
         let timeouts = Timeouts::of(&config.parameters_for(config.provider));
         let timeouts = Timeouts { first_byte: PATIENCE, idle: PATIENCE, ..timeouts };
         let recipient = Recipient::of(config.parameters_for(provider), Environment::of_process());
-        let mailbox = self.background.mailbox().clone();
+        let mailbox = self.background.mailbox.clone();
         let then = move |models: Result<Vec<String>, ProviderError>| {
             let models = models.map(|models| json!(models)).map_err(|error| UserError::new(error.to_string()));
-            mailbox.job(move |this: &Self| this.shared.give_answer(callback, models));
+            mailbox.job(move |this: &Self| this.shared.scripts.answered(callback, models));
         };
-        if let Err(error) = self.background.worker().models(recipient, timeouts, then) {
+        if let Err(error) = self.background.worker.models(recipient, timeouts, then) {
             answer(Err(UserError::new(format!("no thread could be started: {error}"))));
         }
     }

@@ -79,7 +79,8 @@ pub(crate) struct Holding {
     pub(crate) is_written: Cell<bool>,
     /// Whether the conversation was taken over from this process, which has not heard yet who holds it now.
     pub(crate) is_lost: Cell<bool>,
-    wanted: RefCell<Option<Wish>>,
+    /// What waits until it is known who holds the conversation.
+    pub(crate) wanted: RefCell<Option<Wish>>,
 }
 
 impl Holding {
@@ -159,21 +160,6 @@ impl Holding {
             Holder::Other(other) => Some(other.clone()),
             Holder::Free | Holder::Unknown | Holder::This(_) => None,
         }
-    }
-
-    /// This wish waits until it is known who holds the conversation.
-    pub(crate) fn wait(&self, wish: Wish) {
-        *self.wanted.borrow_mut() = Some(wish);
-    }
-
-    /// Whether a wish waits.
-    pub(crate) fn has_wish(&self) -> bool {
-        self.wanted.borrow().is_some()
-    }
-
-    /// The wish that waits, which it does no longer.
-    pub(crate) fn take_wish(&self) -> Option<Wish> {
-        self.wanted.take()
     }
 
     /// Who holds it, in words, if that is not this buffer.

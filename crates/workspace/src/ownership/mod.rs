@@ -15,10 +15,10 @@ use std::{
 
 use crate::{
     Conversation, HostEffect,
-    background::{Background, done_within},
+    background::done_within,
+    components::Ownership,
     event::LoopEvent,
-    ownership::holder::{Holder, Locks, OtherHolder},
-    shared::Shared,
+    ownership::holder::{Holder, OtherHolder},
     trust::Wish,
 };
 use flemma_agent::{Input, Level};
@@ -44,13 +44,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What a user is told whose changes are not in the file, which another process has changed.
 const KEPT: &str = "Your changes are kept: `:write!` replaces the file with them, `:edit!` discards them.";
 
-/// Which process each conversation belongs to.
-pub struct Ownership {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) locks: Locks,
-}
-
 impl Ownership {
     /// Tries to hold the conversation, whose file is `path` from now on.
     pub(crate) fn hold(&self, conversation: &Conversation, path: &str) {
@@ -64,7 +57,7 @@ impl Ownership {
         let (attempt, held) = holding.begin(path);
         self.locks.keep(held);
         self.let_go_later();
-        if self.locks.was_told(conversation.buffer(), Path::new(path)) {
+        if self.locks.was_told(conversation.buffer, Path::new(path)) {
             holding.is_told.set(true);
         }
         if !Path::new(path).is_absolute() {
@@ -85,8 +78,8 @@ impl Ownership {
         work: impl FnOnce(&BufferLocks, &Path, &Path) -> R + Send + 'static,
         then: impl FnOnce(&Self, Option<&Conversation>, R) + Send + 'static,
     ) {
-        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
-        let (folder, file, id) = (self.locks.folder.clone(), conversation.holding.path(), conversation.id());
+        let locks = self.locks.of(conversation.buffer, &*self.shared.host);
+        let (folder, file, id) = (self.locks.folder.clone(), conversation.holding.path(), conversation.id);
         let then = move |this: &Self, found| then(this, this.latest(id, attempt).as_deref(), found);
         self.background.run(move || work(&locks, &folder, &file), then);
     }
@@ -146,7 +139,7 @@ impl Ownership {
         self.release(holding.set(holder));
         holding.is_lost.set(false);
         self.watch_own(conversation);
-        let buffer = conversation.buffer();
+        let buffer = conversation.buffer;
         let mut has_changes = false;
         let was_observed = holding.is_observed.take();
         if was_observed {
@@ -169,7 +162,7 @@ impl Ownership {
     }
 
     fn is_held_elsewhere(&self, conversation: &Conversation, attempt: u64, owner: Option<Owner>) {
-        let (holding, buffer) = (&conversation.holding, conversation.buffer());
+        let (holding, buffer) = (&conversation.holding, conversation.buffer);
         let other = OtherHolder(owner.clone());
         self.release(holding.set(Holder::Other(other.clone())));
         let was_lost = holding.is_lost.take();
@@ -185,7 +178,7 @@ impl Ownership {
         }
         let locks = self.locks.of(buffer, &*self.shared.host);
         let mut watch = Watch::new(locks, self.locks.folder.clone(), holding.path(), owner);
-        let id = conversation.id();
+        let id = conversation.id;
         let then = move |this: &Self, sighting| this.sighted(id, attempt, sighting);
         match self.background.watch(LOOK, move || watch.look(), then) {
             Ok(watch) => *holding.watch.borrow_mut() = Some(watch),
@@ -196,14 +189,14 @@ impl Ownership {
     /// What is under way in a conversation ends, and its buffer is read-only. Says whether it has changes that its file
     /// lacks.
     fn give_way(&self, conversation: &Conversation) -> bool {
-        conversation.holding.take_wish();
-        conversation.gate().cancel();
+        conversation.holding.wanted.take();
+        conversation.gate.borrow_mut().cancel();
         self.lock_while_wanted(conversation);
         if conversation.is_busy() {
             self.shared.feed(conversation, [Input::Cancel]);
         }
         conversation.holding.is_observed.set(true);
-        let buffer = conversation.buffer();
+        let buffer = conversation.buffer;
         self.shared.host.perform(HostEffect::Observe { buffer, is_observed: true });
         let has_changes = self.shared.host.has_changes(buffer);
         self.shared.host.perform(HostEffect::Show { buffer, is_busy: conversation.is_busy(), is_other: false });
@@ -222,8 +215,8 @@ impl Ownership {
 
     fn guard(&self, conversation: &Conversation) -> Option<Guard> {
         let held = conversation.holding.held()?;
-        let locks = self.locks.of(conversation.buffer(), &*self.shared.host);
-        let (file, mailbox, id) = (conversation.file.clone(), self.background.mailbox().clone(), conversation.id());
+        let locks = self.locks.of(conversation.buffer, &*self.shared.host);
+        let (file, mailbox, id) = (conversation.file.clone(), self.background.mailbox.clone(), conversation.id);
         let lost = move || {
             mailbox.job_for(id, |this: &Self, conversation| this.was_taken(conversation));
         };
@@ -298,7 +291,7 @@ impl Ownership {
     fn sighted(&self, id: ConversationId, attempt: u64, sighting: Sighting) {
         match (self.latest(id, attempt), sighting) {
             (Some(conversation), Sighting::Changed) => {
-                self.shared.host.read_again(conversation.buffer());
+                self.shared.host.read_again(conversation.buffer);
             }
             (Some(conversation), Sighting::Owner(owner)) => {
                 conversation.holding.set(Holder::Other(OtherHolder(owner)));
@@ -314,7 +307,7 @@ impl Ownership {
     fn take_over(&self, conversation: &Conversation, attempt: u64, ours: Ours) {
         let holding = &conversation.holding;
         let is_observed = holding.is_observed.get();
-        if self.shared.host.read_again(conversation.buffer()) && !is_observed {
+        if self.shared.host.read_again(conversation.buffer) && !is_observed {
             let name = holding.name();
             self.shared.host.notify(Level::Warn, &format!("{name} was changed while it was being opened here. {KEPT}"));
         }
@@ -343,13 +336,13 @@ impl Ownership {
 
     /// A conversation is closed. Its locks are given back when what happens now is over: it may be opened anew.
     pub(crate) fn leave(&self, conversation: &Conversation) {
-        self.locks.leave(conversation.buffer(), &conversation.holding);
+        self.locks.leave(conversation.buffer, &conversation.holding);
         self.let_go_later();
     }
 
     /// Gives back what is kept, when what happens now is over.
     fn let_go_later(&self) {
-        self.background.mailbox().job(|this: &Self| {
+        self.background.mailbox.job(|this: &Self| {
             let left = this.locks.left();
             this.release(left);
         });
@@ -411,7 +404,7 @@ impl Ownership {
         if conversation.holding.is_here() && conversation.is_known() {
             self.shared.tell(LoopEvent::Want(conversation, wish));
         } else {
-            conversation.holding.wait(wish);
+            conversation.holding.wanted.replace(Some(wish));
             self.shared.tell(LoopEvent::NeedJournal(conversation));
             self.explain_waiting(conversation);
         }
@@ -423,14 +416,14 @@ impl Ownership {
         if !conversation.session.is_busy() {
             self.shared
                 .host
-                .perform(HostEffect::Lock { buffer: conversation.buffer(), is_locked: conversation.is_wanted() });
+                .perform(HostEffect::Lock { buffer: conversation.buffer, is_locked: conversation.is_wanted() });
         }
     }
 
     /// Tells the user what their wish waits for, if it still does in a moment.
     fn explain_waiting(&self, conversation: &Conversation) {
-        self.background.later_for(conversation.id(), SOON, |this, conversation| {
-            if conversation.holding.has_wish() && !conversation.records.is_read() {
+        self.background.later_for(conversation.id, SOON, |this, conversation| {
+            if conversation.holding.wanted.borrow().is_some() && !conversation.records.is_read() {
                 let message = "the journal of this conversation is still being read; your command runs after that. Ctrl-C takes it back";
                 this.shared.host.notify(Level::Info, message);
             }

@@ -61,36 +61,32 @@ pub struct Page {
     /// The text as it was last written to the file.
     copy: RefCell<TextCopy>,
     /// Whether the whole text is parsed.
-    is_complete: Cell<bool>,
+    pub(crate) is_complete: Cell<bool>,
     /// Whether a request waits for the rest of the messages to be read.
-    is_reading: Cell<bool>,
+    pub(crate) is_reading: Cell<bool>,
     /// Whether the user has changed a tool's block since that was last looked at.
-    is_touched: Cell<bool>,
+    pub(crate) is_touched: Cell<bool>,
     /// What Flemma is writing: changes that arrive meanwhile are its own.
-    writing: Cell<Writing>,
+    pub(crate) writing: Cell<Writing>,
     /// Whether the next edit belongs to the step of undo before it.
     joins: Cell<bool>,
     /// The lines whose folds the editor does not know yet.
     stale_folds: StaleFolds,
 }
 
-/// What a change has brought about.
+/// What may look different after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changed {
-    /// The lines that may look different now, apart from their surroundings in Markdown or code.
-    pub(crate) lines: Range<usize>,
-    /// The first lines of the message and of the block above them or around them, where they may look different now.
-    pub(crate) heads: Vec<usize>,
+pub struct Redraw {
+    /// The lines that were changed or have another meaning now: a fence that was opened makes code of what stands below it.
+    pub lines: Range<usize>,
+    /// The first lines of the message and of the block above them or around them, where they may look different
+    /// now: that of a block says how long it is.
+    pub heads: Vec<usize>,
     /// Whether a tool's block has changed.
-    pub(crate) tools: bool,
+    pub has_tools: bool,
 }
 
-impl Changed {
-    /// Nothing yet, at this line.
-    fn at(line: usize) -> Self {
-        Self { lines: line..line, ..Self::default() }
-    }
-
+impl Redraw {
     fn extend(&mut self, lines: Range<usize>) {
         self.lines = self.lines.start.min(lines.start)..self.lines.end.max(lines.end);
     }
@@ -110,21 +106,6 @@ impl Page {
     /// The lines as they are now, for another thread.
     pub(crate) fn copy(&self) -> Snapshot {
         self.copy.borrow_mut().take(self.text())
-    }
-
-    /// Whether the whole text is parsed.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.is_complete.get()
-    }
-
-    /// Whether a request waits for the rest of the messages to be read.
-    pub(crate) fn is_reading(&self) -> bool {
-        self.is_reading.get()
-    }
-
-    /// What Flemma is writing.
-    pub(crate) fn writing(&self) -> Writing {
-        self.writing.get()
     }
 
     /// Lends the document, parsed to its end.
@@ -173,14 +154,14 @@ impl Page {
     }
 
     /// The text changed, each of these ranges by itself; `author` changed it.
-    pub(crate) fn changed(&self, changes: impl IntoIterator<Item = Change>, author: Author) -> Changed {
+    pub(crate) fn changed(&self, changes: impl IntoIterator<Item = Change>, author: Author) -> Redraw {
         self.follow(changes, author, |document, provenance, change, text| {
             provenance.follow(document, change, author, text)
         })
     }
 
     /// The user has changed each of the lines in these runs by itself: see [`Provenance::follow_lines`].
-    pub(crate) fn changed_lines(&self, runs: &[[usize; 2]], step: u64, author: Author) -> Changed {
+    pub(crate) fn changed_lines(&self, runs: &[[usize; 2]], step: u64, author: Author) -> Redraw {
         let changes = runs.iter().map(|[first, last]| Change { first: *first, old_last: *last, new_last: *last });
         self.follow(changes, author, |document, provenance, change, text| {
             provenance.follow_lines(document, change.first..change.new_last, step, text)
@@ -192,16 +173,16 @@ impl Page {
         changes: impl IntoIterator<Item = Change>,
         author: Author,
         follow: impl Fn(&mut Document, &mut Provenance, Change, &dyn Text) -> Update,
-    ) -> Changed {
+    ) -> Redraw {
         let mut changes = changes.into_iter().peekable();
-        let Some(next) = changes.peek() else { return Changed::default() };
-        let mut changed = Changed::at(next.first);
+        let Some(next) = changes.peek() else { return Redraw::default() };
+        let mut changed = Redraw { lines: next.first..next.first, ..Redraw::default() };
         let update = || {
             let mut document = self.document.borrow_mut();
             let mut files = self.files.borrow_mut();
             let text = self.text();
             for change in changes {
-                if self.writing() != Writing::Nothing {
+                if self.writing.get() != Writing::Nothing {
                     self.copy.borrow_mut().written(change, text);
                 } else {
                     self.copy.borrow_mut().changed(change);
@@ -230,8 +211,9 @@ impl Page {
                 let doubt = provenance.take_suspected();
                 files.undone(&document, &provenance, doubt, text);
                 changed.extend(update.lines);
-                changed.tools |= update.tools;
-                changed.heads = flemma_chat::heads_of(&document, changed.lines.start.saturating_sub(1), changed.tools);
+                changed.has_tools |= update.tools;
+                changed.heads =
+                    flemma_chat::heads_of(&document, changed.lines.start.saturating_sub(1), changed.has_tools);
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(update)) {
@@ -287,16 +269,6 @@ impl Page {
     pub fn settle(&self) {
         self.provenance.borrow_mut().settle();
         self.files.borrow_mut().settle();
-    }
-
-    /// Sets whether the user has changed a tool's block.
-    pub(crate) fn touch(&self, is_touched: bool) {
-        self.is_touched.set(is_touched);
-    }
-
-    /// Whether the user has changed a tool's block since this was last asked.
-    pub(crate) fn take_touched(&self) -> bool {
-        self.is_touched.take()
     }
 
     /// Runs `write` with the knowledge that changes that arrive meanwhile are Flemma's, and what it writes.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    options::effective::Source,
     page::{MOST_REFERENCES, Page, answered},
+    trust::FrontmatterCode,
 };
 use flemma_chat::{BareName, Diagnostic, NamedFile, OpenCall, Speaker, Uncaptured};
 use flemma_journal::CallKey;
@@ -21,8 +21,8 @@ impl Page {
     }
 
     /// The frontmatter, if there is any that is complete.
-    pub(crate) fn frontmatter(&self) -> Option<Source> {
-        self.with_document(|document, text| Source::of(document, text))
+    pub(crate) fn frontmatter(&self) -> Option<FrontmatterCode> {
+        self.with_document(|document, text| FrontmatterCode::of(document, text))
     }
 
     /// Every file that the text names, in order.

@@ -8,11 +8,9 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     path::{Component, Path, PathBuf},
-    rc::Rc,
 };
 
-use crate::{background::Background, shared::Shared};
-use flemma_agent::Level;
+use crate::components::ProjectConversations;
 use flemma_chat::file_name;
 use flemma_model::UserError;
 use flemma_runtime::{Conversations, conversation_folder};
@@ -26,13 +24,6 @@ const MOST_NAMESAKES: usize = 1000;
 
 /// The file in a folder of the state directory that says which conversation was used last.
 const LAST_USED: &str = ".last";
-
-/// The conversations of projects: where they are, and which was used last.
-pub struct ProjectConversations {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-}
 
 impl ProjectConversations {
     /// The folder that has the conversations of the project at `root`. It need not be there.
@@ -87,13 +78,8 @@ impl ProjectConversations {
             return;
         }
         let (note, file) = (self.shared.projects.note_of(&root), file.to_owned());
-        let then = |this: &Self, noted: std::io::Result<()>| {
-            if let Err(error) = noted {
-                let words = format!("the conversation that was used last could not be noted: {error}");
-                this.shared.log(Level::Warn, &words);
-            }
-        };
-        self.background.run(move || conversation_folder::note_last_used(&note, &file), then);
+        let failure = "the conversation that was used last could not be noted";
+        self.background.tidy(failure, move || conversation_folder::note_last_used(&note, &file));
     }
 
     /// The path for a new conversation of the project at `root`, in a folder that is made if it is not there. The file is not

@@ -6,22 +6,18 @@
 
 pub(crate) mod outbox;
 
-use std::{io, path::PathBuf, rc::Rc, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
 use crate::{
     Conversation, HostEffect,
-    background::{Background, done_within},
-    calls::OpenCalls,
-    journaling::Journaling,
-    ownership::Ownership,
-    queue::outbox::{MessageId, Outbox, OutboxState, QueuedMessage, Urgency},
-    shared::Shared,
+    background::done_within,
+    components::Queue,
+    queue::outbox::{MessageId, OutboxState, QueuedMessage, Urgency},
     views::look::Chunk,
 };
 use flemma_agent::{Departure, Input, Level};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, OpenCall, Tail};
-use flemma_runtime::{OutboxContent, OutboxFiles};
+use flemma_chat::{self as chat, AwaitKind, OpenCall, Tail};
+use flemma_runtime::OutboxContent;
 
 /// How long the editor waits for the disk when it exits.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -34,16 +30,6 @@ const NOTE: &str = "FlemmaQueueNote";
 /// What it says.
 const TEXT: &str = "FlemmaQueued";
 
-/// The messages that wait for their turn.
-pub struct Queue {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) outboxes: OutboxFiles,
-}
-
 impl Queue {
     /// Queues a message in the conversation of a buffer. If nothing is at work there, it is sent.
     ///
@@ -54,11 +40,11 @@ impl Queue {
             return false;
         }
         let since = conversation.since(text);
-        let is_added = conversation.outbox.change(|outbox| outbox.add(text, urgency, since)).is_some();
+        let is_added = conversation.outbox.messages.borrow_mut().add(text, urgency, since).is_some();
         if is_added {
             self.outbox_changed(&conversation);
             let waits = self.outbox_waits_for(&conversation, urgency == Urgency::NextRequest);
-            if let Some(waits) = waits.filter(|_| !conversation.holding.has_wish()) {
+            if let Some(waits) = waits.filter(|_| !conversation.holding.wanted.borrow().is_some()) {
                 self.shared.host.notify(Level::Info, &format!("queued; {waits}"));
             }
         } else {
@@ -71,10 +57,10 @@ impl Queue {
     /// was told.
     pub fn unqueue(&self, buffer: i32, place: Option<usize>) -> Option<QueuedMessage> {
         let conversation = self.shared.conversation(buffer)?;
-        let message = conversation.outbox.change(|outbox| outbox.take_back(place));
+        let message = conversation.outbox.messages.borrow_mut().take_back(place);
         match (&message, place) {
             (Some(_), _) => self.outbox_changed(&conversation),
-            (None, Some(place)) if conversation.outbox.with(|outbox| !outbox.waiting().is_empty()) => {
+            (None, Some(place)) if !conversation.outbox.messages.borrow().waiting().is_empty() => {
                 self.shared.host.notify(Level::Info, &format!("there is no queued message {place}"));
             }
             (None, _) => self.shared.host.notify(Level::Info, "nothing is queued"),
@@ -85,21 +71,21 @@ impl Queue {
     /// Everything that is queued goes out before the next request.
     pub fn steer_with_queued(&self, buffer: i32) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
-        if conversation.outbox.with(|outbox| outbox.waiting().is_empty()) {
+        if conversation.outbox.messages.borrow().waiting().is_empty() {
             return self.shared.host.notify(Level::Info, "nothing is queued");
         }
-        conversation.outbox.change(Outbox::steer);
+        conversation.outbox.messages.borrow_mut().steer();
         self.outbox_changed(&conversation);
     }
 
     /// The user has changed what is queued.
     fn outbox_changed(&self, conversation: &Conversation) {
         self.keep_outbox(conversation);
-        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
-        let is_ready = conversation.outbox.with(|outbox| outbox.state().is_ready);
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
+        let is_ready = conversation.outbox.messages.borrow().state().is_ready;
         let waits = || conversation.is_known() && !conversation.page.open_ids().is_empty();
         // A turn is about to begin.
-        let is_wanted = conversation.holding.has_wish() || conversation.gate().is_waiting();
+        let is_wanted = conversation.holding.wanted.borrow().is_some() || conversation.gate.borrow_mut().is_waiting();
         if is_ready && !is_wanted && !conversation.is_busy() && !waits() {
             self.ownership.want_alone(conversation, Input::Outbox.into());
         }
@@ -107,33 +93,27 @@ impl Queue {
 
     /// Something has left the outbox and is in the buffer now.
     pub(crate) fn outbox_departed(&self, conversation: &Conversation, departure: Departure) {
-        conversation.outbox.change(|outbox| outbox.departed(departure));
+        conversation.outbox.messages.borrow_mut().departed(departure);
         self.keep_outbox(conversation);
-        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         // What was queued must not be lost, and the reply may take minutes.
         self.journaling.write_soon(conversation);
     }
 
     /// The file of a conversation has these messages now.
     pub(crate) fn outbox_was_written(&self, conversation: &Conversation, ids: &[MessageId]) {
-        if conversation.outbox.change(|outbox| outbox.written(ids)) {
+        if conversation.outbox.messages.borrow_mut().written(ids) {
             self.keep_outbox(conversation);
         }
     }
 
     /// Puts down what came back and is not in the document yet, when what happens now is over.
     pub(crate) fn put_down_later(&self, conversation: &Conversation) {
-        if conversation.outbox.with(Outbox::has_returned) {
-            self.background.post_for(conversation.id(), |this, conversation| {
+        if conversation.outbox.messages.borrow().has_returned() {
+            self.background.post_for(conversation.id, |this, conversation| {
                 this.shared.feed(conversation, [Input::PutDown]);
             });
         }
-    }
-
-    /// Everything was stopped from outside: what is queued must not wait for a turn that nobody sees the end of.
-    pub(crate) fn put_outbox_down_later(&self, conversation: &Conversation) {
-        self.background
-            .post_for(conversation.id(), |this, conversation| this.shared.feed(conversation, [Input::Released]));
     }
 
     /// Reads what was queued in an earlier session, once for each file that the conversation has. A program that carries the
@@ -142,15 +122,15 @@ impl Queue {
         let outbox = &conversation.outbox;
         let moved = outbox.move_to(self.shared.place(conversation).file.as_ref());
         let has_user = self.shared.host.carries_on() && self.shared.host.has_ui() && !conversation.drive.is_known();
-        let is_wanted = has_user || outbox.with(|outbox| !outbox.kept().is_empty());
+        let is_wanted = has_user || !outbox.messages.borrow().kept().is_empty();
         let is_due = outbox.kept.get() == OutboxState::Unknown && is_wanted;
         let Some(path) = outbox.path.borrow().clone().filter(|_| is_due) else { return };
-        outbox.kept.set(OutboxState::Reading);
+        outbox.kept.set(OutboxState::Unread);
         let (files, before, read) = (self.outboxes.clone(), moved.flatten(), path.clone());
         let then = move |this: &Self, conversation: &Conversation, read| {
             this.outbox_was_read(conversation, &path, before.as_ref(), read);
         };
-        self.background.run_for(conversation.id(), move || files.read(&read), then);
+        self.background.run_for(conversation.id, move || files.read(&read), then);
     }
 
     fn outbox_was_read(
@@ -170,7 +150,6 @@ impl Queue {
         let kept = match read {
             Ok(kept) => kept,
             Err(error) => {
-                outbox.kept.set(OutboxState::Unreadable);
                 return self.shared.warn(&format!(
                     "messages queued in an earlier session cannot be read, and new ones are not kept: {error}"
                 ));
@@ -178,21 +157,19 @@ impl Queue {
         };
         outbox.kept.set(OutboxState::Known);
         let had_any = !kept.is_empty();
-        let has_draft = !kept.draft.is_empty() && outbox.with(|outbox| outbox.draft().is_empty());
+        let has_draft = !kept.draft.is_empty() && outbox.messages.borrow().draft().is_empty();
         conversation.page.with_document(|document, text| {
-            outbox.change(|outbox| {
-                outbox.take_kept(kept, |words, from| {
-                    chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
-                });
+            outbox.messages.borrow_mut().take_kept(kept, |words, from| {
+                chat::count_words(document.messages().get(from..).unwrap_or_default(), words, text)
             });
         });
-        if had_any || before.is_some() || outbox.with(|outbox| !outbox.kept().is_empty()) {
+        if had_any || before.is_some() || !outbox.messages.borrow().kept().is_empty() {
             self.keep_outbox(conversation);
         }
         if has_draft {
             let message = "a message that you were writing here was kept; `:Flemma queue` opens it";
             self.shared.host.notify(Level::Info, &self.shared.with_name(conversation, message));
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         }
         self.put_down_later(conversation);
     }
@@ -200,13 +177,13 @@ impl Queue {
     /// What the user was writing in the input window of a conversation and has not queued.
     pub fn draft(&self, buffer: i32) -> String {
         let conversation = self.shared.conversation(buffer);
-        conversation.map(|it| it.outbox.with(|outbox| outbox.draft().to_owned())).unwrap_or_default()
+        conversation.map(|it| it.outbox.messages.borrow().draft().to_owned()).unwrap_or_default()
     }
 
     /// The user is writing this in the input window of a conversation. It is kept as what is queued is, and not sent.
     pub fn keep_draft(&self, buffer: i32, text: &str) {
         let Some(conversation) = self.shared.conversation(buffer) else { return };
-        if conversation.outbox.change(|outbox| outbox.set_draft(text)) {
+        if conversation.outbox.messages.borrow_mut().set_draft(text) {
             self.keep_outbox(&conversation);
         }
     }
@@ -217,7 +194,7 @@ impl Queue {
         self.read_outbox(conversation);
         let is_known = outbox.kept.get() == OutboxState::Known;
         let Some(path) = outbox.path.borrow().clone().filter(|_| is_known) else { return };
-        self.outboxes.set(&path, outbox.with(Outbox::kept));
+        self.outboxes.set(&path, outbox.messages.borrow().kept());
         let files = self.outboxes.clone();
         let then = |this: &Self, written: io::Result<()>| {
             if let Err(error) = written {
@@ -247,9 +224,9 @@ impl Queue {
         let mut lines = Vec::new();
         for (at, message) in waiting.iter().enumerate() {
             // Those that steer come first.
-            if at == 0 || waiting[at - 1].steers != message.steers {
-                let waits = self.outbox_waits_for(conversation, message.steers).unwrap_or_default();
-                let note = format!("{}: {waits}", if message.steers { "Steering" } else { "Queued" });
+            if at == 0 || waiting[at - 1].kept.steers != message.kept.steers {
+                let waits = self.outbox_waits_for(conversation, message.kept.steers).unwrap_or_default();
+                let note = format!("{}: {waits}", if message.kept.steers { "Steering" } else { "Queued" });
                 lines.push(vec![Chunk { text: note, group: NOTE }]);
             }
             let number = if waiting.len() > 1 { format!("{} ", at + 1) } else { String::new() };
@@ -261,7 +238,7 @@ impl Queue {
     /// What the messages wait for that steer or do not; `None` if there are none.
     pub(crate) fn outbox_waits_for(&self, conversation: &Conversation, steers: bool) -> Option<String> {
         let waiting = conversation.outbox.queued();
-        waiting.iter().find(|message| message.steers == steers)?;
+        waiting.iter().find(|message| message.kept.steers == steers)?;
         if conversation.is_busy() {
             let end = if steers { "before the next request" } else { "when the turn ends" };
             return Some(format!("sent {end}"));
@@ -285,7 +262,7 @@ impl Queue {
 
 /// The first lines of a message, behind its number.
 fn message_lines(message: &QueuedMessage, number: &str) -> Vec<Vec<Chunk>> {
-    let all: Vec<&str> = message.text.lines().collect();
+    let all: Vec<&str> = message.kept.text.lines().collect();
     let shown = if all.len() > LINES { LINES - 1 } else { all.len() };
     let mut texts: Vec<String> = all[..shown].iter().map(|line| (*line).to_owned()).collect();
     if shown < all.len() {

@@ -10,8 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flemma_agent as agent;
-use flemma_agent::Departure;
+use flemma_agent::{self as agent, Departure};
 use flemma_runtime::{KeptMessage, OutboxContent};
 
 /// The number of a message within its conversation.
@@ -31,12 +30,8 @@ pub enum Urgency {
 pub struct QueuedMessage {
     /// Its number.
     pub id: MessageId,
-    /// What it says, in lines.
-    pub text: String,
-    /// Whether it goes out before the next request.
-    pub steers: bool,
-    /// How many messages the conversation had when it was written, and how many of the last of them said the same.
-    pub since: Since,
+    /// What it says, in lines, when it goes out, and what the conversation was when it was written.
+    pub kept: KeptMessage,
 }
 
 /// A moment in the life of a conversation, for telling later whether a message was written into it after that.
@@ -65,13 +60,12 @@ pub struct Outbox {
 impl Outbox {
     /// Adds a message. One that steers goes out before those that do not. Gives its number; `None` for a blank text.
     pub fn add(&mut self, text: &str, urgency: Urgency, since: Since) -> Option<MessageId> {
-        let text = trimmed(text)?;
+        let (text, steers, Since { message, found }) = (trimmed(text)?, urgency == Urgency::NextRequest, since);
         self.last_id += 1;
-        let (id, steers) = (self.last_id, urgency == Urgency::NextRequest);
-        let message = QueuedMessage { id, text, steers, since };
+        let message = QueuedMessage { id: self.last_id, kept: KeptMessage { text, steers, message, found } };
         let at = if steers { self.steering() } else { self.waiting.len() };
         self.waiting.insert(at, message);
-        Some(id)
+        Some(self.last_id)
     }
 
     /// Takes a message back: the one at this place, from 1, or the last one.
@@ -83,7 +77,7 @@ impl Outbox {
     /// All messages steer from now on.
     pub fn steer(&mut self) {
         for message in &mut self.waiting {
-            message.steers = true;
+            message.kept.steers = true;
         }
     }
 
@@ -93,11 +87,10 @@ impl Outbox {
         if self.draft.is_empty() {
             self.draft = kept.draft;
         }
-        for KeptMessage { text, steers, message, found: before } in kept.messages {
-            let since = Since { message, found: before };
-            if found(&text, message) <= before {
+        for kept in kept.messages {
+            if found(&kept.text, kept.message) <= kept.found {
                 self.last_id += 1;
-                self.returned.push(QueuedMessage { id: self.last_id, text, steers, since });
+                self.returned.push(QueuedMessage { id: self.last_id, kept });
             }
         }
     }
@@ -131,13 +124,13 @@ impl Outbox {
         agent::Outbox {
             has_any: self.has_returned() || next.is_some(),
             is_ready: next.is_some(),
-            steers: next.is_some_and(|message| message.steers),
+            steers: next.is_some_and(|message| message.kept.steers),
         }
     }
 
     /// The texts that would leave.
     pub fn departing(&self, departure: Departure) -> Vec<String> {
-        let texts = |messages: &[QueuedMessage]| messages.iter().map(|message| message.text.clone()).collect();
+        let texts = |messages: &[QueuedMessage]| messages.iter().map(|message| message.kept.text.clone()).collect();
         match departure {
             Departure::Steering | Departure::Next => texts(&self.waiting[..self.leaving(departure)]),
             Departure::Returned => texts(&self.returned),
@@ -173,11 +166,7 @@ impl Outbox {
     /// What has to be on the disk.
     pub fn kept(&self) -> OutboxContent {
         let all = self.returned.iter().chain(&self.posted).chain(&self.waiting);
-        let keep = |message: &QueuedMessage| {
-            let QueuedMessage { text, steers, since: Since { message, found }, .. } = message.clone();
-            KeptMessage { text, steers, message, found }
-        };
-        OutboxContent { messages: all.map(keep).collect(), draft: self.draft.clone() }
+        OutboxContent { messages: all.map(|message| message.kept.clone()).collect(), draft: self.draft.clone() }
     }
 
     /// How many of the first messages leave together.
@@ -189,7 +178,7 @@ impl Outbox {
     }
 
     fn steering(&self) -> usize {
-        self.waiting.iter().take_while(|message| message.steers).count()
+        self.waiting.iter().take_while(|message| message.kept.steers).count()
     }
 }
 
@@ -207,18 +196,16 @@ pub(crate) enum OutboxState {
     /// Nothing: it may have messages that have to come back before it is written.
     #[default]
     Unknown,
-    /// It is being read.
-    Reading,
+    /// It is being read, or cannot be read: then it is not written either.
+    Unread,
     /// What it had is in the outbox.
     Known,
-    /// It cannot be read, and is not written either.
-    Unreadable,
 }
 
 /// An outbox and its file.
 #[derive(Debug, Default)]
 pub struct KeptOutbox {
-    outbox: RefCell<Outbox>,
+    pub(crate) messages: RefCell<Outbox>,
     /// What is known of its file.
     pub(crate) kept: Cell<OutboxState>,
     /// The conversation's file to which it belongs, if it has one.
@@ -226,16 +213,6 @@ pub struct KeptOutbox {
 }
 
 impl KeptOutbox {
-    /// Looks at the outbox.
-    pub(crate) fn with<R>(&self, look: impl FnOnce(&Outbox) -> R) -> R {
-        look(&self.outbox.borrow())
-    }
-
-    /// Changes the outbox.
-    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Outbox) -> R) -> R {
-        change(&mut self.outbox.borrow_mut())
-    }
-
     /// It belongs to this file from now on. Gives the one before; `None` where nothing has changed.
     pub(crate) fn move_to(&self, path: &Path) -> Option<Option<PathBuf>> {
         let path = path.is_absolute().then(|| path.to_owned());
@@ -248,6 +225,6 @@ impl KeptOutbox {
 
     /// The messages that wait, in the order in which they are sent.
     pub fn queued(&self) -> Vec<QueuedMessage> {
-        self.with(|outbox| outbox.waiting().to_vec())
+        self.messages.borrow().waiting().to_vec()
     }
 }

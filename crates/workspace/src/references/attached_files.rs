@@ -31,9 +31,9 @@ pub(crate) struct AttachedFiles {
     /// Of those, what the user's latest step of undo has added.
     fresh: (Option<u64>, Vec<PathBuf>),
     /// The references to what the editor shows that the user has allowed, although others may have written them.
-    allowed_references: HashSet<String>,
+    pub(crate) allowed_references: HashSet<String>,
     /// What the last request left out.
-    left_out: Vec<SkippedFile>,
+    pub(crate) left_out: Vec<SkippedFile>,
 }
 
 impl AttachedFiles {
@@ -150,16 +150,6 @@ impl AttachedFiles {
         ForeignFiles { named: self.found.iter().chain(vetted).cloned().collect(), allowed: self.allowed.clone() }
     }
 
-    /// The user allows these references to what the editor shows.
-    pub(crate) fn allow_references(&mut self, references: &[String]) {
-        self.allowed_references.extend(references.iter().cloned());
-    }
-
-    /// Whether the user has allowed this reference to what the editor shows.
-    pub(crate) fn allows_reference(&self, reference: &str) -> bool {
-        self.allowed_references.contains(reference)
-    }
-
     /// Relative paths start in this folder now. Those that were vetted from another one have to be vetted again.
     pub(crate) fn start_in(&mut self, folder: &Path) {
         if self.folder != folder {
@@ -199,11 +189,6 @@ impl AttachedFiles {
         }
     }
 
-    /// A request goes out: what the last one left out is no longer of interest.
-    pub(crate) fn begin_request(&mut self) {
-        self.left_out.clear();
-    }
-
     /// Keeps what a request left out; says whether that has changed.
     pub(crate) fn leave_out(&mut self, left_out: Vec<SkippedFile>) -> bool {
         let has_changed = self.left_out != left_out;
@@ -222,10 +207,7 @@ impl AttachedFiles {
             Some(Diagnostic { line: file.line, severity: Severity::Warning, message })
         };
         // Lines of a file are captured, and not read for each request.
-        flemma_chat::files(document, 0..text.line_count(), text)
-            .into_iter()
-            .filter(|file| !file.has_lines)
-            .filter_map(tell)
-            .collect()
+        let files = flemma_chat::files(document, 0..text.line_count(), text).into_iter();
+        files.filter(|file| !file.has_lines).filter_map(tell).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The text of `@diff`: which files differ and by how many lines, and then the differences, with the room shared by the files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::references::captured_text::{CapturedText, count, left_out};
 use flemma_runtime::{ChangedFile, GitDiff};
@@ -98,11 +98,4 @@ fn hunks(parts: &[String], room: Limits, text: &mut String) -> bool {
         }
     }
     is_whole
-}
-
-/// Of the files with changes that are not saved, those that a diff would be about: in `root`, and at or below `path` if there is one.
-/// The links of all of them are resolved.
-pub(crate) fn concerned(unsaved: Vec<PathBuf>, root: &Path, path: Option<&Path>) -> Vec<PathBuf> {
-    let is_concerned = |file: &PathBuf| file.starts_with(root) && path.is_none_or(|path| file.starts_with(path));
-    unsaved.into_iter().filter(is_concerned).collect()
 }

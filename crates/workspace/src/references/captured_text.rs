@@ -112,7 +112,8 @@ pub(crate) fn of_view(subject: EditorSubject, view: &EditorView, readable: &Read
     Ok(Some(match subject {
         EditorSubject::Buffer => text(&format!("{name}, {}{unsaved}", count(view.total, "line")), &lines(), hidden),
         EditorSubject::Symbol => {
-            let symbol = if view.symbol.is_empty() { String::new() } else { format!(" `{}`", plain(&view.symbol)) };
+            let name_of_symbol = escape_controls(&view.symbol).replace('`', "'");
+            let symbol = if name_of_symbol.is_empty() { name_of_symbol } else { format!(" `{name_of_symbol}`") };
             let last = view.first + view.total.max(1) - 1;
             let head = format!("{name}, lines {} to {last}:{symbol}{unsaved}", view.first);
             text(&head, &lines(), hidden)
@@ -218,9 +219,4 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
         (number, Some(stem)) => format!("{number} {stem}ies"),
         (number, None) => format!("{number} {thing}s"),
     }
-}
-
-/// A name on one line, without backticks.
-fn plain(name: &str) -> String {
-    escape_controls(name).replace('`', "'")
 }

@@ -20,9 +20,9 @@ pub(crate) struct Captures {
     /// What is being captured.
     wanted: RefCell<Vec<Uncaptured>>,
     /// What was captured, until it is written.
-    ready: RefCell<Vec<Capture>>,
+    pub(crate) ready: RefCell<Vec<Capture>>,
     /// Why references were not captured the last time, by how they are written.
-    problems: RefCell<Vec<(String, UserError)>>,
+    pub(crate) problems: RefCell<Vec<(String, UserError)>>,
 }
 
 impl Captures {
@@ -65,19 +65,9 @@ impl Captures {
         }))
     }
 
-    /// Takes what was captured.
-    pub(crate) fn take(&self) -> Vec<Capture> {
-        self.ready.take()
-    }
-
     /// Why a reference was not captured the last time.
     pub(crate) fn problem(&self, written: &str) -> Option<UserError> {
         let problems = self.problems.borrow();
         problems.iter().find(|(other, _)| other == written).map(|(_, problem)| problem.clone())
-    }
-
-    /// Whether there was a problem the last time.
-    pub(crate) fn has_problems(&self) -> bool {
-        !self.problems.borrow().is_empty()
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Conversation, HostEffect, completion::Completions};
+use crate::{Conversation, HostEffect, components::Completions};
 use flemma_tools::Access;
 
 /// How long it is believed that there is a file, or none.
@@ -94,20 +94,18 @@ impl Completions {
 
     /// Looks which of these paths are files that may be read.
     fn look_for(&self, conversation: &Conversation, folder: PathBuf, paths: Vec<PathBuf>) {
-        let (id, denied, agents) =
-            (conversation.id(), self.permissions.denied(conversation), self.permissions.agents_of(conversation));
+        let (denied, agents) = (self.permissions.denied(conversation), self.permissions.agents_of(conversation));
         let look = move || {
             let permitted = agents.permitted();
             let is_file =
                 |path: &PathBuf| path.is_file() && denied.allows(&folder, path) && permitted.allows(Access::Read, path);
             paths.into_iter().map(|path| (is_file(&path), path)).map(|(is_file, path)| (path, is_file)).collect()
         };
-        let then = move |this: &Self, found: Vec<(PathBuf, bool)>| {
-            let Some(conversation) = this.shared.conversations.by_id(id) else { return };
+        let then = |this: &Self, conversation: &Conversation, found: Vec<(PathBuf, bool)>| {
             if conversation.bare_names.end(found) {
-                this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+                this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
             }
         };
-        self.background.run(look, then);
+        self.background.run_for(conversation.id, look, then);
     }
 }

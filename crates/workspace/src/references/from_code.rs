@@ -6,9 +6,8 @@
 
 use std::path::PathBuf;
 
-use crate::{Conversation, references::References, writer::Writer};
-use flemma_chat as chat;
-use flemma_chat::{BlockKind, Document, LineRange, Position, Text, TextEdit, reference_to};
+use crate::{Conversation, components::References};
+use flemma_chat::{self as chat, BlockKind, LineRange, Position, Text, TextEdit, reference_to};
 use flemma_model::UserError;
 use flemma_text::{Fence, escape_controls};
 
@@ -62,23 +61,21 @@ impl References {
             return Ok(Asked::Later(added));
         }
         self.check_end(&conversation)?;
-        let (writer, page) = (Writer::new(&self.shared, &conversation), &conversation.page);
+        let page = &conversation.page;
         page.undo_step();
         let (edits, _) = page.with_document(|document, text| chat::open_prompt(document.messages(), text));
-        writer.apply(&edits);
-        writer.apply(&[page.with_document(|_, text| chat::append_words(text, &added))]);
+        self.shared.write(&conversation, &edits);
+        self.shared.write(&conversation, &[page.with_document(|_, text| chat::append_words(text, &added))]);
+        let end = |text: &dyn Text| {
+            let last = text.line_count().saturating_sub(1);
+            Position { line: last, column: text.length(last) }
+        };
         if own.is_empty() {
             // Below the fence.
-            let end = |_: &mut Document, text: &dyn Text| {
-                let last = text.line_count().saturating_sub(1);
-                TextEdit::insert(Position { line: last, column: text.length(last) }, vec![String::new(); 3])
-            };
-            writer.apply(&[page.with_document(end)]);
+            let below = |text: &dyn Text| TextEdit::insert(end(text), vec![String::new(); 3]);
+            self.shared.write(&conversation, &[page.with_document(|_, text| below(text))]);
         }
-        let (line, column) = page.with_document(|_, text| {
-            let last = text.line_count().saturating_sub(1);
-            (last, text.length(last))
-        });
+        let Position { line, column } = page.with_document(|_, text| end(text));
         conversation.page.adopt((line + 1).saturating_sub(own.split('\n').count())..line + 1);
         Ok(Asked::Added { line, column })
     }

@@ -18,16 +18,12 @@ pub(crate) mod from_code;
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
 use crate::{
     Conversation, HostEffect,
-    approval::permissions::Permissions,
-    background::Background,
-    ownership::Ownership,
+    components::References,
     references::captured_text::{CapturedText, EditorView, Found, LookedUp, Outcome},
-    shared::Shared,
 };
 use flemma_agent::{Input, Level, RequestId};
 use flemma_chat::{CaptureTarget, EditorReference, EditorSubject, LineRange, Uncaptured};
@@ -39,19 +35,11 @@ use flemma_tools::{
     paths,
 };
 
-/// What the references in a message mean when it is sent.
-pub struct References {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ownership: Rc<Ownership>,
-}
-
 impl References {
     /// Finds out what the references in the user's message mean.
     pub(crate) fn capture(&self, conversation: &Conversation) {
         if let Some((line, written)) = conversation.unvetted_references().into_iter().next() {
-            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line });
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer, line });
             let problem = format!(
                 "Not sent: line {}: `{written}` was in the file before you opened it, and you have not allowed it to be sent.",
                 line + 1
@@ -74,7 +62,7 @@ impl References {
         if looked_up.is_empty() {
             self.looked_at(conversation, number, Vec::new());
         } else if self.shared.host.is_editor() {
-            let buffer = conversation.buffer();
+            let buffer = conversation.buffer;
             self.shared.host.perform(HostEffect::Look { buffer, number, references: &looked_up });
         } else {
             let problem = || Err(UserError::new("this reference needs an editor, and there is none here"));
@@ -101,7 +89,7 @@ impl References {
             let conversations = self.shared.host.open_conversations();
             unsaved.retain(|file| !conversations.contains(file));
         }
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
         let outputs = self.shared.outputs.folder().to_owned();
         let judged = self.permissions.judged_files(conversation);
         let task = async move {
@@ -130,7 +118,7 @@ impl References {
                 this.were_captured(conversation, number, outcomes);
             });
         };
-        if let Err(error) = self.background.worker().spawn(task) {
+        if let Err(error) = self.background.worker.spawn(task) {
             let problem = format!("Not sent: the references in the message could not be read ({error})");
             self.captured(conversation, Err(UserError::new(problem)));
         }
@@ -140,7 +128,7 @@ impl References {
         let Some(finished) = conversation.captures.finish(number, outcomes) else { return };
         let finished = finished.map_err(|failed| {
             let (reference, problem) = *failed;
-            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer(), line: reference.line });
+            self.shared.host.perform(HostEffect::Unfold { buffer: conversation.buffer, line: reference.line });
             UserError::new(format!("Not sent: line {}: {}: {problem}", reference.line + 1, reference.written))
         });
         for (line, words) in finished.iter().flatten() {
@@ -162,13 +150,13 @@ impl References {
     /// The same of a request that was on its way: something has changed since the files were judged.
     pub(crate) fn files_were_refused(&self, conversation: &Conversation, request: RequestId, files: &[SkippedFile]) {
         let error = ProviderError::new(ErrorKind::InvalidRequest, refusal(conversation, files));
-        self.background.post_for(conversation.id(), move |this, conversation| {
+        self.background.post_for(conversation.id, move |this, conversation| {
             this.shared.feed(conversation, [Input::Failed { request, error, jitter: 0.0 }]);
         });
     }
 
     fn captured(&self, conversation: &Conversation, outcome: Result<(), UserError>) {
-        self.background.post_for(conversation.id(), move |this, conversation| {
+        self.background.post_for(conversation.id, move |this, conversation| {
             this.shared.feed(conversation, [Input::Captured(outcome)]);
         });
     }
@@ -249,10 +237,11 @@ async fn diff(
     let found = git_diff(folder, path.clone(), move |file| judge.problem(file).is_none(), outputs).await?;
     let (judge, unsaved) = (readable.clone(), unsaved.to_vec());
     spawn(move || {
-        let real = |path: &Path| paths::real(path);
-        let unsaved = unsaved.iter().filter(|file| judge.problem(file).is_none()).map(|file| real(file)).collect();
-        let unsaved = captured_diff::concerned(unsaved, &real(&found.root), path.as_deref().map(real).as_deref());
-        captured_diff::of_diff(&found, &unsaved)
+        let (root, path) = (paths::real(&found.root), path.map(|path| paths::real(&path)));
+        // Those that the diff would be about.
+        let is_concerned = |file: &PathBuf| file.starts_with(path.as_ref().unwrap_or(&root)) && file.starts_with(&root);
+        let unsaved = unsaved.iter().filter(|file| judge.problem(file).is_none()).map(|file| paths::real(file));
+        captured_diff::of_diff(&found, &unsaved.filter(is_concerned).collect::<Vec<_>>())
     })
     .await
 }

@@ -1,32 +1,22 @@
 //! The result that a call gets from what somebody answers, declines or leaves.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 
 use crate::{
     Conversation,
     calls::key::Keyed as _,
+    components::Resolutions,
     ports::CallContext,
     resolutions::{Resolution, ResolveError, stale::Stale},
-    shared::Shared,
-    undo::Undo,
 };
-use flemma_agent as agent;
-use flemma_agent::CallResult;
+use flemma_agent::{self as agent, CallResult};
 use flemma_chat::{AwaitKind, Language, OpenCall};
 use flemma_journal::Asked;
 use flemma_model::ToolInput;
 use flemma_text::truncate::{self, MAX_BYTES};
 use flemma_tools::{Definition, Rendered, check_answer, form::Form};
 
-/// What the model is told of a call that a person or the clock has ended.
-pub struct Answers {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) undo: Rc<Undo>,
-}
-
-impl Answers {
+impl Resolutions {
     /// The result that an answer makes.
     pub(crate) fn answer_of(
         &self,
@@ -67,16 +57,6 @@ impl Answers {
             | Resolution::Expire => Err(ResolveError::Stale(Stale::WaitsFor(kind))),
         }
     }
-
-    /// What the model is told of a call that nobody resolved in time.
-    pub(crate) fn expired(&self, kind: AwaitKind) -> &'static str {
-        match kind {
-            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
-            AwaitKind::Elicitation => "The user did not respond in time.",
-            AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
-            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
-        }
-    }
 }
 
 /// What a schema sees of a result.
@@ -106,7 +86,7 @@ pub(crate) fn with_writes_before(said: String, before: Option<&str>) -> String {
     before.map_or_else(|| said.clone(), |before| format!("{}\n\n{before}", said.trim_end()))
 }
 
-impl Answers {
+impl Resolutions {
     /// The result of a call that the user rejects, for this reason.
     pub(crate) fn rejection(&self, conversation: &Conversation, call: &OpenCall, reason: Option<&str>) -> CallResult {
         let is_interrupted = conversation.is_interrupted(call);
@@ -128,7 +108,7 @@ impl Answers {
     ) -> Option<String> {
         let function = self.shared.toolbox.get(&call.name)?.format_rejection?;
         let ToolInput::Json(input) = &*call.input else { return None };
-        let context = CallContext { function, input, buffer: conversation.buffer(), call: &call.id };
+        let context = CallContext { function, input, buffer: conversation.buffer, call: &call.id };
         match self.shared.scripts.rejection(context, reason.map(str::trim_end)) {
             Ok(text) => text.map(|text| truncate::prefix(&text, MAX_BYTES).to_owned()),
             Err(problem) => {

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{
-    Conversation, HostEffect,
-    calls::key::Keyed as _,
-    resolutions::{Resolution, Resolutions},
-};
+use crate::{Conversation, HostEffect, calls::key::Keyed as _, components::Resolutions, resolutions::Resolution};
 use flemma_agent::Level;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{Life, Role};
@@ -27,7 +23,7 @@ impl Resolutions {
     /// Something was resolved: the file is written where nothing runs, and the next deadline is watched.
     pub(crate) fn came_to_rest(&self, conversation: &Conversation) {
         if !conversation.is_busy() {
-            self.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::TurnOver { buffer: conversation.buffer });
         }
         self.watch_deadlines(conversation, false);
     }
@@ -49,7 +45,7 @@ impl Resolutions {
             }
             if now < expires {
                 next = Some(next.map_or(expires, |next| next.min(expires)));
-            } else if self.shared.host.is_typing(conversation.buffer()) {
+            } else if self.shared.host.is_typing(conversation.buffer) {
                 // Nothing is written and nothing is sent under their hands.
                 let soon = now.saturating_add(TYPING).unwrap_or(now);
                 next = Some(next.map_or(soon, |next| next.min(soon)));
@@ -71,7 +67,7 @@ impl Resolutions {
         let generation = conversation.deadlines.begin();
         // A millisecond more, so that the clock has passed the deadline.
         let pause = left.saturating_add(Duration::from_millis(1)).min(TICK);
-        self.background.later_for(conversation.id(), pause, move |this, conversation| {
+        self.background.later_for(conversation.id, pause, move |this, conversation| {
             if conversation.deadlines.is_current(generation) {
                 this.watch_deadlines(conversation, is_opening);
             }
@@ -81,8 +77,8 @@ impl Resolutions {
     /// The deadline of a call has passed. While the user is typing here, or its block has their text, nothing happens: the
     /// next key of theirs deals with it.
     pub(crate) fn expire_call(&self, conversation: &Conversation, call: &OpenCall) {
-        if call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty()) {
-            if conversation.records.is_late_news(&call.id) {
+        if !call.typed().is_empty() {
+            if conversation.records.late.borrow_mut().insert(call.id.clone()) {
                 let how = if self.shared.host.carries_on() { ": Ctrl-] moves it into your message" } else { "" };
                 let message = format!(
                     "{}. Your text stays in its block, but it is too late for an answer{how}.",
@@ -90,7 +86,7 @@ impl Resolutions {
                 );
                 self.shared.host.notify(Level::Warn, &message);
             }
-        } else if !self.shared.host.is_typing(conversation.buffer()) {
+        } else if !self.shared.host.is_typing(conversation.buffer) {
             self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));
         }
     }
@@ -104,7 +100,7 @@ impl Resolutions {
 
     /// A key meets a call whose deadline has passed.
     pub(crate) fn expire_by_key(&self, conversation: &Conversation, call: &OpenCall) {
-        if call.placeholder.as_ref().is_none_or(|placeholder| placeholder.content.is_empty()) {
+        if call.typed().is_empty() {
             self.shared.host.notify(Level::Info, &self.deadline_passed(call));
         }
         self.resolve_call(conversation, &call.id, Resolution::Expire, Role::Clock, Box::new(|_, _| {}));

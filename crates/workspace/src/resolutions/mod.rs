@@ -10,29 +10,21 @@ pub(crate) mod stale;
 pub(crate) mod written;
 
 use std::{
-    rc::Rc,
     sync::mpsc::{self, TryRecvError},
     time::Duration,
 };
 
-use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
     Conversation,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing, key::Keyed as _},
+    calls::{Standing, key::Keyed as _},
+    components::Resolutions,
     event::{LoopEvent, Reply},
-    execution::Execution,
-    journaling::{Journaling, records::Claim},
-    options::Frontmatter,
-    ownership::Ownership,
-    resolutions::{answers::Answers, prepare::resolved, stale::Stale},
-    shared::Shared,
+    journaling::records::Claim,
+    resolutions::{prepare::resolved, stale::Stale},
     trust::Wish,
-    undo::Undo,
 };
 use flemma_agent::{CallResult, Choice, Input, Level, ResolvedBy, UndoStep};
 use flemma_chat::{AwaitKind, OpenCall};
@@ -74,21 +66,12 @@ pub enum ResolveError {
     /// There is no such call, it has its result, its time is over, or it does not wait for this.
     #[error("stale")]
     Stale(Stale),
-    /// Its deadline has passed, then. The user is told so.
-    #[error("stale")]
-    Late(Timestamp),
-    /// Another process holds the conversation.
-    #[error("{0}")]
-    Held(String),
-    /// The conversation or its journal is not read.
-    #[error("{0}")]
-    Unread(String),
     /// The answer is not one that the tool accepts, or the document cannot take it.
     #[error("{0}")]
     Invalid(String),
-    /// It could not be recorded.
-    #[error("{0}")]
-    NotRecorded(String),
+    /// Another process holds the conversation, it or its journal is not read, or nothing can be recorded.
+    #[error(transparent)]
+    NotNow(#[from] UserError),
 }
 
 impl ResolveError {
@@ -96,7 +79,6 @@ impl ResolveError {
     pub fn explained(&self) -> String {
         match self {
             Self::Stale(why) => format!("stale: {why}"),
-            Self::Late(at) => format!("stale: its deadline passed at {at}"),
             other => other.to_string(),
         }
     }
@@ -129,20 +111,6 @@ impl Prepared {
 
 pub(crate) fn is_approval(input: &Input) -> bool {
     matches!(input, Input::Decide(_, Choice::Approve, _))
-}
-
-/// Decisions and answers: checked, recorded, and then carried out.
-pub struct Resolutions {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) answers: Rc<Answers>,
-    pub(crate) execution: Rc<Execution>,
 }
 
 impl Resolutions {
@@ -207,7 +175,7 @@ impl Resolutions {
                     let message = format!(
                         "it is not recorded yet: the disk has not answered for {limit} seconds. It takes effect when it is"
                     );
-                    return Err(ResolveError::NotRecorded(message));
+                    return Err(UserError::new(message).into());
                 }
                 Err(TryRecvError::Disconnected) => return Err(missing(call)),
             }
@@ -267,19 +235,19 @@ impl Resolutions {
         self.journaling.commit((self, &self.background), conversation, records, move |this, conversation, written| {
             // What waits for approval is decided together; the others are answered one by one.
             let is_decision = |prepared: &Prepared| matches!(prepared.input, Input::Decide(..));
-            let (decided, mut others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
+            let (decided, others): (Vec<_>, Vec<_>) = prepared.into_iter().partition(is_decision);
             let ids = decided.iter().map(|prepared| prepared.call.id.clone()).collect();
             let together = Some(Input::Decide(ids, choice, step));
             let mut resolved = Ok(());
             if !decided.is_empty() {
                 resolved = this.apply(conversation, decided, together, written.clone());
             }
-            for other in others.drain(..) {
+            for other in others {
                 resolved = resolved.and(this.apply(conversation, vec![other], None, written.clone()));
             }
             // The user knows that they have stopped everything.
-            if let Err(error) =
-                resolved.or_else(|error| if matches!(error, ResolveError::Stale(_)) { Ok(()) } else { Err(error) })
+            if let Err(error) = resolved
+                && !matches!(error, ResolveError::Stale(_))
             {
                 this.shared.host.notify(Level::Error, &error.to_string());
             }
@@ -288,7 +256,7 @@ impl Resolutions {
 
     /// Says why a key had no effect.
     fn explain(&self, conversation: &Conversation, id: &CallId, error: &ResolveError) {
-        if matches!(error, ResolveError::Late(_)) {
+        if matches!(error, ResolveError::Stale(Stale::Late(_))) {
             return;
         }
         let open = conversation.page.open_call(id);
@@ -322,7 +290,7 @@ impl Resolutions {
         if self.drop_overruled(conversation, &mut prepared, written.is_ok()) && prepared.is_empty() {
             return Err(ResolveError::Stale(Stale::Overtaken));
         }
-        written.map_err(|problem| ResolveError::NotRecorded(problem.to_string()))?;
+        written?;
         let is_stopped = |prepared: &Prepared| prepared.cancellations != records.cancelled.get();
         if prepared.iter().any(|prepared| prepared.is_approval() && is_stopped(prepared)) {
             self.journaling.take_back(conversation, prepared.iter().map(Prepared::key));
@@ -363,11 +331,15 @@ impl Resolutions {
             _ => same.first().map(|prepared| prepared.input.clone()),
         };
         if let Some(input) = input.filter(|_| !same.is_empty()) {
-            let want = || match input {
+            // The caller hears of the end before anything else follows from it.
+            let is_awaited = prepared.iter().any(|prepared| prepared.is_awaited);
+            let before = self.shared.is_answering.get();
+            self.shared.is_answering.set(before || is_awaited);
+            match input {
                 Input::Resolve { by: ResolvedBy::Untrusted, .. } => self.end_untrusted(conversation, input, &prepared),
                 input => self.shared.tell(LoopEvent::Want(conversation, Wish::Recorded(input))),
-            };
-            if prepared.iter().any(|prepared| prepared.is_awaited) { self.shared.answering(want) } else { want() }
+            }
+            self.shared.is_answering.set(before);
         }
         self.shared.tell(LoopEvent::Resolved(conversation));
         Ok(())

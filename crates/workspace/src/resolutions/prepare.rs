@@ -3,10 +3,11 @@
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, is_handed_on, key::Keyed as _},
+    components::Resolutions,
     event::LoopEvent,
     journaling::{recorded, records::Claim, restored},
     resolutions::{
-        Prepared, Resolution, Resolutions, ResolveError,
+        Prepared, Resolution, ResolveError,
         answers::{refused_write, with_writes_before},
         is_approval,
         stale::Stale,
@@ -67,10 +68,10 @@ impl Resolutions {
             Resolution::ApproveAgain => (Resolution::Approve, true),
             resolution => (resolution, false),
         };
-        self.ownership.check_held(conversation).map_err(|held| ResolveError::Held(held.to_string()))?;
-        self.journaling.check_known(conversation).map_err(|unread| ResolveError::Unread(unread.to_string()))?;
+        self.ownership.check_held(conversation)?;
+        self.journaling.check_known(conversation)?;
         if resolution == Resolution::Approve {
-            self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
         }
         let open = conversation.page.open_call(id);
         let Some(call) = open.clone().filter(|call| !call.aborted) else {
@@ -107,7 +108,7 @@ impl Resolutions {
             (Resolution::Expire, Some(_)) | (_, None) => Ok(()),
             (_, Some(at)) => {
                 self.shared.tell(LoopEvent::Overdue(attempt.conversation, attempt.call, attempt.role));
-                Err(ResolveError::Late(at))
+                stale(Stale::Late(at))
             }
         }
     }
@@ -134,14 +135,14 @@ impl Resolutions {
                 Outcome { refusal: Some(words), ..Outcome::new([Event::WentOn], Input::GoOn(id.clone())) }
             }
             (Resolution::Reject(words), AwaitKind::Approval) => {
-                let answer = self.answers.rejection(conversation, call, words.as_deref());
+                let answer = self.rejection(conversation, call, words.as_deref());
                 let events = [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))];
                 Outcome::new(events, Input::Decide(vec![id.clone()], Choice::Reject(words), UndoStep::Own))
             }
             (Resolution::Reject(words), AwaitKind::Elicitation)
                 if definition.is_some_and(|definition| definition.format_rejection.is_some()) =>
             {
-                ended(self.answers.rejection(conversation, call, words.as_deref()))
+                ended(self.rejection(conversation, call, words.as_deref()))
             }
             (Resolution::Impossible(words), AwaitKind::Approval) => ended(CallResult::error(words)),
             (
@@ -155,7 +156,7 @@ impl Resolutions {
             (_, AwaitKind::Approval) => return stale(Stale::WaitsFor(AwaitKind::Approval)),
             (resolution, kind) => {
                 let asked = conversation.records.asked(&call.key());
-                ended(self.answers.answer_of(call, definition, asked, resolution, kind)?)
+                ended(self.answer_of(call, definition, asked, resolution, kind)?)
             }
         })
     }
@@ -190,13 +191,20 @@ impl Resolutions {
         Ok(Outcome::new(events, input))
     }
 
-    /// What the result says of a call whose deadline has passed.
+    /// What the model is told of a call that nobody resolved in time.
     fn expiry(&self, attempt: &Attempt<'_>, kind: AwaitKind) -> String {
-        let Attempt { conversation, call, .. } = *attempt;
-        if kind != AwaitKind::Approval || !conversation.records.has_proposed(&call.key()) {
-            return self.answers.expired(kind).to_owned();
-        }
-        with_writes_before(EXPIRED_WRITE.to_owned(), self.undo.written_before(conversation, call).as_deref())
+        let Attempt { conversation, call, ref key, .. } = *attempt;
+        let words = match kind {
+            AwaitKind::Approval if conversation.records.has_proposed(key) => {
+                let before = self.undo.written_before(conversation, call);
+                return with_writes_before(EXPIRED_WRITE.to_owned(), before.as_deref());
+            }
+            AwaitKind::Approval => "The user did not respond in time, so this call did not run.",
+            AwaitKind::Elicitation => "The user did not respond in time.",
+            AwaitKind::ClientExec if self.shared.host.has_ui() => "The editor did not respond in time.",
+            AwaitKind::ClientExec => "No user interface of the editor was attached, so this call could not run.",
+        };
+        words.to_owned()
     }
 
     /// The input that follows from a resolution that only ends a call. It needs no trust, if the conversation does not go on.
@@ -261,7 +269,7 @@ impl Attempt<'_> {
         let takes_back = matches!((resolution, &standing), (Resolution::Reject(_), Standing::Approved(_)));
         match standing {
             Standing::Ended(_) => {
-                let ending = records.with_ledger(|ledger| ledger.ending(key).cloned());
+                let ending = records.with_ledger(|ledger| ledger.of(key).ending.clone());
                 return stale(Stale::Resolved(ending.map(|ending| (ending.by, ending.at))));
             }
             // Whoever decides from a list may not know of the run. A key is pressed where the block asks.

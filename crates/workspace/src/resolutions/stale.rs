@@ -54,6 +54,9 @@ pub enum Stale {
     /// Another resolution of it is on its way, it is running, or a reply arrives.
     #[error("it is running or being resolved now")]
     Busy,
+    /// Its deadline has passed, then. The user is told so.
+    #[error("its deadline passed at {0}")]
+    Late(Timestamp),
     /// Its deadline has not passed.
     #[error("its deadline has not passed")]
     NotDue,

@@ -6,9 +6,10 @@ use serde_json::Value;
 use crate::{
     Conversation, HostEffect,
     calls::{Standing, key::Keyed as _},
+    components::Resolutions,
     event::LoopEvent,
     journaling::{recorded, records::Claim},
-    resolutions::{BEING_RECORDED, Resolutions, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
+    resolutions::{BEING_RECORDED, answers::answer_text, deadlines::EXPIRED_AT_ONCE},
     trust::Wish,
 };
 use flemma_agent::{CallResult, Input, Level, ResolvedBy, own_words, rejection};
@@ -95,7 +96,7 @@ impl Resolutions {
     /// What is written about the open calls, or about one of them, which a key approves. `None` after a message: it cannot
     /// be carried out.
     fn written(&self, conversation: &Conversation, only: Option<&CallId>) -> Option<(Vec<Record>, Vec<Input>)> {
-        self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer() });
+        self.shared.host.perform(HostEffect::NoteReviews { buffer: conversation.buffer });
         let mut written = TypedDecisions { resolutions: self, conversation, records: Vec::new(), answers: Vec::new() };
         let now = self.shared.host.now();
         let mut late = 0;
@@ -137,18 +138,18 @@ impl Resolutions {
             self.shared.host.notify(Level::Warn, &message);
             return None;
         }
-        Some(CallResult::text(own_words(content, "")))
+        Some(CallResult::text(own_words(content)))
     }
 
     /// The result that the text in the block of a question makes; `None` after a message.
     fn typed_answer(&self, call: &OpenCall, content: &str) -> Option<CallResult> {
         let (Some(definition), ToolInput::Json(input)) = (self.shared.toolbox.get(&call.name), &*call.input) else {
-            return Some(CallResult::text(own_words(content, "")));
+            return Some(CallResult::text(own_words(content)));
         };
         match Form::of(&definition, input).answer_from_text(content) {
             // Text that is not the number or the words of a choice is the result as it stands, with its empty lines.
             Ok(Value::String(text)) if text == content.trim_end_matches('\n') => {
-                Some(CallResult::text(own_words(content, "")))
+                Some(CallResult::text(own_words(content)))
             }
             Ok(answer) => Some(answer_text(&answer)),
             Err(mistake) => {
@@ -171,8 +172,7 @@ impl TypedDecisions<'_> {
     /// What is written about a call that waits. `is_meant`: a key is pressed on it. `None` after a message.
     fn at_rest(&mut self, call: &OpenCall, is_meant: bool) -> Option<()> {
         let Self { resolutions, conversation, .. } = *self;
-        let status = call.placeholder.as_ref().map(|placeholder| placeholder.block.status);
-        let content = call.placeholder.as_ref().map_or("", |placeholder| &placeholder.content);
+        let (status, content) = (call.status(), call.typed());
         let is_question = resolutions.calls.effective_kind(conversation, call) == AwaitKind::Elicitation;
         let is_approved = match status {
             status if is_question && status != Some(Status::Rejected) => {
@@ -186,7 +186,7 @@ impl TypedDecisions<'_> {
             }
             Some(Status::Denied) => false,
             Some(Status::Rejected) => {
-                let answer = resolutions.answers.rejection(conversation, call, None);
+                let answer = resolutions.rejection(conversation, call, None);
                 self.add(call, [Event::Decided(Decision::Rejected), Event::Resolved(recorded(&answer))]);
                 false
             }

@@ -12,73 +12,42 @@ pub(crate) mod reviewed;
 pub(crate) mod reviewing;
 pub(crate) mod survey;
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     Conversation, HostEffect, Resolution,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, key::Keyed as _},
-    execution::context::ToolContexts,
-    journaling::Journaling,
-    options::Frontmatter,
+    calls::key::Keyed as _,
+    components::Reviews,
     reviews::{
         ready::{Found, Ready, label},
         survey::{Candidate, Surveyed, survey},
     },
-    shared::Shared,
-    undo::Undo,
 };
 use flemma_agent::Verdict;
 use flemma_chat::{OpenCall, Status};
 use flemma_journal::{CallKey, Role};
 use flemma_model::{CallId, UserError};
-use flemma_runtime::ConversationId;
 use flemma_tools::{Context, Definition, Executor, NativeTool, Runner};
 
-/// What calls would write, and what users make of it.
-pub struct Reviews {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) undo: Rc<Undo>,
-    pub(crate) contexts: Rc<ToolContexts>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    /// Who wants to look at what calls would write, and waits until that is found out.
-    pub(crate) reviewers: RefCell<Vec<(ConversationId, CallKey, Reviewer)>>,
-}
-
 /// What is done with what a call would write.
-type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError>)>;
+pub(crate) type Reviewer = Box<dyn FnOnce(&Reviews, Result<Arc<Ready>, UserError>)>;
 
 impl Reviews {
     /// The calls of a conversation that propose what they would write, and either wait or are being carried out, in order.
-    fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
+    pub(crate) fn all_proposing(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
         let calls = conversation.page.open_calls().into_iter().filter(|call| {
-            let waits = call.placeholder.as_ref().is_some_and(|placeholder| {
-                matches!(placeholder.block.status, Status::Pending | Status::Approved) && placeholder.content.is_empty()
-            });
+            let waits = matches!(call.status(), Some(Status::Pending | Status::Approved)) && call.typed().is_empty();
             let is_wanted = !call.aborted && (waits || conversation.session.is_working_on(&call.id));
             is_wanted && self.calls.is_proposing(conversation, call)
         });
         calls.map(|call| (call.key(), call)).collect()
     }
 
-    /// The calls of a conversation that wait and propose what they would write, in order.
-    pub(crate) fn proposing_calls(&self, conversation: &Conversation) -> Vec<(CallKey, OpenCall)> {
-        let mut calls = self.all_proposing(conversation);
-        calls.retain(|(_, call)| !conversation.session.is_working_on(&call.id));
-        calls
-    }
-
     /// Calls have come that wait for approval.
     pub(crate) fn note_arrived(&self, conversation: &Conversation, calls: &[CallId]) {
         for call in calls.iter().filter_map(|id| conversation.page.open_call(id)) {
             if self.calls.is_proposing(conversation, &call) {
-                conversation.proposals.arrive(call.key());
+                conversation.proposals.arrived.borrow_mut().insert(call.key());
             }
         }
     }
@@ -99,7 +68,7 @@ impl Reviews {
     /// Takes those that wait for calls of a conversation.
     fn take_reviewers(&self, conversation: &Conversation, is_meant: impl Fn(&CallKey) -> bool) -> Vec<Reviewer> {
         let mut all = self.reviewers.borrow_mut();
-        let taken = all.extract_if(.., |(of, key, _)| *of == conversation.id() && is_meant(key));
+        let taken = all.extract_if(.., |(of, key, _)| *of == conversation.id && is_meant(key));
         taken.map(|(_, _, reviewer)| reviewer).collect()
     }
 
@@ -141,8 +110,8 @@ impl Reviews {
         }
         proposals.surveyed.replace(keys);
         proposals.skipped.replace(skipped);
-        let (mailbox, id) = (self.background.mailbox().clone(), conversation.id());
-        let started = self.background.worker().spawn_blocking(move || {
+        let (mailbox, id) = (self.background.mailbox.clone(), conversation.id);
+        let started = self.background.worker.spawn_blocking(move || {
             let tell = |key: &CallKey, news| {
                 let key = key.clone();
                 mailbox.job_for(id, move |this, conversation| {
@@ -200,7 +169,7 @@ impl Reviews {
             Surveyed::Delayed(delay, asked) => proposals.note_delay(key, survey, delay, asked),
         };
         if is_news {
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
         }
     }
 
@@ -216,8 +185,8 @@ impl Reviews {
         let is_final = !conversation.proposals.is_late.get() && !above.any(is_open);
         let Some(news) = conversation.proposals.put(key, survey, found.clone(), is_final) else { return };
         if news.is_news {
-            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer() });
-            self.shared.host.perform(HostEffect::ProposalsChanged { buffer: conversation.buffer() });
+            self.shared.host.perform(HostEffect::Refresh { buffer: conversation.buffer });
+            self.shared.host.perform(HostEffect::ProposalsChanged { buffer: conversation.buffer });
         }
         let lost = news.followed.iter().find(|other| !keys.contains(other));
         // It may have been carried out before the interruption, and asks about that.
@@ -226,7 +195,7 @@ impl Reviews {
         if let Err(problem) = found
             && is_final
             && (news.is_first || (is_stale && conversation.tasks.is_suspended(key)) || lost.is_some())
-            && !self.shared.host.is_typing(conversation.buffer())
+            && !self.shared.host.is_typing(conversation.buffer)
             && !is_interrupted()
         {
             // There is nothing to decide about.
@@ -289,7 +258,7 @@ impl Reviews {
                         this.survey_again(conversation);
                     }
                 };
-                self.background.run_for(conversation.id(), work, then);
+                self.background.run_for(conversation.id, work, then);
             }
             // What could not be proposed may be possible now.
             _ => self.survey(conversation, calls),

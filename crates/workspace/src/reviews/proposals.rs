@@ -7,10 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use crate::reviews::{
-    made::NotMade,
-    ready::{Found, Ready, label},
-    survey::SurveyQuestion,
+use crate::{
+    generation::Generation,
+    reviews::{
+        made::NotMade,
+        ready::{Found, Ready, label},
+        survey::SurveyQuestion,
+    },
 };
 use flemma_journal::{Binding, CallKey};
 use flemma_tools::{Content, Revision};
@@ -63,7 +66,7 @@ struct Entry {
 pub(crate) struct Proposals {
     entries: RefCell<BTreeMap<CallKey, Entry>>,
     /// The calls that have come in this session and of which nothing was proposed yet.
-    arrived: RefCell<HashSet<CallKey>>,
+    pub(crate) arrived: RefCell<HashSet<CallKey>>,
     /// The calls that the last survey was about, in order.
     pub(crate) surveyed: RefCell<Vec<CallKey>>,
     /// Those of them that no tool was asked about.
@@ -72,7 +75,7 @@ pub(crate) struct Proposals {
     pub(crate) survey: Cell<Option<u64>>,
     /// Whether something has changed since it began.
     pub(crate) is_late: Cell<bool>,
-    surveys: Cell<u64>,
+    surveys: Generation,
     /// What files had when changes of them were first shown that the user has approved since, in another form.
     first: RefCell<BTreeMap<CallKey, BTreeMap<PathBuf, Content>>>,
     /// How many changes the calls of tools that run have wanted to make, one after the other. A call keeps its number while it runs
@@ -91,11 +94,6 @@ pub(crate) struct News {
 }
 
 impl Proposals {
-    /// A call has come that waits for approval.
-    pub(crate) fn arrive(&self, key: CallKey) {
-        self.arrived.borrow_mut().insert(key);
-    }
-
     /// Forgets all calls but these.
     pub(crate) fn retain(&self, keys: &[CallKey]) {
         self.arrived.borrow_mut().retain(|key| keys.contains(key));
@@ -132,7 +130,7 @@ impl Proposals {
     /// A tool that runs wants to make another change now. What is known and was shown of the one before has nothing to do with it.
     pub(crate) fn begin_anew(&self, key: &CallKey) {
         *self.changes.borrow_mut().entry(key.clone()).or_default() += 1;
-        let entry = Entry { earlier_survey: self.surveys.get(), is_due: true, ..Entry::default() };
+        let entry = Entry { earlier_survey: self.surveys.current(), is_due: true, ..Entry::default() };
         self.entries.borrow_mut().insert(key.clone(), entry);
         self.first.borrow_mut().remove(key);
     }
@@ -230,8 +228,7 @@ impl Proposals {
             self.is_late.set(true);
             return None;
         }
-        self.surveys.set(self.surveys.get() + 1);
-        self.survey.set(Some(self.surveys.get()));
+        self.survey.set(Some(self.surveys.begin()));
         self.survey.get()
     }
 
@@ -286,7 +283,7 @@ impl Proposals {
                     Some(made) if made.revision == ready.revision().as_str() && !ready.made.is_of(Some(made)) => {
                         made.clone()
                     }
-                    _ => ready.binding_as_shown(),
+                    _ => ready.binding(ready.made.takes.iter().cloned()),
                 }),
                 Some(Err(problem)) => {
                     Some(Binding { revision: Revision::of_problem(problem).to_string(), ..Binding::default() })

@@ -49,7 +49,7 @@ pub(crate) struct Ready {
     /// For each file the call above that would write it last, if there is one: it is shown as that would leave it.
     pub(crate) after: Vec<Option<CallKey>>,
     /// What it was made from, of what the calls above would write.
-    base: Base,
+    pub(crate) base: Base,
     /// What each file really has, where it is shown as calls above would leave it.
     on_disk: Vec<Before>,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
@@ -93,19 +93,11 @@ impl Ready {
             || stamps.any(|(path, stamp)| stamp_of(path) != *stamp || unsaved.iter().any(|open| real(open) == *path))
     }
 
-    /// Whether it would be made from something else now, of what the calls above would write.
-    pub(crate) fn has_other_base(&self, earlier: &Earlier) -> bool {
-        !earlier.is_still(&self.base)
-    }
-
     /// The files that would be written, with links resolved.
     pub(crate) fn places(&self) -> Vec<PathBuf> {
-        let places = self.proposal.files.iter();
-        places
-            .flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)])
-            .flatten()
-            .cloned()
-            .collect()
+        let files = self.proposal.files.iter();
+        let places = files.flat_map(|file| [Some(&file.path), file.moved_to.as_ref().map(|(path, _)| path)]);
+        places.flatten().cloned().collect()
     }
 
     /// The revision.
@@ -138,11 +130,6 @@ impl Ready {
     /// What the user is shown: what an approval writes.
     pub(crate) fn shown(&self) -> &Review {
         self.made.review.as_ref().unwrap_or(&self.review)
-    }
-
-    /// What an approval of what the user is shown is for.
-    pub(crate) fn binding_as_shown(&self) -> Binding {
-        self.binding(self.made.takes.iter().cloned())
     }
 
     /// What an approval of this is for, of which the user takes this of each file.

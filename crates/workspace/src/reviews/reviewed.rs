@@ -1,10 +1,10 @@
 //! The whole of what a call would write, for the user to look at, and what they take of it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use crate::MadeFile;
 use flemma_model::CallId;
-use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows, line_breaks};
+use flemma_text::{hunk_places::HunkPlace, hunk_rows::HunkRows};
 
 /// What the user looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,21 +50,6 @@ pub struct ReviewedFile {
     pub line_breaks: Option<String>,
     /// What the user has made of it before.
     pub made: MadeFile,
-}
-
-/// How long comparing a file may take.
-const TIME: Duration = Duration::from_millis(500);
-
-impl Reviewed {
-    /// The same with where the contents of each file differ. It takes as long as comparing them.
-    pub(crate) fn compared(mut self) -> Self {
-        for file in self.files.iter_mut().filter(|file| file.note.is_none()) {
-            let [old, new] = [&file.old, &file.new].map(|content| content.as_ref().map_or(&[][..], |bytes| bytes));
-            file.line_breaks = line_breaks::change(old, new);
-            file.hunks = HunkPlace::between(old, new, TIME);
-        }
-        self
-    }
 }
 
 /// What is drawn of hunks over a file.

@@ -4,22 +4,28 @@ use std::{collections::HashMap, io, rc::Rc, sync::Arc, time::Duration};
 
 use crate::{
     Conversation, Resolution, ResolveError,
+    components::Reviews,
     event::LoopEvent,
     reviews::{
-        Reviews,
         made::MadeFile,
         ready::Ready,
         reviewed::{DrawnHunks, Reviewed, ReviewedFile, Taken},
     },
+    undo::closed,
 };
 use flemma_agent::Level;
+use flemma_chat::OpenCall;
 use flemma_journal::{CallKey, Event, Role, Take};
 use flemma_model::{CallId, Digest, UserError};
 use flemma_text::{
     hunk_places::HunkPlace,
     hunk_rows::{HunkRoom, HunkRows},
+    line_breaks,
 };
 use flemma_tools::{Content, LuaRef};
+
+/// How long comparing a file may take.
+const COMPARING: Duration = Duration::from_millis(500);
 
 /// How long comparing what is drawn may take.
 const DRAWING: Duration = Duration::from_millis(200);
@@ -46,8 +52,7 @@ impl Reviews {
         let calls = self.calls_to_survey(&conversation);
         let found = calls.iter().rfind(|(key, _)| key.id == *call && !conversation.session.is_working_on(call));
         let Some((key, is_possible)) = found.map(|(key, call)| (key.clone(), self.may_ask(&conversation, call))) else {
-            let open = conversation.page.with_document(|document, text| document.calls().find(call, text));
-            let waiting = open.filter(|_| !conversation.session.is_working_on(call));
+            let waiting = conversation.page.open_call(call).filter(|_| !conversation.session.is_working_on(call));
             let problem = waiting.map_or_else(
                 || format!("there is no call `{call}` that waits and would change a file"),
                 |open| format!("`{}` changes no file", open.name),
@@ -65,10 +70,10 @@ impl Reviews {
                 conversation.proposals.show(&key, conversation.records.made(&key).as_ref());
                 conversation.proposals.change(&key)
             });
-            let compared = move || reviewed(&key, &ready, change).compared();
+            let compared = move || reviewed(&key, &ready, change);
             this.background.run(compared, move |this: &Self, reviewed| then(this, Ok(reviewed)));
         };
-        self.reviewers.borrow_mut().push((conversation.id(), key.clone(), Box::new(reviewer)));
+        self.reviewers.borrow_mut().push((conversation.id, key.clone(), Box::new(reviewer)));
         if is_possible {
             self.survey(&conversation, calls);
         } else {
@@ -99,7 +104,7 @@ impl Reviews {
             let problem = "the review has another number of files than the change; nothing was approved";
             return then(self, Err(UserError::new(problem)));
         };
-        let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id());
+        let (call, revision, id) = (call.clone(), revision.to_owned(), conversation.id);
         let approve = move |this: &Self, conversation: &Conversation, kept: io::Result<()>| {
             if let Err(error) = kept {
                 let problem = format!("nothing was approved: your edit could not be kept ({error})");
@@ -110,7 +115,7 @@ impl Reviews {
             };
             conversation.proposals.keep_first(&key, &ready);
             let resolution = Resolution::ApproveAs(ready.binding(takes));
-            let reply = this.background.mailbox().addressed_with(|this, resolved: Result<(), ResolveError>| {
+            let reply = this.background.mailbox.addressed_with(|this, resolved: Result<(), ResolveError>| {
                 then(this, resolved.map_err(|error| UserError::new(error.explained())));
             });
             this.shared.tell(LoopEvent::Resolve(conversation, &call, resolution, Role::User, reply));
@@ -163,7 +168,7 @@ impl Reviews {
             let kept = contents.values().try_for_each(|bytes| backups.keep_edited(bytes));
             (contents, kept)
         };
-        let id = conversation.id();
+        let id = conversation.id;
         let then = move |this: &Self, (contents, kept): (HashMap<Digest, Arc<Vec<u8>>>, io::Result<()>)| {
             match kept {
                 Ok(()) => this.contexts.unsaved_edits.borrow_mut().retain(|digest, _| !contents.contains_key(digest)),
@@ -198,7 +203,8 @@ impl Reviews {
 
     /// A call that waits, with what is known of it, if that still is this revision.
     fn proposing(&self, conversation: &Conversation, call: &CallId, revision: &str) -> Option<(CallKey, Arc<Ready>)> {
-        let (key, _) = self.proposing_calls(conversation).into_iter().rfind(|(key, _)| key.id == *call)?;
+        let is_meant = |(key, _): &(CallKey, OpenCall)| key.id == *call && !conversation.session.is_working_on(call);
+        let (key, _) = self.all_proposing(conversation).into_iter().rfind(is_meant)?;
         let ready = current(conversation, &key, revision)?;
         Some((key, ready))
     }
@@ -237,6 +243,7 @@ fn takes(ready: &Ready, taken: Vec<Taken>) -> Option<(Vec<Take>, Vec<Vec<u8>>)> 
     Some((takes, edited))
 }
 
+/// The whole of what a call would write. It takes as long as comparing the contents of each file.
 fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
     let files =
         ready.proposal.files.iter().zip(ready.file_follows()).zip(&ready.made.files).map(|((file, after), made)| {
@@ -249,19 +256,21 @@ fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
                 contents.into_iter().flatten().any(|content| has_zero(&content)).then_some("binary")
             };
             let bytes = |content: &Option<Content>| content.as_ref().filter(|_| note.is_none())?.bytes.clone();
+            let (old, new) = (bytes(&file.old), bytes(&file.new));
+            let [had, gets] = [&old, &new].map(|content| content.as_ref().map_or(&[][..], |bytes| bytes));
             ReviewedFile {
                 path: file.path.to_string_lossy().into_owned(),
                 name: file.name.clone(),
-                old: bytes(&file.old),
-                new: bytes(&file.new),
+                hunks: HunkPlace::between(had, gets, COMPARING),
+                line_breaks: line_breaks::change(had, gets),
+                old,
+                new,
                 old_size: file.old.as_ref().map(|content| content.len),
                 new_size: file.new.as_ref().map(|content| content.len),
                 moved_to: file.moved_to.as_ref().map(|(_, name)| name.clone()),
                 after,
                 note,
                 is_read_only: file.is_read_only,
-                hunks: Vec::new(),
-                line_breaks: None,
                 // Of what has no text, only whether it was left out.
                 made: MadeFile { draft: made.draft.clone().filter(|_| note.is_none()), ..made.clone() },
             }
@@ -273,8 +282,4 @@ fn reviewed(key: &CallKey, ready: &Ready, change: u64) -> Reviewed {
         change,
         files: files.collect(),
     }
-}
-
-fn closed() -> UserError {
-    UserError::new("the conversation was closed")
 }

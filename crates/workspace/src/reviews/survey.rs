@@ -76,13 +76,9 @@ struct Answer {
 pub(crate) enum Surveyed {
     /// It is what was known.
     Known,
-    /// What it would write.
-    Found {
-        found: Found,
-        /// Whether there is nothing to be found because the call has made its change from contents that the files do not have, or
-        /// would not have after the calls above. It cannot make it anew.
-        is_stale: bool,
-    },
+    /// What it would write. It is stale if there is nothing to be found because the call has made its change from contents that the
+    /// files do not have, or would not have after the calls above. It cannot make it anew.
+    Found { found: Found, is_stale: bool },
     /// It is not known yet: its tool, which was asked this, takes long, or a call above holds it up.
     Delayed(Delay, Option<SurveyQuestion>),
 }
@@ -218,7 +214,7 @@ impl Candidate {
         let is_known = |ready: &&Arc<Ready>| {
             !is_afresh
                 && ready.made.is_of(self.decision.as_ref().map(|decision| &decision.binding))
-                && !ready.has_other_base(&seen)
+                && seen.is_still(&ready.base)
                 && !ready.is_doubtful(&self.context.unsaved)
         };
         if let Some(ready) = self.known.as_ref().filter(is_known) {

@@ -3,39 +3,17 @@
 pub(crate) mod file_layout;
 pub(crate) mod file_on_disk;
 
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::path::{Path, PathBuf};
 
 use crate::{
     Conversation, FileLayout, HostEffect,
-    background::Background,
-    journaling::Journaling,
-    ownership::Ownership,
+    components::Saving,
     ports::{Saved, folder_of},
-    queue::Queue,
-    saving::file_on_disk::{FileOnDisk, FileText},
-    shared::Shared,
-    trust::store::TrustStore,
+    saving::file_on_disk::FileText,
 };
 use flemma_chat::Snapshot;
 use flemma_model::UserError;
 use flemma_runtime::{ExternalFile, external_paths};
-
-/// The files of conversations, as they are written.
-pub struct Saving {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) trust: Rc<TrustStore>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) journaling: Rc<Journaling>,
-    pub(crate) queue: Rc<Queue>,
-    /// The files that are being written now, by buffer. A buffer may be gone before the end.
-    pub(crate) flights: RefCell<BTreeMap<i32, FileOnDisk>>,
-}
 
 impl Saving {
     /// The editor has read or written a buffer's file, which has its text now.
@@ -48,7 +26,7 @@ impl Saving {
 
     /// The file has all of the text, so also what was queued and is in there.
     fn has_outbox(&self, conversation: &Conversation) {
-        let posted = conversation.outbox.with(|outbox| outbox.posted());
+        let posted = conversation.outbox.messages.borrow().posted();
         self.queue.outbox_was_written(conversation, &posted);
     }
 
@@ -74,7 +52,7 @@ impl Saving {
             drop(held);
             (problem, written.is_current())
         };
-        let (id, posted) = (conversation.id(), conversation.outbox.with(|outbox| outbox.posted()));
+        let (id, posted) = (conversation.id, conversation.outbox.messages.borrow().posted());
         let then = move |this: &Self, (problem, is_current): (Option<UserError>, bool)| {
             if problem.is_none() {
                 this.shared.with_conversation(id, |it| this.queue.outbox_was_written(it, &posted));

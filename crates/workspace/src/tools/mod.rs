@@ -2,23 +2,15 @@
 
 pub(crate) mod toolbox;
 
-use std::rc::Rc;
-
 use serde_json::{Map, Value};
 
-use crate::{background::Background, shared::Shared};
+use crate::components::Tools;
 use flemma_agent::{Input, Level};
 use flemma_model::UserError;
 use flemma_tools::{
     DefinitionError, Group, SourceEnd, SourceId,
     declare::{self, Field},
 };
-
-/// The tools that are registered.
-pub struct Tools {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-}
 
 impl Tools {
     /// Registers a tool from the fields of a definition; one of the same name is replaced.

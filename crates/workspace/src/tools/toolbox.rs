@@ -32,11 +32,11 @@ pub struct Toolbox {
     /// While the options name tools that may be registered after `setup`: the entries that the user was told about.
     unchecked_names: RefCell<Option<BTreeSet<String>>>,
     /// Tools that were reported as slow.
-    slow: RefCell<BTreeSet<String>>,
+    pub(crate) slow: RefCell<BTreeSet<String>>,
     /// Functions of definitions that failed, and whose failure was reported.
-    faulty: RefCell<BTreeSet<LuaRef>>,
+    pub(crate) faulty: RefCell<BTreeSet<LuaRef>>,
     /// Counts what a file's frontmatter depends on besides its own text: options and tools.
-    generation: Cell<u64>,
+    pub(crate) generation: Cell<u64>,
 }
 
 impl Toolbox {
@@ -48,11 +48,6 @@ impl Toolbox {
     /// The tools and groups that are registered. No function of the user's may be called meanwhile: it may register one.
     pub(crate) fn registry(&self) -> Ref<'_, Registry> {
         self.registry.borrow()
-    }
-
-    /// A number that changes whenever the options or the tools do.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.get()
     }
 
     /// The options or the tools have changed: frontmatter may mean something else now.
@@ -193,17 +188,17 @@ impl Toolbox {
     }
 
     /// The approval chain as it is now: a resolver may change the chain while it decides.
-    pub(crate) fn chain(&self) -> Chain {
+    pub fn chain(&self) -> Chain {
         self.chain.borrow().clone()
     }
 
     /// Adds a resolver; one of the same name is replaced.
-    pub(crate) fn register_resolver(&self, resolver: Resolver) {
+    pub fn register_resolver(&self, resolver: Resolver) {
         self.chain.borrow_mut().register(resolver);
     }
 
     /// Takes a resolver out; says whether it was there.
-    pub(crate) fn unregister_resolver(&self, name: &str) -> bool {
+    pub fn unregister_resolver(&self, name: &str) -> bool {
         self.chain.borrow_mut().unregister(name).is_some()
     }
 
@@ -238,16 +233,6 @@ impl Toolbox {
     /// The labels of the sources that have not ended.
     pub(crate) fn loading(&self) -> Vec<String> {
         self.sources.borrow().loading().map(str::to_owned).collect()
-    }
-
-    /// Whether this is the first time that the tool is reported as slow.
-    pub(crate) fn is_news_that_slow(&self, tool: &str) -> bool {
-        self.slow.borrow_mut().insert(tool.to_owned())
-    }
-
-    /// Whether this is the first time that a failure of this function is reported.
-    pub(crate) fn is_news_about(&self, function: LuaRef) -> bool {
-        self.faulty.borrow_mut().insert(function)
     }
 
     /// What is wrong with the names of tools in `auto_approve` and in presets, each of them once after each `setup`. All

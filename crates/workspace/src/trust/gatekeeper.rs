@@ -1,24 +1,14 @@
 //! What the user wants of a conversation passes here before it reaches the session: see [`crate::trust`].
 
-use std::rc::Rc;
-
 use crate::{
     Conversation, HostEffect,
-    approval::Approval,
-    background::Background,
-    calls::{OpenCalls, Standing},
-    drives::Drives,
-    options::{Frontmatter, effective::Source},
-    ownership::Ownership,
+    calls::Standing,
+    components::Gatekeeper,
     ports::Question,
-    resolutions::Resolutions,
-    shared::Shared,
-    trust::{Admission, FileSearch, FrontmatterCode, Wish, store::TrustStore},
-    writer::Writer,
+    trust::{Admission, FileSearch, Wish},
 };
 use flemma_agent::{Choice, Input, Level, UndoStep, Verdict};
-use flemma_chat as chat;
-use flemma_chat::{AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
+use flemma_chat::{self as chat, AwaitKind, LineRange, OpenCall, Severity, Uncaptured};
 use flemma_model::{CallId, ToolInput, UserError};
 use flemma_runtime::{ExternalFile, external_paths};
 use flemma_tools::JsonFault;
@@ -26,25 +16,12 @@ use flemma_tools::JsonFault;
 /// The answer to what has to wait.
 pub(crate) const BUSY: &str = "a reply or a tool is still running; Ctrl-C stops it";
 
-/// The way of a wish to the session: trust first.
-pub struct Gatekeeper {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) trust: Rc<TrustStore>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) approval: Rc<Approval>,
-    pub(crate) calls: Rc<OpenCalls>,
-    pub(crate) resolutions: Rc<Resolutions>,
-    pub(crate) drives: Rc<Drives>,
-}
-
 impl Gatekeeper {
     /// The user wants something of a conversation that no other process holds. If its file has to be trusted for that,
     /// they are asked first, and this goes on with their answer.
     pub(crate) fn want(&self, conversation: &Conversation, wish: Wish) {
         let facts = self.frontmatter.facts(conversation);
-        let next = conversation.gate().want(wish, facts);
+        let next = conversation.gate.borrow_mut().want(wish, facts);
         self.pass(conversation, next);
     }
 
@@ -64,7 +41,7 @@ impl Gatekeeper {
                 conversation.page.files().allow(allowed.iter().map(|file| file.real.clone()));
                 allowed.into_iter().for_each(|file| self.trust.keep_trusted_file(&path, file.real));
                 conversation.page.files().vet(&search.files, &search.folder);
-                conversation.page.files().allow_references(&search.references);
+                conversation.page.files().allowed_references.extend(search.references);
                 self.ownership.want_alone(conversation, wish);
             }
             // The file may have got another name, and with it another journal, while it was asked about.
@@ -83,11 +60,11 @@ impl Gatekeeper {
         if self.drives.drive_was_asked(conversation, number, &question) {
             return;
         }
-        self.shared.host.perform(HostEffect::Ask { buffer: conversation.buffer(), number, question });
+        self.shared.host.perform(HostEffect::Ask { buffer: conversation.buffer, number, question });
     }
 
     fn locate(&self, conversation: &Conversation, search: FileSearch) {
-        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id());
+        let (FileSearch { files, folder, .. }, id) = (search.clone(), conversation.id);
         let then = move |this: &Self, conversation: &Conversation, outside| {
             this.files_were_located(conversation, &search, outside);
         };
@@ -99,7 +76,7 @@ impl Gatekeeper {
         let is_allowed = |file: &ExternalFile| self.trust.contains_file(&path, &file.real);
         let known = outside.iter().filter(|file| is_allowed(file)).map(|file| file.real.clone());
         conversation.page.files().allow(known);
-        let next = conversation.gate().files_were_located(search, outside, is_allowed);
+        let next = conversation.gate.borrow_mut().files_were_located(search, outside, is_allowed);
         self.pass(conversation, next);
         self.ownership.lock_while_wanted(conversation);
     }
@@ -120,20 +97,14 @@ impl Gatekeeper {
 
     /// The user has answered whether they trust the frontmatter.
     pub(crate) fn frontmatter_was_answered(&self, conversation: &Conversation, is_trusted: bool) {
-        let answered = conversation.gate().frontmatter_was_answered(is_trusted);
+        let answered = conversation.gate.borrow_mut().frontmatter_was_answered(is_trusted);
         let Some((asked, wish)) = answered else { return };
         // The text may have changed since the question. Then the user has not seen what stands there now.
-        if conversation.page.frontmatter().is_some_and(|source| FrontmatterCode::from(source) == asked) {
+        if conversation.page.frontmatter().is_some_and(|source| source == asked) {
             self.trust.adopt_frontmatter(conversation);
             self.trust.keep_frontmatter(conversation, self.shared.place(conversation).file);
         }
         self.ownership.want_alone(conversation, wish);
-    }
-}
-
-impl From<Source> for FrontmatterCode {
-    fn from(Source { language, code }: Source) -> Self {
-        Self { language, code }
     }
 }
 
@@ -160,7 +131,7 @@ impl Gatekeeper {
             // It was undone: its result is restored.
             return self.shared.feed(conversation, [Input::Recover(vec![id])]);
         }
-        let has_text = call.placeholder.as_ref().is_some_and(|placeholder| !placeholder.content.is_empty());
+        let has_text = !call.typed().is_empty();
         match (self.calls.effective_kind(conversation, call), call.awaiting()) {
             (AwaitKind::Elicitation, Some(awaiting)) if !has_text => {
                 if awaiting.is_over(self.shared.host.now()) {
@@ -172,7 +143,7 @@ impl Gatekeeper {
                 if let ToolInput::Malformed(input) = &*call.input {
                     return self.explain_input(conversation, call, input);
                 }
-                self.shared.host.perform(HostEffect::OpenForm { buffer: conversation.buffer(), call: &id });
+                self.shared.host.perform(HostEffect::OpenForm { buffer: conversation.buffer, call: &id });
             }
             (AwaitKind::ClientExec, Some(_)) => {
                 self.shared
@@ -232,7 +203,7 @@ impl Gatekeeper {
     /// Writes what approves these calls into the frontmatter, and gives it.
     fn write_approvals(&self, conversation: &Conversation, calls: &[CallId]) -> Result<Vec<String>, UserError> {
         let page = &conversation.page;
-        let mut chosen: Vec<OpenCall> = page.with_document(|document, text| document.calls().open(text));
+        let mut chosen = page.open_calls();
         chosen.retain(|call| calls.contains(&call.id) && self.approval.verdict(conversation, call) == Verdict::Ask);
         let mut entries: Vec<String> = Vec::new();
         for call in &chosen {
@@ -244,9 +215,8 @@ impl Gatekeeper {
         }
         let before = page.frontmatter();
         let edits = page.with_document(|document, text| chat::approve_always(document, text, &entries))?;
-        let writer = Writer::new(&self.shared, conversation);
         page.undo_step();
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
         // It says what the user has just asked for.
         self.trust.adopt_frontmatter(conversation);
         let fault = self.frontmatter.of(conversation).fault.as_ref().map(|fault| fault.diagnostic.message.clone());
@@ -263,7 +233,7 @@ impl Gatekeeper {
             let lines = document.frontmatter().map_or(0, |matter| matter.lines);
             chat::restore_frontmatter(text, lines, before.as_ref().map(|source| source.code.as_str()))
         });
-        writer.apply(&edits);
+        self.shared.write(conversation, &edits);
         Err(UserError::new(problem))
     }
 }

@@ -15,9 +15,10 @@
 pub(crate) mod gatekeeper;
 pub(crate) mod store;
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use flemma_agent::Input;
+use flemma_chat::{Document, Text};
 use flemma_model::CallId;
 use flemma_runtime::ExternalFile;
 
@@ -86,13 +87,31 @@ pub enum FrontmatterTrust {
     Missing(FrontmatterCode),
 }
 
-/// The frontmatter that a question is about.
+/// Frontmatter as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontmatterCode {
     /// The language, as its fence names it.
     pub language: String,
     /// What stands between the fences.
     pub code: String,
+}
+
+impl FrontmatterCode {
+    /// The frontmatter of a document, if it has any that is complete.
+    pub(crate) fn of(document: &Document, text: &dyn Text) -> Option<Self> {
+        let matter = document.frontmatter().filter(|matter| matter.closed)?;
+        let mut code = String::new();
+        text.read(1..matter.lines - 1, &mut |line: &str| {
+            code.push_str(line);
+            code.push('\n');
+        });
+        Some(Self { language: matter.language.clone(), code })
+    }
+
+    /// The lines between the fences.
+    pub(crate) fn lines(&self) -> Range<usize> {
+        1..1 + self.code.lines().count()
+    }
 }
 
 /// Files to be located for one wish.
@@ -109,35 +128,23 @@ pub struct FileSearch {
 }
 
 /// What happens to the user's wish.
+#[expect(missing_docs, reason = "what is said of an admission says what its fields are")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
     /// Nothing: the gate waits, or there is nothing that it waits for.
     Wait,
     /// Read the trust store, then call [`Gate::store_was_read`].
     ReadStore,
-    /// Ask the user whether they trust the frontmatter, then call [`Gate::frontmatter_was_answered`].
-    AskFrontmatter {
-        /// The language.
-        language: String,
-    },
+    /// Ask the user whether they trust the frontmatter in this language, then call [`Gate::frontmatter_was_answered`].
+    AskFrontmatter { language: String },
     /// Find out where these files lead, then call [`Gate::files_were_located`].
     Locate(FileSearch),
-    /// Ask the user whether the conversation may show these, then call [`Gate::files_were_answered`].
-    AskFiles {
-        /// The files.
-        files: Vec<ExternalFile>,
-        /// The references to what the editor shows.
-        references: Vec<String>,
-    },
-    /// The files of a search may be sent from now on. Then the wish is wanted again.
-    Vet {
-        /// The search.
-        search: FileSearch,
-        /// Of its files, those that the user has just allowed; the store keeps that.
-        allowed: Vec<ExternalFile>,
-        /// The wish.
-        wish: Wish,
-    },
+    /// Ask the user whether the conversation may show these files and what the editor shows by these references, then call
+    /// [`Gate::files_were_answered`].
+    AskFiles { files: Vec<ExternalFile>, references: Vec<String> },
+    /// The files of a search may be sent from now on; of those that the user has just allowed, the store keeps that. Then the wish is
+    /// wanted again.
+    Vet { search: FileSearch, allowed: Vec<ExternalFile>, wish: Wish },
     /// The wish goes to the session.
     Go(Wish),
 }
@@ -234,9 +241,9 @@ impl Gate {
         outside: Vec<ExternalFile>,
         is_allowed: impl Fn(&ExternalFile) -> bool,
     ) -> Admission {
-        let Some(HeldWish::Places { wish, search }) = self.held.take_if(|held| held.waits_for(search)) else {
-            return Admission::Wait;
-        };
+        let is_meant =
+            |held: &mut HeldWish| matches!(held, HeldWish::Places { search: of, .. } if of.number == search.number);
+        let Some(HeldWish::Places { wish, search }) = self.held.take_if(is_meant) else { return Admission::Wait };
         let asked: Vec<_> = outside.into_iter().filter(|file| !is_allowed(file)).collect();
         if asked.is_empty() && search.references.is_empty() {
             return Admission::Vet { search, allowed: Vec::new(), wish };
@@ -254,12 +261,5 @@ impl Gate {
             }
             _ => Admission::Wait,
         }
-    }
-}
-
-impl HeldWish {
-    /// Whether this wish waits to know where the files of a search lead.
-    fn waits_for(&self, located: &FileSearch) -> bool {
-        matches!(self, Self::Places { search, .. } if search.number == located.number)
     }
 }

@@ -1,27 +1,13 @@
 //! What the user has trusted, in memory and on the disk. See [`flemma_runtime::trust`] for the file.
 
 use std::{
-    cell::{Cell, RefCell},
     io,
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
-use crate::{Conversation, background::Background, event::LoopEvent, options::effective::Source, shared::Shared};
+use crate::{Conversation, components::TrustStore, event::LoopEvent, trust::FrontmatterCode};
 use flemma_agent::Level;
 use flemma_runtime::trust::{self, Trusted};
-
-/// The trust store.
-pub struct TrustStore {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) path: PathBuf,
-    /// `None` until it was read.
-    pub(crate) trusted: RefCell<Option<Trusted>>,
-    pub(crate) is_reading: Cell<bool>,
-    /// Whether the user was told that it cannot be written.
-    pub(crate) is_told: Cell<bool>,
-}
 
 impl TrustStore {
     /// Whether it has been read.
@@ -35,7 +21,7 @@ impl TrustStore {
     }
 
     /// Whether the user trusts this frontmatter: they wrote all of it in this session, or they said so before.
-    pub(crate) fn trusts(&self, conversation: &Conversation, source: &Source) -> bool {
+    pub(crate) fn trusts(&self, conversation: &Conversation, source: &FrontmatterCode) -> bool {
         if conversation.page.is_by_user(source.lines()) {
             return true;
         }
@@ -93,7 +79,7 @@ impl TrustStore {
     fn was_read(&self, trusted: Trusted) {
         self.trusted.borrow_mut().get_or_insert(trusted);
         for conversation in self.shared.conversations.all() {
-            let wanted = conversation.gate().store_was_read();
+            let wanted = conversation.gate.borrow_mut().store_was_read();
             if let Some(wish) = wanted {
                 self.shared.tell(LoopEvent::WantAlone(&conversation, wish));
             }

@@ -10,8 +10,9 @@ use std::{
 use crate::{
     Conversation,
     calls::{Standing, key::Keyed as _},
+    components::Undo,
     reviews::native,
-    undo::{Undo, name},
+    undo::name,
 };
 use flemma_agent::UNKNOWN_EFFECT;
 use flemma_chat::OpenCall;
@@ -79,7 +80,7 @@ impl Undo {
             }
             conversation.interrupted.borrow_mut().extend(found);
         };
-        self.background.run_for(conversation.id(), work, then);
+        self.background.run_for(conversation.id, work, then);
     }
 
     /// What is known of the effect of a call that was interrupted, for the model: the end of a sentence.

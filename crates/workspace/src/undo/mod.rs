@@ -6,7 +6,6 @@
 pub(crate) mod interrupted;
 
 use std::{
-    io,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -14,16 +13,12 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{
-    Conversation, approval::permissions::Permissions, background::Background, calls::key::Keyed as _,
-    ownership::Ownership, shared::Shared, undo::interrupted::effects,
-};
-use flemma_agent::Level;
+use crate::{Conversation, calls::key::Keyed as _, components::Undo, undo::interrupted::effects};
 use flemma_chat::{OpenCall, ParsedMessage, Speaker};
 use flemma_config::BackupOptions;
 use flemma_journal::{CallKey, changes::Wanted};
 use flemma_model::{CallId, UserError};
-use flemma_runtime::backups::{Backups, FileBefore, Limits, LogKey, Permit, Proposal, Restored};
+use flemma_runtime::backups::{FileBefore, Limits, LogKey, Permit, Proposal, Restored};
 use flemma_tools::Recorder;
 
 /// How many calls `:Flemma undo` offers, at most.
@@ -54,18 +49,6 @@ pub struct Proposed {
     pub lines: Vec<String>,
 }
 
-/// The changes of files that calls have made, and the way back.
-pub struct Undo {
-    /// What all components share.
-    pub shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ownership: Rc<Ownership>,
-    pub(crate) backups: Backups,
-    /// What distinguishes this process from all others, for conversations without a file.
-    pub(crate) session: String,
-}
-
 impl Undo {
     /// Records what a run of a call changes; `None` where the options say that nothing is kept.
     pub(crate) fn recorder(&self, conversation: &Conversation, call: &OpenCall) -> Option<Arc<dyn Recorder>> {
@@ -90,7 +73,7 @@ impl Undo {
             Err(problem) => return then(self, Err(problem)),
         };
         let (backups, log) = (self.backups.clone(), self.log_key(&conversation));
-        let (id, folder) = (conversation.id(), self.shared.place(&conversation).folder());
+        let (id, folder) = (conversation.id, self.shared.place(&conversation).folder());
         let work = move || backups.propose(&log, &wanted, &unsaved);
         self.background.run(work, move |this: &Self, proposed| {
             let Some(conversation) = this.shared.conversations.by_id(id) else {
@@ -136,7 +119,7 @@ impl Undo {
             fence: self.ownership.fence(&conversation),
         };
         let (backups, log, proposal) = (self.backups.clone(), self.log_key(&conversation), (*proposal).clone());
-        let id = conversation.id();
+        let id = conversation.id;
         // Files are about to change: nothing is known of the calls until somebody has looked again.
         let calls: Vec<CallKey> = conversation.interrupted.borrow().keys().cloned().collect();
         conversation.interrupted.borrow_mut().values_mut().for_each(|left| *left = None);
@@ -192,22 +175,13 @@ impl Undo {
             return;
         }
         let backups = self.backups.clone();
-        self.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
+        self.background.tidy("the list of changes could not be carried over", move || backups.carry_over(&from, &to));
     }
 
     /// Deletes old contents, away from the main thread.
     pub(crate) fn clean_backups(&self) {
         let (backups, limits) = (self.backups.clone(), limits(self.shared.config().tools.backups));
-        self.tidy("old contents of files could not be deleted", move || backups.clean(limits));
-    }
-
-    /// Does something away from the main thread. If it fails, the log says so.
-    fn tidy(&self, failure: &'static str, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
-        self.background.run(work, move |this: &Self, done| {
-            if let Err(error) = done {
-                this.shared.log(Level::Warn, &format!("{failure}: {error}"));
-            }
-        });
+        self.background.tidy("old contents of files could not be deleted", move || backups.clean(limits));
     }
 
     /// The conversation of a buffer, if files may be changed for it now.
@@ -218,7 +192,7 @@ impl Undo {
             let problem = "a reply or a tool is still running; wait until it ends";
             return Err(UserError::new(problem).with_advice("Ctrl-C ends it."));
         }
-        if !conversation.is_complete() {
+        if !conversation.page.is_complete.get() {
             return Err(UserError::new("the conversation is still being read; try again in a moment"));
         }
         Ok(conversation)
@@ -226,12 +200,12 @@ impl Undo {
 
     /// The log of a conversation.
     pub(crate) fn log_key(&self, conversation: &Conversation) -> LogKey {
-        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session, conversation.buffer()));
+        let unnamed = || LogKey::Unnamed(format!("{}-{}", self.session, conversation.buffer));
         conversation.records.path().map_or_else(unnamed, LogKey::File)
     }
 }
 
-fn closed() -> UserError {
+pub(crate) fn closed() -> UserError {
     UserError::new("the conversation was closed")
 }
 

@@ -44,32 +44,17 @@ pub(crate) fn own_price(config: &Config) -> Option<Price> {
 #[derive(Default)]
 pub(crate) struct Accounts {
     /// The latest request.
-    request: RefCell<Option<PricedRequest>>,
-    /// What the request that ended last has used, until its end is announced.
-    ended: RefCell<Option<Record>>,
+    pub(crate) request: RefCell<Option<PricedRequest>>,
+    /// What the request that ended last has used, until its end is announced; `None` where the provider counted nothing.
+    pub(crate) ended: RefCell<Option<Record>>,
 }
 
 impl Accounts {
-    /// A request goes out.
-    pub(crate) fn begin(&self, request: PricedRequest) {
-        *self.request.borrow_mut() = Some(request);
-    }
-
-    /// What the request that ended last has used; `None` where the provider counted nothing.
-    pub(crate) fn take_ended(&self) -> Option<Record> {
-        self.ended.take()
-    }
-
     /// The record of the latest request, which has used this; `None` if there was none.
     pub(crate) fn record(&self, buffer: i32, usage: Usage, complete: bool) -> Option<Record> {
         let PricedRequest { provider, model, price, retention, .. } = self.request.borrow().clone()?;
         let cost = price.map(|price| price.cost(&usage, retention));
         Some(Record { buffer, provider: provider.name(), model, usage, cost, complete, at: SystemTime::now() })
-    }
-
-    /// The latest request has ended, with this record.
-    pub(crate) fn end(&self, record: Record) {
-        *self.ended.borrow_mut() = Some(record);
     }
 
     /// Whom the latest request went to.

@@ -23,7 +23,7 @@ pub(crate) struct KnownMessages {
     reached: Cell<Reached>,
     is_reading: Cell<bool>,
     /// Whether it is to be read once more after that.
-    is_late: Cell<bool>,
+    pub(crate) is_late: Cell<bool>,
 }
 
 /// Notes by the text of their messages: first by the number of lines, so that most messages of which nothing is known need not be read.
@@ -75,11 +75,6 @@ impl KnownMessages {
         let is_reading = self.is_reading.replace(true);
         self.is_late.set(is_reading);
         (!is_reading).then(|| self.reached.get())
-    }
-
-    /// Whether it has to be read once more.
-    pub(crate) fn is_late(&self) -> bool {
-        self.is_late.get()
     }
 
     /// Takes what was read, if it could be. Says whether there is anything new.

@@ -8,44 +8,27 @@ pub(crate) mod accounts;
 pub(crate) mod known_messages;
 pub(crate) mod replies;
 
-use std::{cell::RefCell, rc::Rc, time::SystemTime};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 use crate::{
     Conversation, HostEffect,
-    approval::permissions::Permissions,
-    background::Background,
-    before_sending::Sending,
-    options::Frontmatter,
-    shared::Shared,
+    components::Accounting,
     usage::{
         accounts::own_price,
-        known_messages::{KnownMessages, Notes, key_of},
+        known_messages::{Notes, key_of},
     },
 };
 use flemma_agent::Level;
 use flemma_chat::Speaker;
 use flemma_model::Usage;
-use flemma_provider::usage::{Estimate, Ledger, MessageNote, Record, Totals, figures};
-use flemma_runtime::MessageNotes;
-
-/// What requests have used, and the notes about messages.
-pub struct Accounting {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) background: Background<Self>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) ledger: RefCell<Ledger>,
-    pub(crate) known_messages: KnownMessages,
-    /// Where these are kept.
-    pub(crate) notes: MessageNotes,
-}
+use flemma_provider::usage::{Estimate, MessageNote, Record, Totals, figures};
 
 impl Accounting {
     /// Takes the count of a request that is over.
     pub(crate) fn account(&self, conversation: &Conversation, usage: Usage, complete: bool) {
-        let (accounts, buffer) = (&conversation.accounts, conversation.buffer());
+        let (accounts, buffer) = (&conversation.accounts, conversation.buffer);
         let Some(record) = accounts.record(buffer, usage, complete) else { return };
         self.ledger.borrow_mut().add(record.clone());
         if let Some(line) = conversation.page.last_marker(Speaker::Assistant) {
@@ -54,7 +37,7 @@ impl Accounting {
                 self.keep_note(conversation, line, note);
             }
         }
-        accounts.end(record);
+        accounts.ended.replace(Some(record));
     }
 
     /// The sums of a buffer's conversation, or of everything.
@@ -99,9 +82,7 @@ impl Accounting {
         let request = match built {
             Ok(built) => {
                 let turn = self.frontmatter.turn_tools(&conversation, &file);
-                let Self { shared, permissions, .. } = self;
-                let sending = Sending { shared, permissions, conversation: &conversation, file: &file, turn: &turn };
-                sending.request(built)
+                self.permissions.request(&conversation, &file, &turn, built)
             }
             Err(found) => {
                 let first = found.first().map(|first| format!("line {}: {}", first.line + 1, first.message));
@@ -112,16 +93,13 @@ impl Accounting {
         };
         let (provider, price) = (file.config.provider.name(), own_price(&file.config));
         let estimate = move || Estimate::of(&request, provider, price, SystemTime::now());
-        let id = conversation.id();
-        let show = move |this: &Self, estimate: Estimate| {
-            if this.shared.conversations.by_id(id).is_some() {
-                this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
-                if let Some(warning) = estimate.warning() {
-                    this.shared.host.notify(Level::Warn, &warning);
-                }
+        let show = |this: &Self, _: &Conversation, estimate: Estimate| {
+            this.shared.host.notify(Level::Info, &estimate.lines().join("; "));
+            if let Some(warning) = estimate.warning() {
+                this.shared.host.notify(Level::Warn, &warning);
             }
         };
-        self.background.run(estimate, show);
+        self.background.run_for(conversation.id, estimate, show);
         false
     }
 }
@@ -140,10 +118,10 @@ impl Accounting {
             }
             if this.known_messages.take(read.ok()) {
                 for conversation in this.shared.conversations.all() {
-                    this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer() });
+                    this.shared.host.perform(HostEffect::Redraw { buffer: conversation.buffer });
                 }
             }
-            if this.known_messages.is_late() {
+            if this.known_messages.is_late.get() {
                 this.read_known_messages();
             }
         });
@@ -159,11 +137,6 @@ impl Accounting {
         let known = &self.known_messages;
         known.put(key.clone(), note.clone());
         let file = self.notes.clone();
-        let add = move || file.add(&key, &note);
-        self.background.run(add, |this: &Self, added| {
-            if let Err(error) = added {
-                this.shared.log(Level::Warn, &format!("a note about a message was not kept: {error}"));
-            }
-        });
+        self.background.tidy("a note about a message was not kept", move || file.add(&key, &note));
     }
 }

@@ -47,13 +47,7 @@ impl Replies {
             line if line < change.old_last => None,
             line => Some(line - change.old_last + change.new_last),
         };
-        self.notes.borrow_mut().retain_mut(|(line, _)| match moved(*line) {
-            Some(now) => {
-                *line = now;
-                true
-            }
-            None => false,
-        });
+        self.notes.borrow_mut().retain_mut(|(line, _)| moved(*line).map(|now| *line = now).is_some());
         let mut sent = self.sent.borrow_mut();
         *sent = sent.and_then(moved);
     }

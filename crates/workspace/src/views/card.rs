@@ -80,7 +80,7 @@ impl Drawing<'_> {
     pub(super) fn call_facts(&self, card: &Card) -> Option<Rc<CallFacts>> {
         let Self { conversation, document, text, .. } = *self;
         let toolbox = &self.views.shared.toolbox;
-        let hash = (toolbox.generation(), card.hash(document.calls(), text)?);
+        let hash = (toolbox.generation.get(), card.hash(document.calls(), text)?);
         conversation.known_calls.get_or_find(hash, || {
             let input = card.input(document.calls(), text)?;
             let definition = toolbox.get(&card.name);
@@ -134,12 +134,8 @@ impl Drawing<'_> {
         if !summary.what.is_empty() {
             add(format!(" {}", summary.what), "FlemmaToolSummary", &mut room);
         }
-        look.left.extend(
-            counts
-                .into_iter()
-                .filter(|(count, _)| !count.is_empty())
-                .map(|(count, group)| chunk(format!(" {count}"), group)),
-        );
+        let counts = counts.into_iter().filter(|(count, _)| !count.is_empty());
+        look.left.extend(counts.map(|(count, group)| chunk(format!(" {count}"), group)));
         if !answer.is_empty() {
             look.left.push(chunk(answer, "FlemmaToolDone"));
         }
@@ -186,11 +182,11 @@ impl Drawing<'_> {
     /// What the user took of a call's proposal, in a few words, and how many lines that added and removed; `None` if it was all
     /// of it, or nobody knows.
     fn partly_taken(&self, facts: &CallFacts) -> Option<(String, Option<LineCounts>)> {
-        self.conversation.records.with_ledger(|ledger| match ledger.ending(&facts.key)?.taken {
+        self.conversation.records.with_ledger(|ledger| match ledger.of(&facts.key).ending.as_ref()?.taken {
             Taken::All => None,
             Taken::Nothing => Some(("nothing written".to_owned(), None)),
             Taken::Part => {
-                let result = ledger.last_result(&facts.key);
+                let result = ledger.of(&facts.key).last_result.as_ref();
                 let part = result.map(|result| PartTaken::in_result(&result.output)).unwrap_or_default();
                 let words = match part {
                     PartTaken { left: left @ 1.., all, .. } => {
@@ -273,10 +269,10 @@ fn waiting(card: &Card, now: Timestamp, style: LookStyle) -> String {
         AwaitKind::Elicitation => "answer",
         _ => "waits",
     };
-    awaiting
-        .expires
-        .filter(|_| style.width > NARROW)
-        .map_or_else(|| word.to_owned(), |at| format!("{word} until {}", moment(at, now, style.offset)))
+    match awaiting.expires.filter(|_| style.width > NARROW) {
+        Some(at) => format!("{word} until {}", moment(at, now, style.offset)),
+        None => word.to_owned(),
+    }
 }
 
 /// A moment of the next days in local time: `11:07`, `tomorrow 11:07`, `1 Dec 11:07`.

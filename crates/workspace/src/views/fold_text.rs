@@ -11,8 +11,7 @@ use crate::views::{
     groups_of,
     look::{Chunk, Look, LookStyle, chunk, lines as line_count},
 };
-use flemma_chat as chat;
-use flemma_chat::Folded;
+use flemma_chat::{self as chat, Folded};
 use flemma_tools::preview;
 
 /// The fewest cells in which the first words of a message say more than its number of lines.

@@ -10,34 +10,22 @@ pub(crate) mod previews;
 pub(crate) mod status;
 pub(crate) mod status_line;
 
-use std::{ops::Range, rc::Rc};
+use std::ops::Range;
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
     Conversation,
-    approval::permissions::Permissions,
-    options::Frontmatter,
-    shared::Shared,
-    usage::Accounting,
+    components::Views,
     views::{
         card::CardView,
         look::{Chunk, Look, LookStyle, Signs, chunk},
     },
 };
-use flemma_chat as chat;
-use flemma_chat::{Document, Fate, LineKind, ParsedMessage, Speaker, Text};
+use flemma_chat::{self as chat, Document, Fate, LineKind, ParsedMessage, Speaker, Text};
 use flemma_provider::usage::{MessageNote, figures};
 use flemma_tools::preview;
-
-/// What is drawn and said of conversations: messages, calls and folds, what is shown at calls that wait, and the status.
-pub struct Views {
-    pub(crate) shared: Rc<Shared>,
-    pub(crate) frontmatter: Rc<Frontmatter>,
-    pub(crate) permissions: Rc<Permissions>,
-    pub(crate) usage: Rc<Accounting>,
-}
 
 /// What is drawn of one conversation, as far as it is parsed, and how.
 struct Drawing<'a> {

@@ -8,9 +8,9 @@ use unicode_width::UnicodeWidthStr;
 use crate::{
     Conversation,
     calls::{INTERRUPTED, key::Keyed as _},
+    components::Views,
     ports::{CallContext, Place},
     reviews::made::NotMade,
-    views::Views,
 };
 use flemma_agent::{Activity, Level};
 use flemma_chat::{AwaitKind, OpenCall, Status};
@@ -115,7 +115,7 @@ impl Views {
     ///
     /// These are the previews of a few open calls, from the one at `first` on; and where to go on, if there are more.
     pub fn previews(&self, conversation: &Conversation, width: usize, first: usize) -> (Vec<Preview>, Option<usize>) {
-        if !conversation.is_complete() {
+        if !conversation.page.is_complete.get() {
             return (Vec::new(), None);
         }
         let (calls, next) = conversation.page.with_document(|document, text| {
@@ -152,7 +152,7 @@ impl Views {
     ) -> Preview {
         let definition = self.shared.toolbox.get(&call.name);
         let definition = definition.as_deref();
-        let own = definition.and_then(|definition| self.own_preview(conversation.buffer(), definition, call, width));
+        let own = definition.and_then(|definition| self.own_preview(conversation.buffer, definition, call, width));
         let lines = if own.is_some() { None } else { preview::lines(definition, &call.name, &call.input, width) };
         let summary = Summary::of(definition, &call.name, &call.input);
         let is_said = own.is_none() && lines.is_none();
@@ -251,11 +251,9 @@ impl Conversation {
         let text = self.activity_text().map(|text| text + &self.progress_text());
         let running = self.session.running();
         let places: Vec<(CallId, usize)> = self.page.with_document(|document, _| {
-            let placeholders = document.calls().placeholders();
-            placeholders
-                .filter(|(id, _, _)| running.iter().any(|call| call.id == **id))
-                .map(|(id, _, lines)| (id.clone(), lines.start))
-                .collect()
+            let runs = |id: &CallId| running.iter().any(|call| call.id == *id);
+            let placeholders = document.calls().placeholders().filter(|(id, _, _)| runs(id));
+            placeholders.map(|(id, _, lines)| (id.clone(), lines.start)).collect()
         });
         let running = running.iter().filter_map(|call: &OpenCall| {
             let (_, line) = places.iter().rfind(|(id, _)| *id == call.id)?;
@@ -276,7 +274,7 @@ impl Conversation {
     /// What goes on, for the screen: a reply comes from the model that was asked for it, whatever the options say since.
     pub(crate) fn activity_text(&self) -> Option<String> {
         match self.session.activity() {
-            Activity::Loading if self.page.is_reading() => Some("reading the conversation".to_owned()),
+            Activity::Loading if self.page.is_reading.get() => Some("reading the conversation".to_owned()),
             activity => {
                 let (provider, model) = self.accounts.recipient().unwrap_or_default();
                 describe(&activity, provider, &model)
@@ -305,13 +303,9 @@ impl Conversation {
             let seconds = self.tasks.elapsed(&call.id).as_secs();
             lines.push(format!("  running  {} ({}), {seconds} s", call.name, call.id));
         }
-        let open = self.page.with_document(|document, text| document.calls().open(text));
-        for call in open.iter().filter(|call| !self.tasks.is_running(&call.id)) {
+        for call in self.page.open_calls().iter().filter(|call| !self.tasks.is_running(&call.id)) {
             let place = call.placeholder.as_ref().map_or(call.line, |placeholder| placeholder.fence);
-            let status = call
-                .placeholder
-                .as_ref()
-                .map_or_else(|| "new".to_owned(), |placeholder| placeholder.block.status.to_string());
+            let status = call.status().map_or_else(|| "new".to_owned(), |status| status.to_string());
             lines.push(format!("  waiting  {} ({}), line {}: {status}", call.name, call.id, place + 1));
         }
         lines

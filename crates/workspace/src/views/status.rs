@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{Conversation, options::effective::Effective, views::Views};
+use crate::{Conversation, components::Views, options::effective::Effective};
 use flemma_agent::Activity;
-use flemma_config::{Config, ListOption, leaves};
+use flemma_config::{Config, leaves};
 use flemma_text::{
     one_line,
     wrap::{wrap, wrap_with},
@@ -74,10 +74,10 @@ impl Views {
     pub fn status(&self, conversation: &Conversation) -> StatusView {
         let file = self.frontmatter.of(conversation);
         let activity = match conversation.session.activity() {
-            Activity::Idle => conversation
-                .holding
-                .elsewhere()
-                .map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}")),
+            Activity::Idle => {
+                let place = conversation.holding.elsewhere();
+                place.map_or_else(|| "idle".to_owned(), |place| format!("read-only: open {place}"))
+            }
             Activity::Executing { running: 1 } => "1 tool is running".to_owned(),
             Activity::Executing { running } => format!("{running} tools are running"),
             _ => conversation.activity_text().unwrap_or_default(),
@@ -271,13 +271,16 @@ fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Va
         }
     });
     let offered: Vec<String> = offered.collect();
-    let is_function = this.shared.options.is_policy_function();
+    let is_function = this.shared.options.is_policy_function.get();
     let own = setup.pointer("/tools/auto_approve").is_some() || is_function;
     let (approve, approve_by) = match &file.file.auto_approve {
         _ if file.fault.is_none() && matches!(file.policy, Some(BufferPolicy::Function(_))) => {
             ("a function".to_owned(), OptionLayer::File)
         }
-        Some(list) => (with_removals(list), OptionLayer::File),
+        Some(list) => {
+            let removed = list.removed().iter().map(|name| format!("without {name}"));
+            (list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", "), OptionLayer::File)
+        }
         None if is_function => ("a function".to_owned(), OptionLayer::Setup),
         None => {
             (file.config.tools.auto_approve.join(", "), if own { OptionLayer::Setup } else { OptionLayer::Default })
@@ -287,11 +290,6 @@ fn lists(this: &Views, conversation: &Conversation, file: &Effective, setup: &Va
         OptionRow { name: "tools.auto_approve".into(), value: approve, layer: approve_by },
         OptionRow { name: "tools".into(), value: offered.join(", "), layer: offered_by },
     ]
-}
-
-fn with_removals(list: &ListOption) -> String {
-    let removed = list.removed().iter().map(|name| format!("without {name}"));
-    list.items().iter().cloned().chain(removed).collect::<Vec<_>>().join(", ")
 }
 
 /// A value as the user would write it.

@@ -3,7 +3,9 @@
 //! A status line is drawn with every key, so nothing here evaluates options or reads the text. What is counted are the blocks
 //! of the calls that have no result yet.
 
-use crate::{Conversation, views::Views};
+use std::rc::Rc;
+
+use crate::{Conversation, components::Views};
 use flemma_agent::Activity;
 use flemma_model::Usage;
 use flemma_provider::usage::figures;
@@ -13,14 +15,16 @@ impl Views {
     /// many messages are queued, and what it has used and cost. The options are those of when they were last needed. `None` without a conversation.
     pub fn status_line(&self, buffer: i32) -> Option<String> {
         let conversation = self.shared.conversation(buffer)?;
-        let config = conversation.evaluated.config().unwrap_or_else(|| self.shared.config());
+        let known = conversation.evaluated.borrow().as_ref().map(|(_, effective)| Rc::clone(&effective.config));
+        let config = known.unwrap_or_else(|| self.shared.config());
         let model = Some(config.model().to_owned()).filter(|model| !model.is_empty());
         let waiting = Some(conversation.waiting_count()).filter(|count| *count > 0).map(waits);
-        let queued = conversation.outbox.with(|outbox| outbox.waiting().len());
+        let queued = conversation.outbox.messages.borrow().waiting().len();
         let queued = (queued > 0).then(|| format!("{queued} queued"));
         let used = self.usage.totals(Some(buffer));
-        let tokens = Some(total(&used.usage)).filter(|count| *count > 0);
-        let tokens = tokens.map(|count| format!("{} tokens", figures::tokens(count)));
+        let Usage { input, output, cache_read, cache_write, .. } = used.usage;
+        let all = input + output + cache_read + cache_write;
+        let tokens = (all > 0).then(|| format!("{} tokens", figures::tokens(all)));
         let cost = (used.requests > used.unpriced).then(|| figures::cost(&used));
         let parts = [model, self.doing(&conversation), waiting, queued, tokens, cost];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
@@ -62,9 +66,4 @@ impl Views {
 
 fn waits(count: usize) -> String {
     if count == 1 { "1 waits".to_owned() } else { format!("{count} wait") }
-}
-
-/// All tokens of some requests.
-fn total(usage: &Usage) -> u64 {
-    usage.input + usage.output + usage.cache_read + usage.cache_write
 }
