@@ -6,7 +6,10 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 
-use mlua::{BString, IntoLua, Lua, LuaSerdeExt, Table, Value as Lual, serde::SerializeOptions};
+use mlua::{
+    BString, IntoLua, Lua, LuaSerdeExt, Table, Value as Lual,
+    serde::{Deserializer, SerializeOptions},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number, Value};
 
@@ -227,7 +230,9 @@ pub(super) fn variant<T: DeserializeOwned>(lua: &Lua, name: &str, fields: Option
         None => name.into_lua(lua)?,
         Some(fields) => Lual::Table(lua.create_table_from([(name, fields)])?),
     };
-    lua.from_value(value).map_err(|error| mlua::Error::runtime(format!("{name}: {}", words(&error))))
+    // Each type reads itself through one deserializer of Lua, which is not compiled anew for each.
+    let mut deserializer = <dyn erased_serde::Deserializer<'_>>::erase(Deserializer::new(value));
+    erased_serde::deserialize(&mut deserializer).map_err(|error| mlua::Error::runtime(format!("{name}: {error}")))
 }
 
 /// A path as Lua has it, which need not be valid UTF-8.
