@@ -282,10 +282,9 @@ impl Definition {
                     ModelError::new(format!("The input of `{}` does not match its schema:\n{list}", self.name))
                 })
             }
-            (ToolInput::Json(_), Err(problem)) => Err(ModelError::new(format!(
-                "The input of `{}` cannot be checked: its input_schema {problem}.",
-                self.name
-            ))),
+            (ToolInput::Json(_), Err(problem)) => {
+                bail!("The input of `{}` cannot be checked: its input_schema {problem}.", self.name)
+            }
         }
     }
 

@@ -43,6 +43,16 @@
 //! assert!(shown.starts_with("bash"), "{shown}");
 //! ```
 
+/// Ends a function with an error for the model, whose words are those of `format!`.
+macro_rules! bail {
+    ($($words:tt)+) => { return Err(flemma_model::ModelError::new(format!($($words)+))) };
+}
+
+/// The same, unless a condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => { if !$holds { bail!($($words)+) } };
+}
+
 pub mod approval;
 mod approved;
 mod arrange;

@@ -225,10 +225,8 @@ impl Permitted {
         let refuses =
             |(_, options): &&(String, AgentOptions)| !options.unchecked_tools.iter().any(|known| known == tool);
         self.chosen.all.iter().find(refuses).map_or(Ok(()), |(agent, _)| {
-            Err(ModelError::new(format!(
-                "The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
-                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)"
-            )))
+            bail!("The agent `{agent}` restricts which files may be used, and `{tool}` does not declare which files it uses. So \
+                 it did not run. Use other tools. (The user can name it in `unchecked_tools` of the agent.)")
         })
     }
 

@@ -80,7 +80,7 @@ impl NativeTool for EvalLua {
 async fn slot(context: &Context) -> Result<SemaphorePermit<'static>, ModelError> {
     tokio::select! {
         slot = SLOTS.acquire() => slot.map_err(|error| ModelError::new(format!("{error}."))),
-        () = context.cancel.cancelled() => Err(ModelError::new("Cancelled by the user.")),
+        () = context.cancel.cancelled() => bail!("Cancelled by the user."),
     }
 }
 
@@ -108,9 +108,7 @@ fn run(
     context: &Context,
 ) -> Result<Evaluated, ModelError> {
     let lua = context.lua.as_ref().ok_or_else(|| ModelError::new("there is no Lua here: it needs the editor."))?;
-    if code.len() > MAX_SOURCE {
-        return Err(ModelError::new(format!("the program is too long: it may have {MAX_SOURCE} bytes.")));
-    }
+    ensure!(code.len() <= MAX_SOURCE, "the program is too long: it may have {MAX_SOURCE} bytes.");
     let deadline = Deadline::new(context).at_most(limit);
     let ask = |what: &str, page: &str| {
         let mut space = Space::open(context)?;
