@@ -14,9 +14,9 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind as Kind},
 };
 use serde_json::{Number, Value};
-use thiserror::Error;
 
 use super::schema_errors::{describe, pointer};
+use flemma_model::UserError;
 use flemma_text::is_quickly_checked;
 
 /// The maximum number of errors in a message.
@@ -24,12 +24,6 @@ const MAX_MISTAKES: usize = 5;
 
 /// How many digits a number with a fraction keeps whatever they are.
 const EXACT_DIGITS: usize = 15;
-
-/// What is wrong with a schema itself. The author of the tool has to act. The text continues a sentence that begins with
-/// the field's name.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub(super) struct SchemaError(String);
 
 /// What is wrong with a value: a mistake for each invalid path. The audience is whoever gave the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +68,10 @@ impl CompiledSchema {
     /// # Errors
     /// If it is not a JSON Schema, or refers to something outside it. The message continues a sentence that
     /// begins with the field's name.
-    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, SchemaError> {
+    pub(super) fn compile(schema: &Arc<Value>) -> Result<Self, UserError> {
         let validator = jsonschema::options().offline().build(schema).map_err(|error| {
             let place = pointer(&error, "its top level");
-            SchemaError(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
+            UserError::new(format!("is not a valid JSON Schema: at {place}, {}", describe(&error, &Value::Null)))
         })?;
         Ok(Self { validator, schema: Arc::clone(schema) })
     }
@@ -161,16 +155,16 @@ fn allows_null(schema: &Value) -> bool {
 ///
 /// # Errors
 /// The first place that breaks a rule, with the fix.
-pub(super) fn check_strict(schema: &Value) -> Result<(), SchemaError> {
+pub(super) fn check_strict(schema: &Value) -> Result<(), UserError> {
     check_strict_at(schema, "")
 }
 
-fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
+fn check_strict_at(schema: &Value, path: &str) -> Result<(), UserError> {
     let place = if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = properties.keys().find(|name| !required.iter().any(|known| known == name.as_str())) {
-            return Err(SchemaError(format!(
+            return Err(UserError::new(format!(
                 "does not follow strict mode at {place}: `{missing}` is not in `required`; list it there, and add \"null\" to its \
                  type if it is optional"
             )));
@@ -178,7 +172,7 @@ fn check_strict_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object") || schema.get("properties").is_some();
     if is_object && schema.get("additionalProperties") != Some(&Value::Bool(false)) {
-        return Err(SchemaError(format!(
+        return Err(UserError::new(format!(
             "does not follow strict mode at {place}: set `additionalProperties` to false"
         )));
     }
