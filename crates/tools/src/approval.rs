@@ -10,12 +10,22 @@ use std::{fmt, rc::Rc, sync::LazyLock};
 
 use serde_json::Value;
 
-pub use super::decision::Decision;
 use super::{
     DeclaredApproval, LuaError, LuaRef, Policy,
     rules::{self, PathBase, ReadTarget, Subject},
 };
 use flemma_model::CallId;
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Approve,
+    /// It needs the user's approval.
+    RequireApproval,
+    /// It never runs; the model is told.
+    Deny,
+}
 
 /// The resolver for the user's `tools.auto_approve`.
 pub const CONFIG: &str = "urn:flemma:approval:config";

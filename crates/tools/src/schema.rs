@@ -13,7 +13,7 @@ use jsonschema::{
     JsonType, ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind as Kind},
 };
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::schema_errors::{describe, pointer};
 use flemma_model::UserError;
@@ -271,4 +271,28 @@ fn meant(text: &str) -> Option<Value> {
     let digits = digits.trim_matches('0').len();
     let is_exact = digits == 0 || (digits <= EXACT_DIGITS && number.as_f64().is_some_and(f64::is_normal));
     (!number.is_f64() || is_exact).then_some(Value::Number(number))
+}
+
+/// Puts the keys of each object into the order in which `schema` lists its properties. Keys that the schema does not name
+/// follow in the order that they have. A Lua table has no order of its own.
+pub fn arranged(value: Value, schema: &Value) -> Value {
+    match value {
+        Value::Object(mut entries) => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let mut ordered = Map::with_capacity(entries.len());
+            for (name, schema) in properties.into_iter().flatten() {
+                // `remove` would fill the gap with the last entry.
+                if let Some(value) = entries.shift_remove(name) {
+                    ordered.insert(name.clone(), arranged(value, schema));
+                }
+            }
+            ordered.extend(entries);
+            Value::Object(ordered)
+        }
+        Value::Array(items) => match schema.get("items") {
+            Some(schema) => items.into_iter().map(|item| arranged(item, schema)).collect(),
+            None => Value::Array(items),
+        },
+        plain => plain,
+    }
 }
