@@ -279,10 +279,6 @@ impl Definition {
 
     /// The input as the tool gets it, for what is shown of a call; as it is if it does not match the schema.
     pub fn taken<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
-        if has_declared_types(&self.input_schema, input) {
-            // Compiling the schema takes milliseconds, and nothing but types is ever repaired.
-            return Cow::Borrowed(input);
-        }
         let taken = self.compiled().as_ref().ok().and_then(|schema| schema.take("", input).ok());
         taken.unwrap_or(Cow::Borrowed(input))
     }
@@ -367,35 +363,4 @@ impl Executor {
     pub const fn is_provider(&self) -> bool {
         matches!(self, Self::Provider)
     }
-}
-
-/// Whether a value and everything in it is of a type that the schema names for it, and the schema says nothing else of its kind.
-fn has_declared_types(schema: &Value, value: &Value) -> bool {
-    let is_plain = ["enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().all(|word| schema.get(word).is_none());
-    let is_type = |name: &Value| match name.as_str() {
-        Some("null") => value.is_null(),
-        Some("boolean") => value.is_boolean(),
-        Some("integer") => value.is_i64() || value.is_u64(),
-        Some("number") => value.is_number(),
-        Some("string") => value.is_string(),
-        Some("array") => value.is_array(),
-        Some("object") => value.is_object(),
-        _ => false,
-    };
-    let is_declared = match schema.get("type") {
-        Some(Value::Array(names)) => names.iter().any(is_type),
-        Some(name) => is_type(name),
-        None => false,
-    };
-    let fits = |schema: Option<&Value>, value: &Value| schema.is_some_and(|schema| has_declared_types(schema, value));
-    is_plain
-        && is_declared
-        && match value {
-            Value::Object(fields) => {
-                let properties = schema.get("properties");
-                fields.iter().all(|(name, value)| fits(properties.and_then(|known| known.get(name)), value))
-            }
-            Value::Array(items) => items.iter().all(|item| fits(schema.get("items"), item)),
-            _ => true,
-        }
 }
