@@ -6,7 +6,7 @@
 //! [`declared`], [`catch_all`]); others come from Lua. Resolvers run on the main thread, because the Lua functions among
 //! them must.
 
-use std::{fmt, rc::Rc, sync::LazyLock};
+use std::{rc::Rc, sync::LazyLock};
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub const DECLARED: &str = "urn:flemma:approval:declared";
 pub const CONFIG_PRIORITY: i64 = 100;
 
 /// The call to decide about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ApprovalCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
@@ -95,15 +95,6 @@ impl BufferPolicy {
         match self {
             Self::List(policy) => Ok(policy.decide(call)),
             Self::Function(decide) => decide(call),
-        }
-    }
-}
-
-impl fmt::Debug for BufferPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::List(policy) => policy.fmt(f),
-            Self::Function(_) => f.write_str("Function"),
         }
     }
 }

@@ -125,3 +125,10 @@ pub use sources::{SourceEnd, SourceId, Sources};
 pub use summary::Summary;
 pub use turn_tools::{FileTools, NamedBy, TurnTools};
 pub use well_known::forget_well_known;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex guards, also after a panic: nothing that is guarded here is left half changed by one.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -250,12 +250,6 @@ pub struct Approved {
     pub first: BTreeMap<PathBuf, Content>,
 }
 
-impl fmt::Debug for Approved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Approved").field("binding", &self.binding).finish_non_exhaustive()
-    }
-}
-
 impl Approved {
     /// Whether this is what a call would write now: the same files, from the contents that were shown to the contents that were
     /// shown. The same lines in a file that has become another one may stand in another place, so they do not count.

@@ -25,7 +25,7 @@ use super::{
     guard::{self, Guard},
 };
 use crate::{
-    Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming,
+    Access, Bounds, Content, Context, Earlier, FileChange, FileClass, Protected, Recorder, Upcoming, lock,
     paths::{find_same, real},
     recorder::{note_moved, note_written},
 };
@@ -58,7 +58,7 @@ impl Exclusive {
     /// Waits until no other call changes the file.
     fn new(path: &Path) -> Self {
         // A panic cannot leave the set in an inconsistent state.
-        let changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = lock(&CHANGING);
         let mut changing =
             CHANGED.wait_while(changing, |changing| changing.contains(path)).unwrap_or_else(PoisonError::into_inner);
         changing.insert(path.to_owned());
@@ -68,7 +68,7 @@ impl Exclusive {
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
-        CHANGING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        lock(&CHANGING).remove(&self.0);
         CHANGED.notify_all();
     }
 }

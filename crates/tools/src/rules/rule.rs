@@ -1,6 +1,6 @@
 //! An entry of `auto_approve` that is a rule, and the decision of all rules about a call.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use super::{
     PathBase, Subject, commands,
@@ -157,12 +157,6 @@ impl Rule {
     /// Whether the rule applies to every call of its tool.
     pub fn is_whole(&self) -> bool {
         self.pattern.is_none()
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.entry)
     }
 }
 
