@@ -178,15 +178,16 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
         let decisions = paths.iter().map(|path| decide(rules, tool, &Subject::Path(path), path_base));
         return strictest(decisions).unwrap_or_else(|| decide(rules, tool, &Subject::Other, path_base));
     }
-    let (denying, approving): (Vec<&Rule>, Vec<&Rule>) =
-        rules.iter().filter(|rule| rule.tool == tool).partition(|rule| rule.denies);
-    if denying.iter().any(|rule| rule.is_whole()) {
+    let rules: Vec<&Rule> = rules.iter().filter(|rule| rule.tool == tool).collect();
+    if rules.iter().any(|rule| rule.denies && rule.is_whole()) {
         return Some(Decision::Deny);
     }
-    let is_whole = |reach: Reach| approving.iter().any(|rule| rule.is_whole() && rule.reach == reach);
+    let is_whole = |reach: Reach| rules.iter().any(|rule| rule.is_whole() && rule.reach == reach);
     let (whole, within_project) = (is_whole(Reach::Everywhere), is_whole(Reach::Project));
-    let patterns = |rules: &[&Rule]| -> Vec<Pattern> { rules.iter().filter_map(|rule| rule.pattern.clone()).collect() };
-    let (denying, approving) = (patterns(&denying), patterns(&approving));
+    let patterns = |denies: bool| -> Vec<&Pattern> {
+        rules.iter().filter(|rule| rule.denies == denies).filter_map(|rule| rule.pattern.as_ref()).collect()
+    };
+    let (denying, approving) = (patterns(true), patterns(false));
     if !whole && !within_project && denying.is_empty() && approving.is_empty() {
         return None;
     }
@@ -218,10 +219,10 @@ pub(super) fn strictest(decisions: impl Iterator<Item = Option<Decision>>) -> Op
 }
 
 /// Whether rules deny a path, and whether they approve it.
-fn paths(denying: &[Pattern], approving: &[Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
+fn paths(denying: &[&Pattern], approving: &[&Pattern], path: &Path, path_base: &PathBase) -> (Likeness, bool) {
     let like =
-        |pattern: &Pattern| pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
+        |pattern: &&Pattern| pattern.path.as_ref().map_or(Likeness::Maybe, |pattern| pattern.is_like(path, path_base));
     let denied = denying.iter().map(like).max().unwrap_or(Likeness::No);
-    let means = |pattern: &Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
+    let means = |pattern: &&Pattern| pattern.path.as_ref().is_some_and(|pattern| pattern.matches(path, path_base));
     (denied, approving.iter().any(means))
 }

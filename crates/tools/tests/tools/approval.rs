@@ -11,6 +11,8 @@ use flemma_tools::{
 };
 use serde_json::{Value, json};
 
+use crate::workshop::BUILTINS;
+
 const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 
 /// A call about a file of the project.
@@ -42,7 +44,7 @@ fn policy(list: &[&str]) -> Policy {
     presets.define("$no-bash", Preset { approve: vec![], deny: vec!["bash".into()] }).unwrap();
     presets.define("$yolo", Preset { approve: TOOLS.map(str::to_owned).to_vec(), deny: vec![] }).unwrap();
     for entry in &list {
-        presets::check(entry, &presets, Some(&Registry::with_builtins())).unwrap();
+        presets::check(entry, &presets, Some(&BUILTINS)).unwrap();
     }
     Policy::new(&list, &[], &presets)
 }
@@ -102,7 +104,7 @@ fn a_users_preset_takes_the_place_of_a_built_in_one() {
 
 #[test]
 fn what_a_list_misspells_is_reported_with_what_was_meant() {
-    let check = |entry| presets::check(entry, &Presets::builtin(), Some(&Registry::with_builtins()));
+    let check = |entry| presets::check(entry, &Presets::builtin(), Some(&BUILTINS));
     assert_eq!(check("$defualt").unwrap_err().to_string(), "unknown preset `$defualt`; did you mean `$default`?");
     assert_eq!(check("raed").unwrap_err().to_string(), "unknown tool `raed`; did you mean `read`?");
     assert_eq!(presets::check("raed", &Presets::builtin(), None), Ok(()), "it may be registered later");

@@ -13,7 +13,7 @@ use flemma_tools::FileClass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::workshop::Workshop;
+use crate::workshop::{BUILTINS, Workshop};
 
 fn read(path: &str) -> Value {
     json!({ "label": null, "path": path, "offset": null, "limit": null })
@@ -680,9 +680,8 @@ fn two_edits_of_one_file_at_once_are_both_there_afterwards() {
         for name in &names {
             let context = shop.context.clone();
             scope.spawn(move || {
-                let registry = flemma_tools::Registry::with_builtins();
                 let flemma_tools::Executor::Server(flemma_tools::Runner::Native(tool)) =
-                    registry.get("edit").unwrap().executor.clone()
+                    BUILTINS.get("edit").unwrap().executor.clone()
                 else {
                     panic!()
                 };

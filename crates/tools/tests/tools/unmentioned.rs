@@ -7,11 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use flemma_tools::{Policy, Presets, Registry, rules::PathBase};
+use flemma_tools::{Policy, Presets, rules::PathBase};
 use serde_json::{Value, json};
 
 use super::permitted::agent;
-use crate::workshop::Workshop;
+use crate::workshop::{BUILTINS, Workshop};
 
 /// Who says that `Private` is nobody's business.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,8 +47,7 @@ fn deny(workshop: &mut Workshop, entry: &str) {
 
 /// The whole input of a call: parameters that are not given are null.
 fn input(tool: &str, given: &Value) -> Value {
-    let registry = Registry::with_builtins();
-    let schema = registry.get(tool).unwrap().input_schema.clone();
+    let schema = BUILTINS.get(tool).unwrap().input_schema.clone();
     let names = schema["properties"].as_object().unwrap().keys();
     names
         .map(|name| (name.clone(), given.get(name).cloned().unwrap_or_default()))
@@ -99,6 +98,8 @@ const THINGS: [(&str, Put); 7] = [
 fn what_may_not_be_used_gives_the_same_error_whatever_it_is() {
     for border in [Border::Agent, Border::Denial, Border::Notes] {
         for (tool, given) in calls(border) {
+            let workshop = workshop(border);
+            let is_page = BUILTINS.get(tool).unwrap().input_schema["properties"].get("page").is_some();
             for place in [
                 "Private/thing.md",
                 "Journal/door/thing.md",
@@ -109,11 +110,10 @@ fn what_may_not_be_used_gives_the_same_error_whatever_it_is() {
                     continue;
                 }
                 let mut texts = THINGS.iter().map(|(what, put)| {
-                    let workshop = workshop(border);
+                    fs::remove_dir_all(workshop.path("Private")).unwrap();
+                    workshop.put("Private/diary.md", "SECRET\n");
                     put(&workshop.path("Private/thing.md"));
                     let mut given = given.clone();
-                    let is_page =
-                        Registry::with_builtins().get(tool).unwrap().input_schema["properties"].get("page").is_some();
                     let name = if border == Border::Notes { place.strip_prefix("Journal/").unwrap() } else { place };
                     let name = if is_page { name.strip_suffix(".md").unwrap() } else { name };
                     given[if is_page { "page" } else { "path" }] = name.into();
