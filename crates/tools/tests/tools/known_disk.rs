@@ -2,6 +2,8 @@
 //! missing.
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -72,6 +74,18 @@ fn project(links: &[bool]) -> TempDir {
     }
     fs::hard_link(at("secret/a"), at("hard")).unwrap();
     root
+}
+
+thread_local! {
+    /// Such projects for cases that only look at them, by their links.
+    static UNCHANGED: RefCell<BTreeMap<Vec<bool>, TempDir>> = RefCell::default();
+}
+
+fn unchanged(links: &[bool]) -> PathBuf {
+    UNCHANGED.with_borrow_mut(|all| {
+        let root = all.entry(links.to_vec()).or_insert_with(|| project(links));
+        root.path().canonicalize().unwrap().join("project")
+    })
 }
 
 /// What is judged: a call of a tool with a path, or a command.
@@ -163,8 +177,7 @@ proptest! {
         links in vec(any::<bool>(), 4),
         missing in vec(0..3_u8, 64),
     ) {
-        let root = project(&links);
-        let folder = root.path().canonicalize().unwrap().join("project");
+        let folder = unchanged(&links);
         let (decision, is_permitted, is_covered) = judged.judge(&folder, &Disk::itself());
         let facts = recorded(&judged, &folder).into_iter().zip(missing).filter_map(|((lookup, answer), missing)| {
             match missing {
