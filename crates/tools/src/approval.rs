@@ -148,7 +148,7 @@ pub struct ResolverFailure {
     pub error: LuaError,
 }
 
-/// The resolvers in the order in which they are asked.
+/// The resolvers in the order in which they are asked. Without any, everything needs the user's approval.
 ///
 /// A clone is cheap and independent: use a clone if a resolver may change the chain while it runs.
 #[derive(Clone, Default)]
@@ -157,11 +157,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain without resolvers: everything needs the user's approval.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a resolver. A resolver with the same name is replaced.
     pub fn register(&mut self, resolver: Resolver) {
         self.unregister(&resolver.name);

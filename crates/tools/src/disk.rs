@@ -101,11 +101,6 @@ struct Source {
 }
 
 impl Disk {
-    /// The disk itself.
-    pub const fn itself() -> Self {
-        Self(None)
-    }
-
     /// The disk through `ask`. The answers are kept in [`Disk::facts`].
     pub fn recording(ask: Arc<Ask>) -> Self {
         Self::source(Arc::default(), Some(ask), Arc::default())

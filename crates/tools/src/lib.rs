@@ -30,7 +30,7 @@
 //!
 //! // The user's list decides.
 //! let list = ["bash(git status)".to_owned()];
-//! let mut chain = Chain::new();
+//! let mut chain = Chain::default();
 //! chain.register(approval::config(Policy::new(&list, &[], &Presets::builtin())));
 //! let id = CallId("toolu_1".into());
 //! let call = ApprovalCall { subject: Subject::Command("git status"), ..ApprovalCall::new("bash", &input, &id, 1) };

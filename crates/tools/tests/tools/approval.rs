@@ -51,12 +51,12 @@ fn policy(list: &[&str]) -> Policy {
 
 #[test]
 fn without_a_decision_the_user_is_asked() {
-    assert_eq!(decide(&Chain::new(), "bash", None), (Decision::RequireApproval, None));
+    assert_eq!(decide(&Chain::default(), "bash", None), (Decision::RequireApproval, None));
 }
 
 #[test]
 fn the_default_preset_approves_file_tools_and_asks_for_bash() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::config(policy(&["$default"])));
     for tool in ["read", "write", "edit"] {
         assert_eq!(decide(&chain, tool, None), (Decision::Approve, Some(approval::CONFIG.into())));
@@ -114,7 +114,7 @@ fn what_a_list_misspells_is_reported_with_what_was_meant() {
 
 #[test]
 fn the_highest_priority_is_asked_first_and_names_order_equals() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("b", 50, Ok(Some(Decision::Deny))));
     chain.register(resolver("low", 10, Ok(Some(Decision::Approve))));
     chain.register(resolver("a", 50, Ok(Some(Decision::Approve))));
@@ -125,7 +125,7 @@ fn the_highest_priority_is_asked_first_and_names_order_equals() {
 
 #[test]
 fn a_resolver_that_fails_is_passed_over_and_reported() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("broken", 100, Err(LuaError::new("attempt to index nil"))));
     chain.register(resolver("strict", 50, Ok(Some(Decision::Deny))));
     let (input, id) = (Value::Null, CallId::from("a"));
@@ -139,7 +139,7 @@ fn a_resolver_that_fails_is_passed_over_and_reported() {
 
 #[test]
 fn registering_a_name_again_replaces_the_resolver() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(resolver("mine", 50, Ok(Some(Decision::Deny))));
     chain.register(resolver("mine", 50, Ok(Some(Decision::Approve))));
     assert_eq!(chain.all().count(), 1);
@@ -151,7 +151,7 @@ fn registering_a_name_again_replaces_the_resolver() {
 
 #[test]
 fn a_tools_own_declaration_is_heard_last() {
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::declared(Policy::default(), Rc::new(|_, _| Ok(None))));
     assert_eq!(decide(&chain, "x", Some(DeclaredApproval::Auto)), (Decision::Approve, Some(approval::DECLARED.into())));
     assert_eq!(decide(&chain, "x", None), (Decision::RequireApproval, None));
@@ -165,7 +165,7 @@ fn tools_that_only_look_run_unless_somebody_says_otherwise() {
     let registry = Registry::with_builtins();
     let declared = |tool: &str| registry.get(tool).unwrap().approval;
     let harmless = ["grep", "find", "ls"];
-    let mut chain = Chain::new();
+    let mut chain = Chain::default();
     chain.register(approval::declared(policy(&["$default"]), Rc::new(|_, _| Ok(None))));
     chain.register(approval::config(policy(&["$default"])));
     for tool in harmless {

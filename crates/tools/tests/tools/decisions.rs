@@ -118,7 +118,7 @@ impl Row {
     }
 
     fn check(&self, number: usize) {
-        let mut chain = Chain::new();
+        let mut chain = Chain::default();
         let mut listed = Policy::default();
         match self.config {
             Nothing => {}

@@ -161,7 +161,7 @@ proptest! {
     fn facts_judge_as_the_disk_does(judged in Judged::any(), links in vec(any::<bool>(), 4)) {
         let root = project(&links);
         let folder = root.path().canonicalize().unwrap().join("project");
-        let expected = judged.judge(&folder, &Disk::itself());
+        let expected = judged.judge(&folder, &Disk::default());
         let facts = recorded(&judged, &folder);
         // Nothing is looked up any more.
         drop(root);
@@ -178,7 +178,7 @@ proptest! {
         missing in vec(0..3_u8, 64),
     ) {
         let folder = unchanged(&links);
-        let (decision, is_permitted, is_covered) = judged.judge(&folder, &Disk::itself());
+        let (decision, is_permitted, is_covered) = judged.judge(&folder, &Disk::default());
         let facts = recorded(&judged, &folder).into_iter().zip(missing).filter_map(|((lookup, answer), missing)| {
             match missing {
                 0 => None,
@@ -221,7 +221,7 @@ fn a_silent_disk_approves_nothing_and_denies_nothing() {
     let root = project(&[true; 4]);
     let folder: PathBuf = root.path().join("project");
     let judged = Judged { tool: "write", path: "src/a", entries: vec!["$default", "write(src/*)"], allowed: None };
-    assert_eq!(judged.judge(&folder, &Disk::itself()).0, Some(Decision::Approve));
+    assert_eq!(judged.judge(&folder, &Disk::default()).0, Some(Decision::Approve));
     // Only what permits something is missing, so that the user can be asked in the usual way.
     let disk = Disk::known(Facts::new());
     assert_eq!(judged.judge(&folder, &disk).0, None);
