@@ -199,7 +199,7 @@ impl Definition {
         }
         self.compiled().as_ref().map_err(|problem| self.wrong("input_schema", problem))?;
         if self.strict {
-            schema::check_strict(&self.input_schema).map_err(|problem| self.wrong("input_schema", problem))?;
+            schema::check_strict(&self.input_schema, "").map_err(|problem| self.wrong("input_schema", problem))?;
         }
         let gate = match self.approval {
             Some(DeclaredApproval::RequiresApproval) => Some("\"requires_approval\""),

@@ -27,17 +27,12 @@ const EXACT_DIGITS: usize = 15;
 
 /// What is wrong with a value: a mistake for each invalid path. The audience is whoever gave the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnswerMistakes(Vec<String>);
+pub struct AnswerMistakes(pub(super) Vec<String>);
 
 impl AnswerMistakes {
     /// All mistakes in one sentence, for the user.
     pub fn sentence(&self) -> String {
         self.0.join("; ")
-    }
-
-    /// The mistakes.
-    pub(super) fn each(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
     }
 
     /// A list with a line for each of them, for a model.
@@ -84,7 +79,8 @@ impl CompiledSchema {
     pub(super) fn take<'a>(&self, subject: &str, input: &'a Value) -> Result<Cow<'a, Value>, AnswerMistakes> {
         self.check_bounds(subject, input)?;
         let Err(mistakes) = self.check(subject, input) else { return Ok(Cow::Borrowed(input)) };
-        let repaired = repaired(input, self.validator.iter_errors(input));
+        let mut repaired = input.clone();
+        self.validator.iter_errors(input).for_each(|error| repair(&error, &mut repaired));
         if self.check(subject, &repaired).is_ok() { Ok(Cow::Owned(repaired)) } else { Err(mistakes) }
     }
 
@@ -150,16 +146,13 @@ fn allows_null(schema: &Value) -> bool {
     choices.flatten().any(allows_null) || listed.is_some_and(|values| values.iter().any(Value::is_null))
 }
 
-/// Whether a schema follows strict mode: in every object, all properties are required and no others are allowed.
+/// Whether a schema, which is at this path in another one, follows strict mode: in every object, all properties are required and no
+/// others are allowed.
 /// See <https://platform.openai.com/docs/guides/structured-outputs>.
 ///
 /// # Errors
 /// The first place that breaks a rule, with the fix.
-pub(super) fn check_strict(schema: &Value) -> Result<(), UserError> {
-    check_strict_at(schema, "")
-}
-
-fn check_strict_at(schema: &Value, path: &str) -> Result<(), UserError> {
+pub(super) fn check_strict(schema: &Value, path: &str) -> Result<(), UserError> {
     let place = if path.is_empty() { "its top level".to_owned() } else { format!("`{path}`") };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -176,7 +169,7 @@ fn check_strict_at(schema: &Value, path: &str) -> Result<(), UserError> {
             "does not follow strict mode at {place}: set `additionalProperties` to false"
         )));
     }
-    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict_at(inner, &format!("{path}/{key}")))
+    subschemas(schema).into_iter().try_for_each(|(key, inner)| check_strict(inner, &format!("{path}/{key}")))
 }
 
 /// The schemas directly inside a schema, with their places.
@@ -194,15 +187,7 @@ fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// An input without what these errors complain about, as far as that can be repaired.
-fn repaired<'a>(input: &Value, errors: impl Iterator<Item = ValidationError<'a>>) -> Value {
-    let mut repaired = input.clone();
-    for error in errors {
-        repair(&error, &mut repaired);
-    }
-    repaired
-}
-
+/// Takes out of an input what an error complains about, as far as that can be repaired.
 fn repair(error: &ValidationError<'_>, input: &mut Value) {
     let place = error.instance_path().as_str();
     let is_null = |name: &&String| error.instance().get(name.as_str()).is_some_and(Value::is_null);

@@ -26,7 +26,7 @@ use super::{
     deadline::{Deadline, Stopped},
     tool::Looking,
 };
-use crate::{Context, NativeTool, Outcome, preview::labelled_with};
+use crate::{Context, NativeTool, Outcome};
 use flemma_model::ModelError;
 use flemma_text::suggest::nearest;
 
@@ -91,7 +91,7 @@ impl NativeTool for CalculatorAsync {
     fn preview(&self, input: &Value, _width: usize) -> Option<String> {
         let expression = expression(input)?;
         let delay = input.get("delay").filter(|delay| delay.is_number());
-        Some(delay.map_or(expression.clone(), |delay| labelled_with(expression, &format!("{delay}ms"))))
+        Some(delay.map_or(expression.clone(), |delay| format!("{expression}  # {delay}ms")))
     }
 }
 

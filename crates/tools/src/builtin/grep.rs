@@ -97,7 +97,7 @@ fn grep(input: &Value, context: &Context) -> Result<Outcome, ModelError> {
     let found = search_all(&files, &search, &deadline);
 
     let stopped = files.found.stopped.or_else(|| deadline.stopped());
-    let (mut report, mut refused) = (Summary::new(&search), Vec::new());
+    let (mut report, mut refused) = (Summary { around: search.around, limit, ..Summary::default() }, Vec::new());
     for (index, result) in found {
         let shown = files.prefix.show(&files.found.kept[index]);
         match result {
@@ -382,11 +382,6 @@ struct Summary {
 }
 
 impl Summary {
-    /// An empty report.
-    fn new(search: &LineSearch) -> Self {
-        Self { around: search.around, limit: search.limit, ..Self::default() }
-    }
-
     /// Adds the next file, which is shown as `path`, and its matches, up to the limit.
     fn add(&mut self, path: &str, name: &Path, matches: Option<FileMatches>) {
         let Some(mut lines) = matches else {
