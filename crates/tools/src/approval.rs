@@ -90,15 +90,6 @@ pub enum BufferPolicy {
     Function(Resolve),
 }
 
-impl BufferPolicy {
-    fn decide(&self, call: &ApprovalCall<'_>) -> Result<Option<Decision>, LuaError> {
-        match self {
-            Self::List(policy) => Ok(policy.decide(call)),
-            Self::Function(decide) => decide(call),
-        }
-    }
-}
-
 impl Policy {
     /// The decision of the list about a call; `None` if it does not decide.
     pub fn decide(&self, call: &ApprovalCall<'_>) -> Option<Decision> {
@@ -220,7 +211,11 @@ pub fn overridable(decide: Resolve) -> Resolve {
 
 /// The resolver (priority 90) for the conversation's own file.
 pub fn frontmatter() -> Resolver {
-    let resolve: Resolve = Rc::new(|call| call.frontmatter.map_or(Ok(None), |policy| policy.decide(call)));
+    let resolve: Resolve = Rc::new(|call| match call.frontmatter {
+        None => Ok(None),
+        Some(BufferPolicy::List(policy)) => Ok(policy.decide(call)),
+        Some(BufferPolicy::Function(decide)) => decide(call),
+    });
     Resolver::built_in(FRONTMATTER, "flemma.opt.tools.auto_approve of the buffer's frontmatter", 90, resolve)
 }
 

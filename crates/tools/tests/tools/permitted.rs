@@ -64,7 +64,7 @@ fn journal() -> Value {
 }
 
 /// The whole input of a call: parameters that are not given are null.
-fn input(tool: &str, given: Value) -> Value {
+pub fn input(tool: &str, given: Value) -> Value {
     let schema = BUILTINS.get(tool).unwrap().input_schema.clone();
     let mut all = serde_json::Map::new();
     for name in schema["properties"].as_object().unwrap().keys() {
