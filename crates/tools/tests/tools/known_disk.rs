@@ -159,14 +159,17 @@ fn freedom(decision: Option<Decision>) -> u8 {
 proptest! {
     #[test]
     fn facts_judge_as_the_disk_does(judged in Judged::any(), links in vec(any::<bool>(), 4)) {
-        let root = project(&links);
-        let folder = root.path().canonicalize().unwrap().join("project");
+        let folder = unchanged(&links);
         let expected = judged.judge(&folder, &Disk::default());
         let facts = recorded(&judged, &folder);
-        // Nothing is looked up any more.
-        drop(root);
+        // Nothing is looked up any more: it is not there.
+        let root = folder.parent().unwrap();
+        let elsewhere = root.with_extension("elsewhere");
+        fs::rename(root, &elsewhere).unwrap();
         let disk = Disk::known(facts);
-        prop_assert_eq!(judged.judge(&folder, &disk), expected);
+        let found = judged.judge(&folder, &disk);
+        fs::rename(&elsewhere, root).unwrap();
+        prop_assert_eq!(found, expected);
         prop_assert_eq!(disk.lacks(), None);
         prop_assert!(!disk.has_unasked());
     }
