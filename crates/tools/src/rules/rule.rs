@@ -174,8 +174,10 @@ impl Eq for Rule {}
 /// [`Decision::RequireApproval`] means that a denying rule may apply to the call, but this is not certain: ask, even if the
 /// tool is approved as a whole. Links are followed, so this reads the file system, but it changes nothing.
 pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &PathBase) -> Option<Decision> {
-    if let Subject::Paths(paths) = subject {
-        let decisions = paths.iter().map(|path| decide(rules, tool, &Subject::Path(path), path_base));
+    if let Subject::Paths(paths) = subject
+        && paths.len() != 1
+    {
+        let decisions = paths.chunks(1).map(|path| decide(rules, tool, &Subject::Paths(path), path_base));
         return strictest(decisions).unwrap_or_else(|| decide(rules, tool, &Subject::Other, path_base));
     }
     let rules: Vec<&Rule> = rules.iter().filter(|rule| rule.tool == tool).collect();
@@ -193,12 +195,12 @@ pub fn decide(rules: &[Rule], tool: &str, subject: &Subject<'_>, path_base: &Pat
     }
     let (denied, approved) = match subject {
         Subject::Command(command) => commands::judge(&denying, &approving, command, path_base),
-        Subject::Path(path) => paths(&denying, &approving, path, path_base),
+        Subject::Paths([path]) => paths(&denying, &approving, path, path_base),
         Subject::Paths(_) | Subject::Other => (Likeness::maybe(!denying.is_empty()), false),
     };
     let approved = match subject {
         _ if whole || approved => true,
-        Subject::Path(path) if within_project && denied == Likeness::No => {
+        Subject::Paths([path]) if within_project && denied == Likeness::No => {
             path_base.disk.is_ordinary(path, &path_base.folder, path_base.home.as_deref())
         }
         _ => false,

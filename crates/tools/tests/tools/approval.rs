@@ -19,9 +19,9 @@ const TOOLS: [&str; 5] = ["bash", "calculator", "edit", "read", "write"];
 fn about_a_file<R>(tool: &str, declared: Option<DeclaredApproval>, look: impl FnOnce(&ApprovalCall<'_>) -> R) -> R {
     let (input, id) = (json!({}), CallId::from("a"));
     let path_base = PathBase { folder: "/nowhere/project".into(), home: None, ..PathBase::default() };
-    let path = path_base.folder.join("notes");
+    let paths = [path_base.folder.join("notes")];
     let call = ApprovalCall::new(tool, &input, &id, 1);
-    look(&ApprovalCall { declared, subject: Subject::Path(&path), path_base: &path_base, ..call })
+    look(&ApprovalCall { declared, subject: Subject::Paths(&paths), path_base: &path_base, ..call })
 }
 
 fn decide(chain: &Chain, tool: &str, declared: Option<DeclaredApproval>) -> (Decision, Option<String>) {

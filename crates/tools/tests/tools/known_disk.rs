@@ -7,6 +7,7 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
@@ -118,7 +119,8 @@ impl Judged {
         let policy = Policy::new(&entries, &[], &Presets::builtin());
         let path = folder.join(self.path);
         let command = format!("cd {} && cargo build", folder.display());
-        let subject = if self.tool == "bash" { Subject::Command(&command) } else { Subject::Path(&path) };
+        let subject =
+            if self.tool == "bash" { Subject::Command(&command) } else { Subject::Paths(slice::from_ref(&path)) };
         let id = CallId::from("call");
         let call = ApprovalCall {
             subject,
